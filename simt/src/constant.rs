@@ -1,0 +1,25 @@
+//! Constant memory: small tables that live in the module (`constant!`) and that a warp reads
+//! fastest when all its lanes read the same element.
+
+use crate::backend;
+use crate::scalar::Scalar;
+
+/// A table in constant memory, declared by [`constant!`](crate::constant!).
+pub trait Symbol {
+    /// The element type.
+    type Item: Scalar;
+    /// The PTX name.
+    const NAME: &'static str;
+    /// The values.
+    const VALUES: &'static [Self::Item];
+    /// Address of the first element in the constant window.
+    #[cfg(target_arch = "nvptx64")]
+    fn address() -> u64;
+}
+
+/// Element `index` of the table `S`.
+#[inline(always)]
+#[track_caller]
+pub fn load<S: Symbol>(index: u32) -> S::Item {
+    backend::constant_load::<S>(index)
+}

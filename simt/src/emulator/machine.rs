@@ -1,0 +1,511 @@
+//! The state of one launch, as its lanes see it, and the way a lane finds it.
+//!
+//! Lanes take turns on one host thread, so everything that changes is in cells. While a lane runs,
+//! a thread-local pointer leads to its machine; outside a launch there is none, and every `simt` operation
+//! says so. The numbers that each access needs (the lane's stamp, the floors) are kept ready-made.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{Location, resume_unwind};
+use std::ptr;
+use std::time::Instant;
+
+use corosensei::Yielder;
+
+use super::fault::{AccessKind, Fault, FaultKind, Meeting, Party, Place, Region, Space, Unit};
+use super::options::{Options, Report};
+use super::order::{Fences, WarpClocks};
+use super::shadow::{Event, Shadow, Stamp, Trouble};
+use super::shared::Window;
+use super::texture::TextureImage;
+use crate::launch::{Arg, BufferArg, KernelEntry, LaunchConfig};
+
+thread_local! {
+    static CURRENT: Cell<*const Machine> = const { Cell::new(ptr::null()) };
+}
+
+/// A buffer of the launch.
+pub(super) struct Bound {
+    pub space: Space,
+    /// The parameter's name.
+    pub name: &'static str,
+    pub argument: BufferArg,
+    /// The argument's first byte, and where it is in its allocation.
+    pub data: *mut u8,
+    pub start: usize,
+    /// Of the allocation: a bit for each byte that was written.
+    pub written: *mut u64,
+    /// Of the allocation; null when the launch does not write it or nobody looks for races.
+    pub shadow: *mut Shadow,
+}
+
+/// A texture of the launch.
+pub(super) struct BoundTexture {
+    pub handle: u64,
+    pub image: TextureImage,
+    pub bound: Bound,
+}
+
+/// A lane at a meeting: the operation, and what it brought.
+#[derive(Clone, Copy)]
+pub(super) struct Wait {
+    pub meeting: Meeting,
+    /// The lanes that meet; all ones at a barrier.
+    pub mask: u32,
+    pub at: &'static Location<'static>,
+    /// A predicate, or the word to shuffle.
+    pub value: u32,
+    /// Of a shuffle: the index, delta or lane mask, and the width.
+    pub lanes: u32,
+    pub width: u32,
+}
+
+/// Where a lane is.
+#[derive(Clone, Copy)]
+pub(super) enum State {
+    Ready,
+    Waiting(Wait),
+    Done,
+}
+
+/// One lane of the running block.
+pub(super) struct Slot {
+    pub state: Cell<State>,
+    /// Of its coroutine, once that has begun.
+    pub yielder: Cell<*const Yielder<(), ()>>,
+    /// What a meeting gave it.
+    pub result: Cell<(u32, bool)>,
+}
+
+/// Counters; see [`Report`].
+#[derive(Default)]
+pub(super) struct Counts {
+    pub global_loads: Cell<u64>,
+    pub global_stores: Cell<u64>,
+    pub shared_loads: Cell<u64>,
+    pub shared_stores: Cell<u64>,
+    pub atomics: Cell<u64>,
+    pub constant_loads: Cell<u64>,
+    pub texture_fetches: Cell<u64>,
+    pub barriers: Cell<u64>,
+    pub warp_operations: Cell<u64>,
+}
+
+#[inline(always)]
+pub(super) fn count(counter: &Cell<u64>) {
+    counter.set(counter.get() + 1);
+}
+
+/// One launch.
+pub(super) struct Machine {
+    pub kernel: KernelEntry,
+    pub arguments: Vec<Arg>,
+    pub config: LaunchConfig,
+    pub buffers: Vec<Bound>,
+    pub textures: Vec<BoundTexture>,
+    pub shared: Window,
+    pub counts: Counts,
+    pub slots: Vec<Slot>,
+    pub clocks: WarpClocks,
+    pub fences: Fences,
+    pub started: Instant,
+    races: bool,
+    uninitialised: bool,
+    /// Index in the block of each thread.
+    thread_indices: Vec<[u32; 3]>,
+    /// The first phase of the launch, and of each block so far with the block.
+    launch_floor: Stamp,
+    blocks: RefCell<Vec<(u64, [u32; 3])>>,
+    /// The running block.
+    pub block: Cell<[u32; 3]>,
+    first_phase: Cell<u64>,
+    block_floor: Cell<Stamp>,
+    phase: Cell<u64>,
+    /// The running lane.
+    thread: Cell<u32>,
+    pub thread_index: Cell<[u32; 3]>,
+    stamp: Cell<Stamp>,
+    /// Accesses that it may still make.
+    budget: Cell<u64>,
+    spin_limit: u64,
+    fault: RefCell<Option<Fault>>,
+    panic: RefCell<Option<(String, Option<Place>)>>,
+}
+
+/// The payload that unwinds a lane after a fault.
+struct Faulted;
+
+/// What a machine is made of.
+pub(super) struct Parts {
+    pub kernel: KernelEntry,
+    pub arguments: Vec<Arg>,
+    pub config: LaunchConfig,
+    pub buffers: Vec<Bound>,
+    pub textures: Vec<BoundTexture>,
+    pub shared: Window,
+    pub first_phase: u64,
+}
+
+impl Machine {
+    pub fn new(parts: Parts, options: &Options<'_>) -> Self {
+        let Parts { kernel, arguments, config, buffers, textures, shared, first_phase } = parts;
+        let threads = config.threads();
+        let [width, height, _] = config.block;
+        let slot =
+            |_| Slot { state: Cell::new(State::Ready), yielder: Cell::new(ptr::null()), result: Cell::new((0, false)) };
+        Self {
+            kernel,
+            arguments,
+            config,
+            buffers,
+            textures,
+            shared,
+            counts: Counts::default(),
+            slots: (0..threads).map(slot).collect(),
+            clocks: WarpClocks::new(threads.div_ceil(32)),
+            fences: Fences::default(),
+            started: Instant::now(),
+            races: options.races,
+            uninitialised: options.uninitialised,
+            thread_indices: (0..threads).map(|i| [i % width, i / width % height, i / width / height]).collect(),
+            launch_floor: Stamp::floor(first_phase),
+            blocks: RefCell::default(),
+            block: Cell::default(),
+            first_phase: Cell::new(first_phase),
+            block_floor: Cell::default(),
+            // `begin_block` goes to the next.
+            phase: Cell::new(first_phase),
+            thread: Cell::new(0),
+            thread_index: Cell::default(),
+            stamp: Cell::default(),
+            budget: Cell::new(0),
+            spin_limit: options.spin_limit,
+            fault: RefCell::default(),
+            panic: RefCell::default(),
+        }
+    }
+
+    /// Runs `f` with the machine whose lane is running.
+    #[inline(always)]
+    #[track_caller]
+    pub fn with<R>(f: impl FnOnce(&Self) -> R) -> R {
+        let current = CURRENT.get();
+        if current.is_null() {
+            outside();
+        }
+        // SAFETY: `run_lane` sets it to a machine that it borrows, and resets it before it returns.
+        f(unsafe { &*current })
+    }
+
+    /// Runs `f`, which resumes a lane of this machine.
+    #[inline(always)]
+    pub fn run_lane<R>(&self, f: impl FnOnce() -> R) -> R {
+        /// Also on unwinding. A kernel could launch another one, on the host; hence not just null.
+        struct Restore(*const Machine);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        let _restore = Restore(CURRENT.replace(self));
+        f()
+    }
+
+    pub fn begin_block(&self, block: [u32; 3]) {
+        self.block.set(block);
+        self.new_phase();
+        let phase = self.phase.get();
+        self.first_phase.set(phase);
+        self.block_floor.set(Stamp::floor(phase));
+        if self.races {
+            self.blocks.borrow_mut().push((phase, block));
+        }
+        self.fences.begin_block();
+        self.shared.clear();
+        for slot in &self.slots {
+            slot.state.set(State::Ready);
+        }
+    }
+
+    /// From here on, everything before in the block is ordered.
+    pub fn new_phase(&self) {
+        self.phase.set(self.phase.get() + 1);
+        self.clocks.reset();
+    }
+
+    pub fn phase(&self) -> u64 {
+        self.phase.get()
+    }
+
+    /// Makes `thread` the running lane.
+    #[inline(always)]
+    pub fn enter(&self, thread: u32) {
+        self.thread.set(thread);
+        self.thread_index.set(self.thread_indices[thread as usize]);
+        self.stamp.set(Stamp::new(self.phase.get(), thread, self.clocks.epoch(thread)));
+        self.budget.set(self.spin_limit);
+    }
+
+    #[inline(always)]
+    pub fn thread(&self) -> u32 {
+        self.thread.get()
+    }
+
+    pub fn thread_indices(&self, thread: u32) -> [u32; 3] {
+        self.thread_indices[thread as usize]
+    }
+
+    /// The running lane waits; it goes on here when a meeting has made it ready.
+    pub fn wait(&self, wait: Wait) -> (u32, bool) {
+        let slot = &self.slots[self.thread.get() as usize];
+        slot.state.set(State::Waiting(wait));
+        let yielder = slot.yielder.get();
+        // SAFETY: set by the coroutine of this very lane, on whose stack we are, when it began.
+        unsafe { &*yielder }.suspend(());
+        slot.result.get()
+    }
+
+    /// Ends the running lane, and with it the launch.
+    #[cold]
+    pub fn fault(&self, kind: FaultKind, at: &Location<'_>) -> ! {
+        *self.fault.borrow_mut() = Some(self.fault_of(self.thread.get(), Some(at.into()), kind));
+        resume_unwind(Box::new(Faulted))
+    }
+
+    /// A fault of any lane.
+    pub fn fault_of(&self, thread: u32, at: Option<Place>, kind: FaultKind) -> Fault {
+        Fault {
+            kernel: self.kernel.name,
+            block: self.block.get(),
+            thread: self.thread_indices(thread),
+            warp: thread / 32,
+            lane: thread % 32,
+            at,
+            kind,
+        }
+    }
+
+    /// Why the running lane unwound with `payload`.
+    pub fn why(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
+        let noted = self.panic.borrow_mut().take();
+        if let Some(fault) = self.fault.borrow_mut().take() {
+            return fault;
+        }
+        let (message, at) = noted.unwrap_or_else(|| (message_of(payload), None));
+        self.fault_of(self.thread.get(), at, FaultKind::Panic { message })
+    }
+
+    /// Whether the stamp of another thread, or of this one, is before the running lane's present.
+    #[inline(always)]
+    fn ordered(&self, stamp: Stamp) -> bool {
+        let now = self.stamp.get();
+        if stamp.phase() == now.phase() {
+            if stamp.thread() == now.thread() && !stamp.several_lanes() {
+                return true;
+            }
+            return stamp.thread() / 32 == now.thread() / 32 && self.clocks.has_met(now.thread(), stamp);
+        }
+        stamp >= self.block_floor.get() || self.fences.ordered(stamp, now)
+    }
+
+    fn party(&self, stamp: Stamp, at: Option<&'static Location<'static>>) -> Box<Party> {
+        let blocks = self.blocks.borrow();
+        let after = blocks.partition_point(|&(phase, _)| phase <= stamp.phase());
+        let block = after.checked_sub(1).map_or(self.block.get(), |i| blocks[i].1);
+        Box::new(Party { block, thread: self.thread_indices(stamp.thread()), at: at.map(Into::into) })
+    }
+
+    fn trouble(&self, trouble: Trouble, memory: Region, offset: u64, access: AccessKind) -> FaultKind {
+        match trouble {
+            Trouble::Race { other, access: other_access, at } => {
+                FaultKind::Race { memory, offset, access, party: self.party(other, at), other_access }
+            }
+            Trouble::ReadOnly { other, at } => FaultKind::ReadOnly { memory, offset, party: self.party(other, at) },
+            Trouble::Unwritten => FaultKind::Uninitialised { memory, offset },
+        }
+    }
+
+    /// Checks an access to `bytes` bytes of a buffer at `offset`, which is inside and aligned, takes it into the
+    /// records and returns where the bytes are.
+    #[inline(always)]
+    pub fn global(
+        &self,
+        bound: &Bound,
+        offset: usize,
+        bytes: usize,
+        access: AccessKind,
+        read_only: bool,
+        at: &'static Location<'static>,
+    ) -> *mut u8 {
+        if !read_only {
+            self.spend(at);
+        }
+        let start = bound.start + offset;
+        // SAFETY: the bitmap covers the allocation. Aligned accesses of up to 16 bytes lie in one of its words.
+        let written = unsafe { &mut *bound.written.add(start / 64) };
+        let bits = ((1 << bytes) - 1) << (start % 64);
+        if access != AccessKind::Write && self.uninitialised && *written & bits != bits {
+            self.unwritten(bound, offset, !*written & bits, at);
+        }
+        if access != AccessKind::Read {
+            *written |= bits;
+        }
+        if !bound.shadow.is_null() {
+            let now = self.stamp.get();
+            let floor = self.launch_floor;
+            let event = Event { access, now, floor, read_only, races: true, unwritten: false, at };
+            if access == AccessKind::Atomic {
+                self.fences.atomic(now, self.first_phase.get());
+            }
+            // SAFETY: the shadow of this allocation; nobody else holds a reference to it.
+            let shadow = unsafe { &mut *bound.shadow };
+            if let Err((byte, trouble)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
+                let memory = Region { space: bound.space, name: bound.name.into() };
+                self.fault(self.trouble(trouble, memory, (byte - bound.start) as u64, access), at);
+            }
+        }
+        bound.data.wrapping_add(offset)
+    }
+
+    /// Counts an access to memory that other lanes may change.
+    #[inline(always)]
+    fn spend(&self, at: &Location<'_>) {
+        match self.budget.get().checked_sub(1) {
+            Some(rest) => self.budget.set(rest),
+            None => self.fault(FaultKind::Spins { accesses: self.spin_limit }, at),
+        }
+    }
+
+    #[cold]
+    fn unwritten(&self, bound: &Bound, offset: usize, missing: u64, at: &'static Location<'static>) -> ! {
+        let first = missing.trailing_zeros() as usize - (bound.start + offset) % 64;
+        let memory = Region { space: bound.space, name: bound.name.into() };
+        self.fault(FaultKind::Uninitialised { memory, offset: (offset + first) as u64 }, at)
+    }
+
+    /// As `global`, for shared memory; checks the alignment too.
+    #[inline(always)]
+    pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
+        self.spend(at);
+        let Some(pointer) = self.shared.pointer(address, bytes) else {
+            self.no_such_shared(address, bytes, at);
+        };
+        if !(address as usize).is_multiple_of(bytes) {
+            self.misaligned_shared(address, bytes, at);
+        }
+        if self.races || self.uninitialised {
+            let event = Event {
+                access,
+                now: self.stamp.get(),
+                floor: self.block_floor.get(),
+                read_only: false,
+                races: self.races,
+                unwritten: self.uninitialised,
+                at,
+            };
+            // SAFETY: the arena's shadow; nobody else holds a reference to it.
+            let shadow = unsafe { &mut *self.shared.shadow };
+            if let Err((byte, trouble)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp)) {
+                let (memory, offset) = self.describe_shared(byte as u32);
+                self.fault(self.trouble(trouble, memory, offset, access), at);
+            }
+        }
+        pointer
+    }
+
+    /// The shared array at an address, and the offset in it.
+    pub fn describe_shared(&self, address: u32) -> (Region, u64) {
+        let (name, offset) = self.shared.describe(address);
+        (Region { space: Space::Shared, name: name.into() }, u64::from(offset))
+    }
+
+    #[cold]
+    fn no_such_shared(&self, address: u32, bytes: usize, at: &Location<'_>) -> ! {
+        let memory = Region { space: Space::Shared, name: String::new() };
+        let len = u64::from(self.shared.static_bytes() + self.shared.dynamic_bytes());
+        let (index, count) = (address.into(), bytes as u64);
+        self.fault(FaultKind::OutOfBounds { memory, unit: Unit::Byte, index, count, len }, at)
+    }
+
+    #[cold]
+    fn misaligned_shared(&self, address: u32, bytes: usize, at: &Location<'_>) -> ! {
+        let (memory, offset) = self.describe_shared(address);
+        self.fault(FaultKind::Misaligned { memory, offset, address: address.into(), bytes: bytes as u64 }, at)
+    }
+
+    /// A device fence of the running lane.
+    pub fn fence(&self) {
+        if self.races {
+            self.fences.fence(self.stamp.get());
+        }
+    }
+
+    /// Operations so far.
+    pub fn operations(&self) -> u64 {
+        let c = &self.counts;
+        [
+            &c.global_loads,
+            &c.global_stores,
+            &c.shared_loads,
+            &c.shared_stores,
+            &c.atomics,
+            &c.constant_loads,
+            &c.texture_fetches,
+            &c.barriers,
+            &c.warp_operations,
+        ]
+        .iter()
+        .map(|counter| counter.get())
+        .sum()
+    }
+
+    pub fn report(&self, blocks: u64) -> Report {
+        let c = &self.counts;
+        Report {
+            blocks,
+            threads: blocks * u64::from(self.config.threads()),
+            global_loads: c.global_loads.get(),
+            global_stores: c.global_stores.get(),
+            shared_loads: c.shared_loads.get(),
+            shared_stores: c.shared_stores.get(),
+            atomics: c.atomics.get(),
+            constant_loads: c.constant_loads.get(),
+            texture_fetches: c.texture_fetches.get(),
+            barriers: c.barriers.get(),
+            warp_operations: c.warp_operations.get(),
+            static_shared_bytes: self.shared.static_bytes(),
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+fn outside() -> ! {
+    panic!("a simt operation was called outside a launch: only a kernel that an executor runs may call it")
+}
+
+/// Keeps panics of kernels off the terminal: they become faults. Installed once, in front of the hook that there is.
+pub(super) fn quiet_kernel_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let current = CURRENT.get();
+            if current.is_null() {
+                return previous(info);
+            }
+            // SAFETY: as in `Machine::with`; the panic is on the thread and stack of the running lane.
+            let machine = unsafe { &*current };
+            *machine.panic.borrow_mut() = Some((message_of(info.payload()), info.location().map(Into::into)));
+        }));
+    });
+}
+
+fn message_of(payload: &(dyn std::any::Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "without a message".to_owned()
+    }
+}

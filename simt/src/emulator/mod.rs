@@ -1,0 +1,64 @@
+//! A SIMT machine on the CPU: runs kernels lane by lane and checks what no GPU checks.
+//!
+//! ```text
+//! for each block, in any order
+//!     for each lane: a coroutine, which runs the kernel until it has to wait for others
+//!     when those who wait for each other are all there, they go on
+//! ```
+//!
+//! Because every access to memory goes through `simt`, each one is checked: the index and the alignment, whether
+//! anybody wrote the bytes, and whether another thread touches them with nothing between the two that
+//! orders them (a race). A barrier or a warp operation that some lane never reaches ends in a state where
+//! nobody can go on, and that is seen. The first fault ends the launch, with an error that says who, where and why.
+//!
+//! What it is not: a model of time, or of weak memory. Lanes run one after another between meetings, and blocks one
+//! after another. A lane that spins until another one writes spins for ever, as lanes of one warp do on old
+//! GPUs; `Options::spin_limit` ends it. (Waiting for an earlier block is fine while blocks run in order.)
+//!
+//! # Example
+//! ```
+//! use simt::emulator::{Memory, Options, launch};
+//! use simt::global::{In, Out};
+//! use simt::launch::LaunchConfig;
+//! use simt::{kernel, thread};
+//!
+//! /// # Safety
+//! /// `input` and `output` have at least `n` elements.
+//! #[kernel]
+//! pub unsafe fn double(input: In<f32>, output: Out<f32>, n: u32) {
+//!     let i = thread::index_x();
+//!     if i < n {
+//!         output.store(i as usize, 2.0 * input.load(i as usize));
+//!     }
+//! }
+//!
+//! let mut memory = Memory::new(None);
+//! let input = memory.alloc(8)?;
+//! let output = memory.alloc(8)?;
+//! memory.write(input, 0, &[1.5f32.to_ne_bytes(), 4.0f32.to_ne_bytes()].concat());
+//! let arguments = [input.arg::<f32>(false), output.arg::<f32>(true), 2u32.into()];
+//! launch(&mut memory, &double::ENTRY, &LaunchConfig::linear(1, 32), &arguments, &Options::default())?;
+//! assert_eq!(memory.bytes(output), [3.0f32.to_ne_bytes(), 8.0f32.to_ne_bytes()].concat());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub(crate) mod backend;
+mod block;
+mod fault;
+mod lane;
+mod machine;
+mod memory;
+mod options;
+mod order;
+mod shadow;
+mod shared;
+mod start;
+mod texture;
+mod warp;
+mod zeroed;
+
+pub use fault::{Absence, AccessKind, Fault, FaultKind, LaunchError, Meeting, Party, Place, Region, Space, Unit};
+pub use memory::{ALIGNMENT, Buffer, Memory, OutOfMemory, POISON};
+pub use options::{Observer, Options, Order, Report};
+pub use start::launch;
+pub use texture::{TexelFormat, Texture};

@@ -1,0 +1,250 @@
+//! Who touched which byte last: the memory of the race detector.
+//!
+//! Every access has a *stamp*, one number that says when and who:
+//!
+//! ```text
+//! phase (36 bits) | thread in block (10) | warp epoch (16) | flags (2)
+//! ```
+//!
+//! A phase is a stretch of one block between two barriers; phases are numbered through, over blocks
+//! and launches, so that a stamp below a floor is simply old and shadow memory is never cleared. A
+//! lane's warp epoch counts its `sync_warp`s in the phase.
+//!
+//! Memory has a record for each 4-byte word: the stamp of the last write and of the reads since, and
+//! where they were. For each access:
+//!
+//! ```text
+//! the last write is another's, not ordered before this access, not both atomic:  race
+//! the access writes, and a read since is another's and not ordered before it:    race
+//! ```
+//!
+//! Departures from the obvious version (a set of accesses for each byte):
+//! 1. Of several reads that nothing orders, only the first is kept, with a flag when others of the same warp read
+//!    too. That loses no race between whole-warp syncs and barriers; with partial masks it may lose one, and it
+//!    never invents one. This is FastTrack's epoch, without its vector. Readers of other warps, and of other
+//!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that whoever writes
+//!    after two warps have read is not of the first one.
+//! 2. A word is watched as one until an access smaller than it comes; from then on, its four bytes have
+//!    records of their own. Most words never come to that, and cost a quarter.
+
+use std::panic::Location;
+
+use super::fault::AccessKind;
+use super::zeroed::{ZeroIsValid, Zeroed};
+
+const PHASE_SHIFT: u32 = 28;
+const THREAD_SHIFT: u32 = 18;
+const EPOCH_SHIFT: u32 = 2;
+const ATOMIC: u64 = 1;
+const LANES: u64 = 2;
+const FLAGS: u64 = ATOMIC | LANES;
+
+/// The writer of a word that has a record for each byte. Above every floor, and nobody's stamp.
+const SPLIT: Stamp = Stamp(u64::MAX);
+
+/// The largest warp epoch that a stamp holds.
+pub(super) const LAST_EPOCH: u32 = (1 << (THREAD_SHIFT - EPOCH_SHIFT)) - 1;
+
+/// When and who; see the module. Zero is before everything.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(super) struct Stamp(u64);
+
+impl Stamp {
+    #[inline(always)]
+    pub fn new(phase: u64, thread: u32, epoch: u32) -> Self {
+        Self(phase << PHASE_SHIFT | u64::from(thread) << THREAD_SHIFT | u64::from(epoch) << EPOCH_SHIFT)
+    }
+
+    /// Below every stamp of this phase and above those of the phases before.
+    pub fn floor(phase: u64) -> Self {
+        Self(phase << PHASE_SHIFT)
+    }
+
+    #[inline(always)]
+    pub fn phase(self) -> u64 {
+        self.0 >> PHASE_SHIFT
+    }
+
+    #[inline(always)]
+    pub fn thread(self) -> u32 {
+        (self.0 >> THREAD_SHIFT) as u32 & 1023
+    }
+
+    #[inline(always)]
+    pub fn epoch(self) -> u32 {
+        (self.0 >> EPOCH_SHIFT) as u32 & LAST_EPOCH
+    }
+
+    /// Other lanes of the same warp did the same, unordered.
+    pub fn several_lanes(self) -> bool {
+        self.0 & LANES != 0
+    }
+
+    fn is_atomic(self) -> bool {
+        self.0 & ATOMIC != 0
+    }
+
+    /// The same thread in the same phase, and nobody else with it.
+    #[inline(always)]
+    fn is_own(self, now: Self) -> bool {
+        (self.0 ^ now.0) >> THREAD_SHIFT == 0 && self.0 & LANES == 0
+    }
+
+    /// Notes that `now` did the same as `self`, unordered. A stamp of an earlier warp or block stays as it
+    /// is: whatever conflicts with `now` from here on conflicts with it too.
+    fn joined_by(self, now: Self) -> Self {
+        let same_warp = (self.0 ^ now.0) >> (THREAD_SHIFT + 5) == 0;
+        if same_warp { Self(self.0 | LANES) } else { self }
+    }
+}
+
+type At = Option<&'static Location<'static>>;
+
+#[derive(Clone, Copy)]
+struct Record {
+    writer: Stamp,
+    reader: Stamp,
+    writer_at: At,
+    reader_at: At,
+}
+
+// SAFETY: two integers, and two references that may be absent (null).
+unsafe impl ZeroIsValid for Record {}
+
+/// An access that is about to happen.
+#[derive(Clone, Copy)]
+pub(super) struct Event {
+    pub access: AccessKind,
+    /// The thread's stamp.
+    pub now: Stamp,
+    /// Stamps below are of no interest: of an earlier launch, or (shared memory) an earlier block.
+    pub floor: Stamp,
+    /// Loads through the read-only cache must not see any write of the launch.
+    pub read_only: bool,
+    /// Report races. (Without, only who wrote is kept.)
+    pub races: bool,
+    /// Report reads of bytes without a writer.
+    pub unwritten: bool,
+    pub at: &'static Location<'static>,
+}
+
+/// What is wrong with an access.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    Race { other: Stamp, access: AccessKind, at: At },
+    ReadOnly { other: Stamp, at: At },
+    Unwritten,
+}
+
+impl Record {
+    /// Checks one access against the record and takes it in. `ordered` tells whether what a stamp stands
+    /// for happened before this thread's present.
+    #[inline(always)]
+    fn step(&mut self, event: &Event, ordered: &impl Fn(Stamp) -> bool) -> Result<(), Trouble> {
+        let settled = |stamp: Stamp| stamp < event.floor || stamp.is_own(event.now) || ordered(stamp);
+        if event.access == AccessKind::Read {
+            if self.writer < event.floor {
+                if event.unwritten {
+                    return Err(Trouble::Unwritten);
+                }
+            } else if event.read_only {
+                return Err(Trouble::ReadOnly { other: self.writer, at: self.writer_at });
+            } else if event.races && !settled(self.writer) {
+                return Err(self.race_with_writer());
+            }
+            if settled(self.reader) {
+                self.reader = event.now;
+                self.reader_at = Some(event.at);
+            } else {
+                self.reader = self.reader.joined_by(event.now);
+            }
+            return Ok(());
+        }
+        let atomic = event.access == AccessKind::Atomic;
+        let alone = settled(self.writer);
+        if event.races {
+            if !(alone || atomic && self.writer.is_atomic()) {
+                return Err(self.race_with_writer());
+            }
+            if !settled(self.reader) {
+                return Err(Trouble::Race { other: self.reader, access: AccessKind::Read, at: self.reader_at });
+            }
+            // Reads before were ordered before this write, so whoever conflicts with them conflicts with it.
+            self.reader = Stamp::default();
+        }
+        if alone {
+            // An own plain store just before makes the pair plain: another's atomic races with the store.
+            let plain = !self.writer.is_atomic() && self.writer.0 | FLAGS == event.now.0 | FLAGS;
+            self.writer = if atomic && !plain { Stamp(event.now.0 | ATOMIC) } else { event.now };
+            self.writer_at = Some(event.at);
+        } else {
+            self.writer = self.writer.joined_by(event.now);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn race_with_writer(&self) -> Trouble {
+        let access = if self.writer.is_atomic() { AccessKind::Atomic } else { AccessKind::Write };
+        Trouble::Race { other: self.writer, access, at: self.writer_at }
+    }
+}
+
+/// Records for a piece of memory.
+pub(super) struct Shadow {
+    words: Zeroed<Record>,
+    bytes: Zeroed<Record>,
+}
+
+impl Shadow {
+    /// For this many bytes.
+    pub fn new(bytes: usize) -> Self {
+        Self { words: Zeroed::new(bytes.div_ceil(4)), bytes: Zeroed::new(bytes.next_multiple_of(4)) }
+    }
+
+    /// Checks an access of `size` bytes at `offset`, a multiple of `size`, and takes it in. The error
+    /// comes with the offset of the first bad byte.
+    #[inline(always)]
+    pub fn access(
+        &mut self,
+        offset: usize,
+        size: usize,
+        event: &Event,
+        ordered: &impl Fn(Stamp) -> bool,
+    ) -> Result<(), (usize, Trouble)> {
+        if size < 4 {
+            return self.access_bytes(offset, size, event, ordered);
+        }
+        for offset in (offset..offset + size).step_by(4) {
+            let record = self.words.get_mut(offset / 4);
+            if record.writer == SPLIT {
+                self.access_bytes(offset, 4, event, ordered)?;
+            } else {
+                record.step(event, ordered).map_err(|trouble| (offset, trouble))?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access_bytes(
+        &mut self,
+        offset: usize,
+        size: usize,
+        event: &Event,
+        ordered: &impl Fn(Stamp) -> bool,
+    ) -> Result<(), (usize, Trouble)> {
+        let word = self.words.get_mut(offset / 4);
+        if word.writer != SPLIT {
+            let whole = *word;
+            word.writer = SPLIT;
+            for byte in 0..4 {
+                *self.bytes.get_mut(offset / 4 * 4 + byte) = whole;
+            }
+        }
+        for offset in offset..offset + size {
+            self.bytes.get_mut(offset).step(event, ordered).map_err(|trouble| (offset, trouble))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! What the lanes of a warp do together.
+//!
+//! A lane that comes to a warp operation waits. When all lanes that its mask names wait in the same operation
+//! with the same mask, they meet: each gets its result and goes on. Shuffles follow PTX's `shfl.sync` word
+//! for word, corner cases included.
+
+use std::panic::Location;
+
+use super::fault::{Absence, FaultKind, LaunchError, Meeting, Place};
+use super::machine::{Machine, State, Wait, count};
+
+pub(super) fn same_meeting(a: &Wait, b: &Wait) -> bool {
+    a.meeting == b.meeting && a.mask == b.mask
+}
+
+/// The lanes that a warp has, as bits.
+fn existing(machine: &Machine, warp: u32) -> u32 {
+    let lanes = (machine.slots.len() as u32 - warp * 32).min(32);
+    u32::MAX >> (32 - lanes)
+}
+
+/// The running lane takes part in a warp operation.
+pub(super) fn take_part(machine: &Machine, wait: Wait) -> (u32, bool) {
+    count(&machine.counts.warp_operations);
+    let Wait { meeting, mask, at, .. } = wait;
+    let thread = machine.thread();
+    if mask >> (thread % 32) & 1 == 0 {
+        machine.fault(FaultKind::NotInMask { meeting, mask }, at);
+    }
+    let missing = mask & !existing(machine, thread / 32);
+    if missing != 0 {
+        let lane = missing.trailing_zeros();
+        machine.fault(FaultKind::WarpMask { meeting, mask, lane, absence: Absence::Nonexistent }, at);
+    }
+    machine.wait(wait)
+}
+
+/// The running lane shuffles.
+pub(super) fn shuffle(
+    machine: &Machine,
+    meeting: Meeting,
+    mask: u32,
+    (value, lanes, width): (u32, u32, u32),
+    at: &'static Location<'static>,
+) -> (u32, bool) {
+    if !width.is_power_of_two() || width > 32 {
+        machine.fault(FaultKind::ShuffleWidth { meeting, width }, at);
+    }
+    take_part(machine, Wait { meeting, mask, at, value, lanes, width })
+}
+
+/// Lets those lanes of a warp go on that have all met. False: none.
+pub(super) fn meet(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
+    let mut met = false;
+    for lane in 0..32 {
+        let Some(wait) = waiting(machine, warp, lane) else { continue };
+        // Looked at once, from the first lane of its mask.
+        if matches!(wait.meeting, Meeting::Barrier | Meeting::BarrierCount) || wait.mask.trailing_zeros() != lane {
+            continue;
+        }
+        let mut waits = [None; 32];
+        let all = lanes_of(wait.mask).all(|lane| {
+            let there = waiting(machine, warp, lane).filter(|there| same_meeting(&wait, there));
+            waits[lane as usize] = there;
+            there.is_some()
+        });
+        if all {
+            complete(machine, warp, &wait, &waits)?;
+            met = true;
+        }
+    }
+    Ok(met)
+}
+
+fn waiting(machine: &Machine, warp: u32, lane: u32) -> Option<Wait> {
+    match machine.slots.get((warp * 32 + lane) as usize)?.state.get() {
+        State::Waiting(wait) => Some(wait),
+        State::Ready | State::Done => None,
+    }
+}
+
+fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32]) -> Result<(), LaunchError> {
+    let result: [(u32, bool); 32] = match wait.meeting {
+        Meeting::SyncWarp => {
+            if !machine.clocks.join(warp, wait.mask) {
+                // Stamps hold no more epochs. A phase more parts other warps too, which loses races and invents none.
+                machine.new_phase();
+            }
+            [(0, true); 32]
+        }
+        Meeting::Ballot => {
+            let bit = |lane: u32| waits[lane as usize].map_or(0, |there| there.value << lane);
+            [(lanes_of(wait.mask).map(bit).sum(), true); 32]
+        }
+        _ => {
+            let mut result = [(0, false); 32];
+            for lane in lanes_of(wait.mask) {
+                let Some(there) = waits[lane as usize] else { continue };
+                let (source, inside) = source_lane(there.meeting, lane, there.lanes, there.width);
+                let Some(from) = waits[source as usize] else {
+                    let Wait { meeting, mask, at, .. } = there;
+                    let kind = FaultKind::ShuffleSource { meeting, mask, source_lane: source };
+                    let fault = machine.fault_of(warp * 32 + lane, Some(Place::from(at)), kind);
+                    return Err(LaunchError::Fault(Box::new(fault)));
+                };
+                result[lane as usize] = (from.value, inside);
+            }
+            result
+        }
+    };
+    for lane in lanes_of(wait.mask) {
+        let slot = &machine.slots[(warp * 32 + lane) as usize];
+        slot.result.set(result[lane as usize]);
+        slot.state.set(State::Ready);
+    }
+    Ok(())
+}
+
+/// The lane that `lane` reads, and whether it is inside the segment: the pseudocode of `shfl.sync`. `b` counts
+/// modulo 32, and a butterfly may reach a segment below.
+fn source_lane(meeting: Meeting, lane: u32, b: u32, width: u32) -> (u32, bool) {
+    let b = b % 32;
+    let segment = 32 - width;
+    let first = lane & segment;
+    let last = first | (31 & !segment);
+    let (source, inside) = match meeting {
+        // Wrapping, as the hardware's signed numbers: below lane 0 is outside.
+        Meeting::ShuffleUp => (lane.wrapping_sub(b), lane >= first + b),
+        Meeting::ShuffleDown => (lane + b, lane + b <= last),
+        Meeting::ShuffleXor => (lane ^ b, lane ^ b <= last),
+        _ => (first | (b & !segment), true),
+    };
+    if inside { (source, true) } else { (lane, false) }
+}

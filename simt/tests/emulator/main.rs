@@ -1,0 +1,14 @@
+//! The emulator, through the public interface: kernels as users write them.
+//!
+//! `works` and its fellows run right kernels and compare with direct models; `faults*` plant one mistake each and
+//! ask for the report, with the line that it names; `clean` has right kernels that a careless detector would accuse.
+
+mod clean;
+mod faults;
+mod launches;
+mod memory;
+mod races;
+mod speed;
+mod support;
+mod warps;
+mod works;
