@@ -1,0 +1,94 @@
+//! Moving-window entropy, one kernel a file, from the simplest to the fastest.
+//!
+//! | kernel | window | levels | idea |
+//! |---|---|---|---|
+//! | [`entropy_naive`](fn@entropy_naive) | any | 256 | one thread a cell, straight from the definition |
+//! | [`entropy_tiled`](fn@entropy_tiled) | any | 256 | the same from a tile with its halo in shared memory |
+//! | [`entropy_histogram`](fn@entropy_histogram) | any | 256 | one thread a column slides a histogram down the rows |
+//! | [`entropy_histogram_wide`](fn@entropy_histogram_wide) | any | 256 | the same with sums of 64 bits |
+//! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
+//! | [`entropy_columns`](fn@entropy_columns) | any | 16 | packed column histograms and their prefix sums along the row |
+//! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
+//! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
+//!
+//! With n_i = how often level i occurs in the window and N = Σ n_i,
+//!
+//! ```text
+//! H = ln N − (1/N)·Σ n_i·ln n_i = (F(N) − Σ F(n_i)) / N      with F(n) = n·ln n
+//! ```
+//!
+//! Apart from the naive one the kernels take F as a table in fixed point: `f[n] = round(n·ln n·S)`,
+//! S chosen by the host so that F(largest N) fits. Integer sums do not depend on their order and do not drift when a
+//! window slides, and a window of one level gives F(N) − F(N) = exactly 0.
+//!
+//! # What all kernels take
+//! `cells` holds `rows` × `cols` cells of one byte, row r at byte `r * stride`; a band of a larger
+//! grid comes with its halo rows. The kernel computes the `count` rows from `first` on and writes row `first + i` at
+//! element `i * out_stride`. Windows are clipped to the `rows` × `cols` cells. Cells equal to `nodata`
+//! (above 255: none) are not counted and give NaN. The result is multiplied by a `scale`.
+
+use simt::global::In;
+
+mod columns;
+mod histogram;
+mod naive;
+mod sliding;
+mod tiled;
+
+pub use columns::*;
+pub use histogram::*;
+pub use naive::*;
+pub use sliding::*;
+pub use tiled::*;
+
+/// The kernels of this family, for lookup by name.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const KERNELS: &[simt::launch::KernelEntry] = &[
+    entropy_naive::ENTRY,
+    entropy_tiled::ENTRY,
+    entropy_histogram::ENTRY,
+    entropy_histogram_wide::ENTRY,
+    entropy_histogram_f64::ENTRY,
+    entropy_columns::ENTRY,
+    entropy_sliding::ENTRY,
+    entropy_sliding_narrow::ENTRY,
+];
+
+/// What a byte is made that lies outside the grid or is nodata, in the kernels that pack cells: every shift
+/// that it makes clamps to nothing.
+const NOTHING: u32 = 0xFFFF_FFFF;
+
+/// Four neighbouring cells of row `row`, columns `col`..`col + 4` (a multiple of 4), as the bytes of
+/// a word; bytes outside the grid, and nodata ones when `nodata` is at most 255, are 255.
+#[inline(always)]
+fn load_cells(cells: In<u8>, (rows, cols): (i32, i32), stride: u32, (row, col): (i32, i32), nodata: u32) -> u32 {
+    if row < 0 || row >= rows || col < 0 || col >= cols {
+        return NOTHING;
+    }
+    let mut word = cells.cast::<u32>().load((row as usize * stride as usize + col as usize) / 4);
+    if col + 4 > cols {
+        word |= NOTHING << (8 * (cols - col));
+    }
+    if nodata <= 255 {
+        word |= equal_bytes(word, nodata * 0x0101_0101);
+    }
+    word
+}
+
+/// 0xFF in each byte in which `a` and `b` are equal, 0 in the others.
+#[inline(always)]
+fn equal_bytes(a: u32, b: u32) -> u32 {
+    let different = a ^ b;
+    // Bit 7 of a byte: set when any bit of the byte is. No carry leaves a byte.
+    let nonzero = ((different & 0x7F7F_7F7F) + 0x7F7F_7F7F) | different;
+    (!nonzero >> 7 & 0x0101_0101) * 0xFF
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn equal_bytes_marks_exactly_the_equal_ones() {
+        assert_eq!(super::equal_bytes(0x0080_FF01, 0x0080_FE01), 0xFFFF_00FF);
+        assert_eq!(super::equal_bytes(0x0100_0000, 0x0000_0000), 0x00FF_FFFF);
+    }
+}
