@@ -1,0 +1,196 @@
+//! Speed of the CPU engine on one core, memory to memory, beside a peer and the memory's limit.
+//!
+//! ```text
+//! cargo run --release -p halotile --example cpu_speed [-- SIDE [REPEATS [SIZE LEVELS [paths]]]]
+//! ```
+//!
+//! Grids of SIDE × SIDE cells (4096), random and clustered. Every configuration is first checked
+//! against the definition on some rows, then timed REPEATS times (5). The peer is what a good
+//! just-in-time compiled program does: one histogram sliding along a row, after Huang, with a running
+//! Σ n·ln n in f64. SIZE and LEVELS choose one configuration (0 0: all of them); `paths` also times each
+//! engine on each instruction set by itself.
+
+use std::time::Instant;
+
+use halotile::cpu::bench::{Choice, entropy, instruction_sets};
+use halotile::grid::{Grid, GridView};
+use halotile::reference;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let side: usize = args.next().map_or(4096, |a| a.parse().expect("SIDE is a number"));
+    let repeats: usize = args.next().map_or(5, |a| a.parse().expect("REPEATS is a number"));
+    let size: usize = args.next().map_or(0, |a| a.parse().expect("SIZE is a number"));
+    let levels: usize = args.next().map_or(0, |a| a.parse().expect("LEVELS is a number"));
+    let paths = args.next().is_some();
+    let all = [(5, 16), (21, 16), (21, 256), (101, 16), (255, 256)];
+    let chosen = [(size, levels)];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    pool.install(|| report(side, repeats, if size == 0 { &all } else { &chosen }, paths));
+}
+
+fn report(side: usize, repeats: usize, configurations: &[(usize, usize)], paths: bool) {
+    let sets = instruction_sets();
+    println!("{side} x {side} cells, 1 thread, best set {}, Mcell/s: median (min .. max)", sets[sets.len() - 1]);
+    let source: Vec<u8> = clustered(side, 256);
+    let mut out = vec![0f32; side * side];
+    let copy = time(repeats, side * side, || {
+        for (out, &cell) in out.iter_mut().zip(&source) {
+            *out = f32::from(cell);
+        }
+    });
+    println!("{:<34} {copy}", "ceiling: read 1 byte, write 4");
+    for &(size, levels) in configurations {
+        for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
+            let view = GridView::new(&cells, side, side).expect("a square");
+            let mut ways = vec![("auto".to_string(), Choice::Auto, None)];
+            if paths {
+                ways.extend(sets.iter().enumerate().map(|(i, set)| (format!("planes {set}"), Choice::Planes, Some(i))));
+                ways.push(("histogram".to_string(), Choice::Histogram, None));
+            }
+            let mut grid = Grid::from_vec(std::mem::take(&mut out), side, side).expect("a square");
+            let mut ours = 0.0;
+            for (way, choice, set) in ways {
+                entropy(view, size, levels, choice, set, grid.view_mut());
+                verify(view, size, &grid);
+                let figure = time(repeats, side * side, || entropy(view, size, levels, choice, set, grid.view_mut()));
+                if way == "auto" {
+                    ours = figure.median;
+                }
+                println!("{:<34} {figure}", format!("{size}x{size}, {levels} {name}, {way}"));
+            }
+            // The peer is slow: some rows are enough.
+            let rows = side.min(1 + 400_000_000 / (side * size * 10));
+            let part = time(3, rows * side, || peer(view, size, rows, grid.as_mut_slice()));
+            println!("{:<34} {part}   ours / peer = {:.1}", "    peer", ours / part.median);
+            out = grid.into_vec();
+        }
+    }
+}
+
+struct Figure {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:8.1} ({:.1} .. {:.1})", self.median, self.min, self.max)
+    }
+}
+
+fn time(repeats: usize, cells: usize, mut work: impl FnMut()) -> Figure {
+    let mut speeds: Vec<f64> = (0..repeats.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            cells as f64 / start.elapsed().as_secs_f64() / 1e6
+        })
+        .collect();
+    speeds.sort_by(f64::total_cmp);
+    Figure { median: speeds[speeds.len() / 2], min: speeds[0], max: speeds[speeds.len() - 1] }
+}
+
+/// Compares cells of the top, of the middle and of the bottom with the definition.
+fn verify(cells: GridView<'_, u8>, size: usize, got: &Grid<f32>) {
+    let (rows, cols, radius) = (cells.rows(), cells.cols(), size / 2);
+    for y in [0, 1, rows / 2, rows - 1] {
+        let (top, bottom) = (y.saturating_sub(radius), rows.min(y + radius + 1));
+        // The definition is slow: every so many columns of a wide window is enough.
+        for x in (0..cols).step_by(1 + size * size / 500) {
+            let (left, right) = (x.saturating_sub(radius), cols.min(x + radius + 1));
+            let mut window = vec![0u8; 0];
+            for row in top..bottom {
+                window.extend_from_slice(&cells.row(row)[left..right]);
+            }
+            // A window as a grid of one row: its middle sees all of it.
+            let mut counts = [0u32; 256];
+            for &value in &window {
+                counts[usize::from(value)] += 1;
+            }
+            let n = window.len() as f64;
+            let truth: f64 =
+                counts.iter().filter(|&&c| c > 0).map(|&c| f64::from(c) / n * (n / f64::from(c)).ln()).sum();
+            let h = f64::from(got.row(y)[x]);
+            assert!((h - truth).abs() < 2e-6, "size {size}, row {y}, column {x}: {h}, not {truth}");
+        }
+    }
+    // And a corner with the oracle itself.
+    let corner = GridView::with_stride(cells.as_strided(), 8.min(rows), 8.min(cols), cells.stride()).expect("a corner");
+    if size <= 5 {
+        let truth = reference::entropy(corner, size, None);
+        for y in 0..corner.rows() - size / 2 {
+            for x in 0..corner.cols() - size / 2 {
+                assert!((f64::from(got.row(y)[x]) - truth.row(y)[x]).abs() < 2e-6);
+            }
+        }
+    }
+}
+
+fn step(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state >> 16
+}
+
+fn random(side: usize, levels: usize) -> Vec<u8> {
+    let mut state = 0x1234_5678_9abc_def1;
+    (0..side * side).map(|_| (step(&mut state) % levels as u64) as u8).collect()
+}
+
+/// Patches of about 24 cells with ragged borders, 2 % of the cells out of place.
+fn clustered(side: usize, levels: usize) -> Vec<u8> {
+    let mut state = 0x1234_5678_9abc_def1;
+    let mut cells = Vec::with_capacity(side * side);
+    for y in 0..side {
+        for x in 0..side {
+            let noise = step(&mut state);
+            let (py, px) = ((y + (noise % 4) as usize) / 24, (x + (noise / 4 % 4) as usize) / 24);
+            let mut patch = (py * 7919 + px + 1) as u64 * 0x9e37_79b9_7f4a_7c15;
+            let value = if (noise / 16).is_multiple_of(50) { noise >> 12 } else { step(&mut patch) };
+            cells.push((value % levels as u64) as u8);
+        }
+    }
+    cells
+}
+
+/// The peer: one histogram slides along each row.
+fn peer(cells: GridView<'_, u8>, size: usize, rows: usize, out: &mut [f32]) {
+    let (height, width, radius) = (cells.rows(), cells.cols(), size / 2);
+    // A window takes its new column before it gives the old one up.
+    let most = size * (size + 1);
+    let f: Vec<f64> = (0..=most).map(|n| if n < 2 { 0.0 } else { n as f64 * (n as f64).ln() }).collect();
+    let ln: Vec<f64> = (0..=most).map(|n| if n == 0 { 0.0 } else { (n as f64).ln() }).collect();
+    for y in 0..rows {
+        let (top, bottom) = (y.saturating_sub(radius), height.min(y + radius + 1));
+        let mut counts = [0u32; 256];
+        let (mut n, mut sum) = (0usize, 0.0f64);
+        let enter = |x: usize, n: &mut usize, sum: &mut f64, counts: &mut [u32; 256]| {
+            for row in top..bottom {
+                let count = &mut counts[usize::from(cells.row(row)[x])];
+                *sum += f[*count as usize + 1] - f[*count as usize];
+                *count += 1;
+                *n += 1;
+            }
+        };
+        for x in 0..radius.min(width) {
+            enter(x, &mut n, &mut sum, &mut counts);
+        }
+        for x in 0..width {
+            if x + radius < width {
+                enter(x + radius, &mut n, &mut sum, &mut counts);
+            }
+            if x > radius {
+                for row in top..bottom {
+                    let count = &mut counts[usize::from(cells.row(row)[x - radius - 1])];
+                    sum -= f[*count as usize] - f[*count as usize - 1];
+                    *count -= 1;
+                    n -= 1;
+                }
+            }
+            out[y * width + x] = (ln[n] - sum / n as f64) as f32;
+        }
+    }
+}

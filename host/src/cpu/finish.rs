@@ -1,0 +1,88 @@
+//! From sums to entropies: the window sizes of a row of cells, and the division by N.
+
+use super::table::Fixed;
+use super::{Job, Real};
+
+/// Window sizes of the cells of a tile, and what depends on them, for the rows of one height.
+pub struct Finish<T: Real> {
+    /// Columns of each cell's window that lie inside the grid.
+    widths: Vec<u16>,
+    /// Rows that the two arrays below are for.
+    height: usize,
+    full: Vec<T::Sum>,
+    factor: Vec<T>,
+}
+
+/// Cells of a window along one axis: centre `at`, clipped to `len`.
+pub fn extent(at: usize, radius: usize, len: usize) -> usize {
+    len.min(at + radius + 1) - at.saturating_sub(radius)
+}
+
+impl<T: Real> Finish<T> {
+    /// For the `width` cells from column `left`.
+    pub fn new(job: &Job<'_, T>, left: usize, width: usize) -> Self {
+        let (radius, cols) = (job.task.size / 2, job.task.cells.cols());
+        Self {
+            widths: (left..left + width).map(|x| extent(x, radius, cols) as u16).collect(),
+            height: 0,
+            full: vec![T::Sum::default(); width],
+            factor: vec![T::NAN; width],
+        }
+    }
+
+    /// A row without nodata.
+    #[inline(always)]
+    pub fn plain(&mut self, job: &Job<'_, T>, y: usize, sums: &[T::Sum], out: &mut [T]) {
+        let height = extent(y, job.task.size / 2, job.task.cells.rows());
+        if height != self.height {
+            self.height = height;
+            for (x, &width) in self.widths.iter().enumerate() {
+                let n = height * usize::from(width);
+                self.full[x] = job.tables.f[n];
+                self.factor[x] = T::from_f64(job.tables.factor[n]);
+            }
+        }
+        let mask = job.tables.mask;
+        for (((out, &sum), &full), &factor) in out.iter_mut().zip(sums).zip(&self.full).zip(&self.factor) {
+            *out = T::entropy(full, sum, mask, factor);
+        }
+    }
+
+    /// A row where `nodata[x]` cells of the window of x do not count, and cells that are `value` get
+    /// no entropy.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn masked(
+        &self,
+        job: &Job<'_, T>,
+        y: usize,
+        sums: &[T::Sum],
+        nodata: &[u16],
+        centre: &[u8],
+        value: u8,
+        out: &mut [T],
+    ) {
+        let height = extent(y, job.task.size / 2, job.task.cells.rows());
+        for (x, out) in out.iter_mut().enumerate() {
+            let n = (height * usize::from(self.widths[x])).wrapping_sub(usize::from(nodata[x]));
+            *out = if centre[x] == value {
+                T::NAN
+            } else {
+                let factor = T::from_f64(job.tables.factor[n]);
+                T::entropy(job.tables.f[n & 0xffff], sums[x], job.tables.mask, factor)
+            };
+        }
+    }
+}
+
+/// One cell: `n` cells counted, `sum` over their levels.
+#[inline(always)]
+pub fn one<T: Real>(job: &Job<'_, T>, n: usize, sum: T::Sum) -> T {
+    T::entropy(job.tables.f[n], sum, job.tables.mask, T::from_f64(job.tables.factor[n]))
+}
+
+/// The sum without the cells of a level that occurs `n` times.
+#[inline(always)]
+pub fn without<T: Real>(job: &Job<'_, T>, sum: T::Sum, n: u16) -> T::Sum {
+    sum.minus(job.tables.f[usize::from(n)])
+}

@@ -1,0 +1,144 @@
+//! The CPU engine: moving-window entropy of 8-bit cells, on all cores of the current rayon pool.
+//!
+//! The output is cut into tiles (a band of rows, a strip of columns), tiles are computed
+//! independently, and the histogram of a window is never rebuilt from scratch. Two engines share
+//! the work: `planes` where levels are few or windows large, `histogram` where levels are many;
+//! `plan` chooses, tile by tile. Both add the same fixed-point integers (`table`), so that neither
+//! the choice nor the number of threads nor the instruction set (`isa`) changes a bit of the output.
+//!
+//! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
+//! `lookup` and `x86` (from counts to sums), `finish` (from sums to entropies), the two engines, `plan`.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::grid::{GridView, GridViewMut};
+use crate::observe::{Cancelled, Observer};
+
+pub mod bench;
+mod finish;
+mod histogram;
+mod isa;
+mod lookup;
+mod plan;
+mod planes;
+mod real;
+mod table;
+#[cfg(test)]
+mod tests;
+mod window;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use isa::Isa;
+use plan::{Engine, Force};
+pub use real::Real;
+use table::Tables;
+
+/// One piece of work for the engine: the output rows `rows` of a grid.
+#[derive(Debug, Clone)]
+pub(crate) struct Task<'a> {
+    /// The whole grid (the engine reads the halo rows around `rows` from it).
+    pub cells: GridView<'a, u8>,
+    /// The output rows to compute.
+    pub rows: Range<usize>,
+    /// Window size, odd, 1..=255.
+    pub size: usize,
+    /// Every cell is below `levels` (1..=256) or equal to `nodata`.
+    pub levels: usize,
+    /// The value that is not counted. May be below `levels`: then that level never occurs otherwise.
+    pub nodata: Option<u8>,
+    /// What the entropy in nats is multiplied by (base, normalisation).
+    pub scale: f64,
+}
+
+/// A task and what all its tiles share.
+struct Job<'a, T: Real> {
+    task: &'a Task<'a>,
+    tables: Tables<T::Sum>,
+    /// The values that have a plane: the levels, then nodata.
+    planes: Vec<u8>,
+    /// The plane of each value; one behind the last for values that have none.
+    slots: [usize; 256],
+}
+
+/// A rectangle of the output.
+struct Tile<'a, T> {
+    top: usize,
+    left: usize,
+    rows: Vec<&'a mut [T]>,
+}
+
+impl<T> Tile<'_, T> {
+    fn width(&self) -> usize {
+        self.rows[0].len()
+    }
+}
+
+/// Columns of a tile: enough that the halo of common windows costs little, few enough that the
+/// counts of 16 levels stay in the first-level cache.
+const STRIP: usize = 512;
+
+/// Most rows of a tile. Its time bounds how long a cancelled task still runs: 131,072 cells are some
+/// 50 ms at the slowest.
+const BAND: usize = 256;
+
+/// Fills `out` (`task.rows.len()` × columns) with the entropy of the task's rows.
+pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &dyn Observer) -> Result<(), Cancelled> {
+    run_forced(task, out, observer, Force::default())
+}
+
+/// [`run`], with a say in how.
+fn run_forced<T: Real>(
+    task: &Task<'_>,
+    mut out: GridViewMut<'_, T>,
+    observer: &dyn Observer,
+    force: Force,
+) -> Result<(), Cancelled> {
+    let Task { cells, size, levels, nodata, .. } = *task;
+    assert!(size % 2 == 1 && size <= 255, "a window of size {size}");
+    assert!((1..=256).contains(&levels), "{levels} levels");
+    assert!(task.rows.end <= cells.rows() && task.rows.len() == out.rows() && cells.cols() == out.cols());
+
+    let mut planes: Vec<u8> = (0..levels).map(|level| level as u8).filter(|&level| Some(level) != nodata).collect();
+    planes.extend(nodata);
+    let mut slots = [planes.len(); 256];
+    for (slot, &value) in planes.iter().enumerate() {
+        slots[usize::from(value)] = slot;
+    }
+    let tables = Tables::new(size.min(cells.rows()) * size.min(cells.cols()), levels, task.scale);
+    let job = Job::<T> { task, tables, planes, slots };
+    let isa = force.isa.unwrap_or_else(Isa::best);
+
+    // Every thread should get several bands, but a band pays for its halo rows: a few windows high.
+    let share = out.rows().div_ceil(4 * rayon::current_num_threads());
+    let band = share.clamp(BAND.min(32.max(2 * size)), BAND);
+    let first = task.rows.start;
+    let (rows, cols) = (out.rows(), out.cols());
+    let stride = out.as_view().stride();
+    out.as_strided_mut()[..(rows - 1) * stride + cols].par_chunks_mut(band * stride).enumerate().try_for_each(
+        |(b, cells)| {
+            let mut tiles: Vec<Tile<'_, T>> = (0..cols)
+                .step_by(STRIP)
+                .map(|left| Tile { top: first + b * band, left, rows: Vec::with_capacity(band) })
+                .collect();
+            for row in cells.chunks_mut(stride) {
+                for (tile, part) in tiles.iter_mut().zip(row[..cols].chunks_mut(STRIP)) {
+                    tile.rows.push(part);
+                }
+            }
+            tiles.into_par_iter().try_for_each_init(planes::Scratch::new, |scratch, mut tile| {
+                if observer.cancelled() {
+                    return Err(Cancelled);
+                }
+                match force.engine.unwrap_or_else(|| plan::engine(&job, &tile, isa)) {
+                    Engine::Planes => planes::run(&job, &mut tile, scratch, isa),
+                    Engine::Histogram => histogram::run(&job, &mut tile),
+                }
+                observer.advance((tile.rows.len() * tile.width()) as u64);
+                Ok(())
+            })
+        },
+    )
+}

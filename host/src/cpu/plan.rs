@@ -1,0 +1,85 @@
+//! Which engine computes a tile.
+//!
+//! Both give the same bits, so the choice is about time only, and may differ from tile to tile. The
+//! times are modelled in nanoseconds a cell:
+//!
+//! ```text
+//! planes     = update + levels that occur · plane
+//! histogram  = start + (2 · size + size² / rows of the tile) · step
+//! ```
+//!
+//! The coefficients were measured with `examples/cpu_speed.rs … paths` on one core of a Xeon with AVX-512 at
+//! some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels). A faster core scales them all; only their
+//! ratios matter.
+
+use super::isa::{Isa, Kind};
+use super::table::SMALL;
+use super::{Job, Real, Tile};
+
+/// The two engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// One plane of counts a level: [`super::planes`].
+    Planes,
+    /// One sliding histogram: [`super::histogram`].
+    Histogram,
+}
+
+/// What the caller (a test, a benchmark) insists on; by default nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Force {
+    /// The engine of every tile.
+    pub engine: Option<Engine>,
+    /// The instruction set.
+    pub isa: Option<Isa>,
+}
+
+/// Time of one step of the histogram, between the 0.44 of random cells and the 0.54 of clustered ones.
+const STEP: f64 = 0.48;
+
+/// What a cell of the histogram engine costs besides.
+const START: f64 = 3.0;
+
+/// Time of updating the column counts cell by cell.
+const UPDATE: f64 = 2.0;
+
+/// The engine for a tile.
+pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
+    let size = job.task.size as f64;
+    let histogram = START + (2.0 * size + size * size / tile.rows.len() as f64) * STEP;
+    let plane = plane(isa, job.task.size, job.tables.largest, size_of::<T>() == 4);
+    // Counting the levels that occur takes a moment: not where all of them would be fine too.
+    let planes = |levels: usize| UPDATE + levels as f64 * plane;
+    if planes(job.planes.len()) < histogram || planes(present(job, tile)) < histogram {
+        Engine::Planes
+    } else {
+        Engine::Histogram
+    }
+}
+
+/// Time of one plane.
+fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
+    // Every doubling of the window is one more pass over the counts.
+    let steps = f64::from(size.ilog2());
+    match isa.kind() {
+        Kind::Avx512 if single && largest <= SMALL => 0.13,
+        Kind::Avx512 if single => 0.06 * steps,
+        _ if largest <= SMALL => 0.25,
+        _ => 0.11 * steps,
+    }
+}
+
+/// How many levels the rows of one window in the middle of the tile have.
+fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>) -> usize {
+    let (cells, radius) = (job.task.cells, job.task.size / 2);
+    let middle = tile.top + tile.rows.len() / 2;
+    let left = tile.left.saturating_sub(radius);
+    let right = cells.cols().min(tile.left + tile.width() + radius);
+    let mut seen = [false; 256];
+    for y in middle.saturating_sub(radius)..cells.rows().min(middle + radius + 1) {
+        for &value in &cells.row(y)[left..right] {
+            seen[usize::from(value)] = true;
+        }
+    }
+    seen.into_iter().filter(|&seen| seen).count()
+}

@@ -1,0 +1,284 @@
+//! Table lookups with the vector units of x86-64.
+//!
+//! AVX-512 can look 64 entries of 16 bits up inside two registers (`vpermi2w`), 32 at a time, many
+//! times faster than from memory. A 31-bit entry is two such words, and the low words have so few
+//! bits that several can be added before a carry must be moved ([`flush_after`]).
+//!
+//! - Windows of at most 63 cells: the whole table sits in four registers.
+//! - Larger windows: neighbouring cells have neighbouring counts, so the 64 entries around *one* cell's
+//!   count nearly always serve all 32 cells; they are loaded from the table at that place. Where
+//!   the counts spread further, a gather from memory gives the same integers.
+
+use std::arch::x86_64::*;
+
+use super::lookup::{BLOCK, Group};
+use super::table::Tables;
+
+/// How many low parts 16-bit lanes can add, on top of what a carry leaves there. (The first 16 of 12
+/// bits find nothing there yet.)
+const fn flush_after(low_bits: u32) -> usize {
+    match low_bits {
+        12 => 16,
+        13 => 7,
+        14 => 3,
+        _ => 1,
+    }
+}
+
+/// Sums of the low and the high words of 32 cells.
+#[derive(Clone, Copy)]
+struct Words {
+    low: __m512i,
+    high: __m512i,
+}
+
+impl Words {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn zero() -> Words {
+        Words { low: _mm512_setzero_si512(), high: _mm512_setzero_si512() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn add(&mut self, low: __m512i, high: __m512i) {
+        self.low = _mm512_add_epi16(self.low, low);
+        self.high = _mm512_add_epi16(self.high, high);
+    }
+
+    /// Moves what the low words have above `LOW` bits to the high words.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn carry<const LOW: u32>(&mut self) {
+        self.high = _mm512_add_epi16(self.high, _mm512_srli_epi16::<LOW>(self.low));
+        self.low = _mm512_and_si512(self.low, _mm512_set1_epi16(((1u16 << LOW) - 1) as i16));
+    }
+
+    /// The sums of the 16 lower and the 16 upper words.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn sums<const LOW: u32>(self) -> [__m512i; 2] {
+        let wide = |half| _mm512_cvtepu16_epi32(half);
+        let join = |low, high| _mm512_add_epi32(_mm512_slli_epi32::<LOW>(wide(high)), wide(low));
+        [
+            join(_mm512_castsi512_si256(self.low), _mm512_castsi512_si256(self.high)),
+            join(_mm512_extracti64x4_epi64::<1>(self.low), _mm512_extracti64x4_epi64::<1>(self.high)),
+        ]
+    }
+}
+
+/// Adds four registers to (or stores them as) 64 sums.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn put(sums: &mut [u32; BLOCK], values: [__m512i; 4], first: bool) {
+    for (sums, value) in sums.chunks_exact_mut(16).zip(values) {
+        let to = sums.as_mut_ptr().cast::<__m512i>();
+        // SAFETY: `to` points to the 16 sums of a chunk, for reading and for writing.
+        unsafe {
+            let old = if first { _mm512_setzero_si512() } else { _mm512_loadu_si512(to) };
+            _mm512_storeu_si512(to, _mm512_add_epi32(old, value));
+        }
+    }
+}
+
+/// Byte-sized counts, all lookups in registers.
+///
+/// # Safety
+/// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
+/// `sums` must be a multiple of [`BLOCK`].
+#[target_feature(enable = "avx512f,avx512bw")]
+pub unsafe fn small_avx512(counts: &[u8], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+    // SAFETY: passed on.
+    unsafe {
+        match (tables.low_bits, tables.largest <= 31) {
+            (12, true) => small_words::<12, true>(counts, group, tables, sums),
+            (12, false) => small_words::<12, false>(counts, group, tables, sums),
+            (bits, _) => unreachable!("{bits} bits for windows of at most 63 cells"),
+        }
+    }
+}
+
+/// [`small_avx512`] for one width of the low words and for tables of one or two registers.
+///
+/// # Safety
+/// As there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn small_words<const LOW: u32, const SHORT: bool>(
+    counts: &[u8],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+) {
+    let load = |table: &[u16], at: usize| {
+        let part: &[u16; 32] = table[at..][..32].try_into().expect("32 entries");
+        // SAFETY: `part` is 64 readable bytes.
+        unsafe { _mm512_loadu_si512(part.as_ptr().cast()) }
+    };
+    let (low0, high0) = (load(&tables.low, 0), load(&tables.high, 0));
+    let (low1, high1) = (load(&tables.low, 32), load(&tables.high, 32));
+    // A word's bits above the index are ignored: the upper byte of a word need not be cleared.
+    let look = |n: __m512i| {
+        if SHORT {
+            (_mm512_permutexvar_epi16(n, low0), _mm512_permutexvar_epi16(n, high0))
+        } else {
+            (_mm512_permutex2var_epi16(low0, n, low1), _mm512_permutex2var_epi16(high0, n, high1))
+        }
+    };
+    let (left, right) = interleave();
+    for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
+        let (mut even, mut odd) = (Words::zero(), Words::zero());
+        let mut g = 0;
+        while g < group.levels {
+            let end = group.levels.min(g + flush_after(LOW));
+            while g < end {
+                // SAFETY: the caller says that every level has as many counts as there are sums.
+                let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(g * group.stride + b * BLOCK).cast()) };
+                let (low, high) = look(n);
+                even.add(low, high);
+                let (low, high) = look(_mm512_srli_epi16::<8>(n));
+                odd.add(low, high);
+                g += 1;
+            }
+            even.carry::<LOW>();
+            odd.carry::<LOW>();
+        }
+        let ([e0, e1], [o0, o1]) = (even.sums::<LOW>(), odd.sums::<LOW>());
+        let values = [
+            _mm512_permutex2var_epi32(e0, left, o0),
+            _mm512_permutex2var_epi32(e0, right, o0),
+            _mm512_permutex2var_epi32(e1, left, o1),
+            _mm512_permutex2var_epi32(e1, right, o1),
+        ];
+        put(sums.try_into().expect("a block of sums"), values, group.first);
+    }
+}
+
+/// The permutations that put the even and the odd cells of a block back in order.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn interleave() -> (__m512i, __m512i) {
+    (
+        _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    )
+}
+
+/// 16-bit counts, lookups in the stretch of the table around one of them.
+///
+/// # Safety
+/// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
+/// `sums` must be a multiple of [`BLOCK`].
+#[target_feature(enable = "avx512f,avx512bw")]
+pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+    // SAFETY: passed on.
+    unsafe {
+        match tables.low_bits {
+            12 => large_words::<12>(counts, group, tables, sums),
+            13 => large_words::<13>(counts, group, tables, sums),
+            14 => large_words::<14>(counts, group, tables, sums),
+            15 => large_words::<15>(counts, group, tables, sums),
+            bits => unreachable!("{bits} low bits"),
+        }
+    }
+}
+
+/// [`large_avx512`] for one width of the low words.
+///
+/// # Safety
+/// As there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+    let entries = tables.low.len().min(tables.high.len());
+    for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
+        let mut values = [_mm512_setzero_si512(); 4];
+        for half in 0..2 {
+            let mut words = Words::zero();
+            let mut far = [_mm512_setzero_si512(); 2];
+            let mut g = 0;
+            while g < group.levels {
+                let end = group.levels.min(g + flush_after(LOW));
+                while g < end {
+                    let at = g * group.stride + b * BLOCK + half * 32;
+                    g += 1;
+                    // SAFETY: the caller says that every level has as many counts as there are sums.
+                    let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                    // SAFETY: as above.
+                    let middle = usize::from(unsafe { *counts.get_unchecked(at + 16) });
+                    let base = middle.saturating_sub(32);
+                    let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
+                    let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
+                    if near == !0 && base + 64 <= entries {
+                        let load = |table: &[u16], at: usize| {
+                            // SAFETY: both tables have at least base + 64 entries, and `at` is `base`
+                            // or `base + 32`.
+                            unsafe { _mm512_loadu_si512(table.as_ptr().add(at).cast()) }
+                        };
+                        words.add(
+                            _mm512_permutex2var_epi16(load(&tables.low, base), index, load(&tables.low, base + 32)),
+                            _mm512_permutex2var_epi16(load(&tables.high, base), index, load(&tables.high, base + 32)),
+                        );
+                    } else {
+                        let halves = [_mm512_castsi512_si256(n), _mm512_extracti64x4_epi64::<1>(n)];
+                        for (far, half) in far.iter_mut().zip(halves) {
+                            let index = _mm512_cvtepu16_epi32(half);
+                            // SAFETY: the table has an entry for every 16-bit index.
+                            let f = unsafe { _mm512_i32gather_epi32::<4>(index, tables.f.as_ptr().cast()) };
+                            *far = _mm512_add_epi32(*far, f);
+                        }
+                    }
+                }
+                words.carry::<LOW>();
+            }
+            let near = words.sums::<LOW>();
+            values[2 * half] = _mm512_add_epi32(near[0], far[0]);
+            values[2 * half + 1] = _mm512_add_epi32(near[1], far[1]);
+        }
+        put(sums.try_into().expect("a block of sums"), values, group.first);
+    }
+}
+
+/// Slides the column counts of all planes down a row, 64 columns at a time: the two rows are read once
+/// and not once a level.
+///
+/// # Panics
+/// When a plane, or a row, is too short.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn slide_avx512(columns: &mut [u8], stride: usize, values: &[u8], entering: &[u8], leaving: &[u8]) {
+    assert!(entering.len() == leaving.len() && entering.len().is_multiple_of(64) && entering.len() <= stride);
+    assert!(!values.is_empty() && (values.len() - 1) * stride + entering.len() <= columns.len());
+    let one = _mm512_set1_epi8(1);
+    for x in (0..entering.len()).step_by(64) {
+        // SAFETY: both rows are `entering.len()` long, a multiple of 64 above x.
+        let (new, old) = unsafe {
+            (_mm512_loadu_si512(entering.as_ptr().add(x).cast()), _mm512_loadu_si512(leaving.as_ptr().add(x).cast()))
+        };
+        for (plane, &value) in values.iter().enumerate() {
+            let value = _mm512_set1_epi8(value as i8);
+            // SAFETY: `columns` reaches to the end of the last plane's columns, as asserted.
+            unsafe {
+                let to = columns.as_mut_ptr().add(plane * stride + x).cast::<__m512i>();
+                let n = _mm512_loadu_si512(to);
+                let n = _mm512_mask_add_epi8(n, _mm512_cmpeq_epi8_mask(new, value), n, one);
+                let n = _mm512_mask_sub_epi8(n, _mm512_cmpeq_epi8_mask(old, value), n, one);
+                _mm512_storeu_si512(to, n);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flush_after;
+
+    #[test]
+    fn low_words_do_not_overflow_before_their_carry() {
+        for bits in 12..=15 {
+            let left = if bits == 12 { 0 } else { (1 << bits) - 1 };
+            assert!(left + flush_after(bits) * ((1 << bits) - 1) <= 0xffff, "{bits} bits");
+        }
+        // With 12 bits nothing is left because one flush is enough for any group.
+        assert_eq!(flush_after(12), crate::cpu::lookup::GROUP);
+    }
+}

@@ -1,0 +1,371 @@
+//! Which kernel does a band, and with what geometry.
+//!
+//! Every kernel has three things here: when it fits, what of its table it wants where, and its grid, block and
+//! arguments. What depends on the device (how many blocks run at once, how much shared memory a block may have) is asked of
+//! the device; nothing is tuned to one product by name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::bands::Frame;
+use super::census::Coding;
+use super::fixed::{FINE, table_u32, table_u64};
+use crate::cpu::Real;
+use crate::exec::{Buffer, Device, DeviceError, Limits};
+use crate::grid::GridView;
+
+/// A kernel for moving-window entropy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// One thread a cell, from the definition; counters in thread-private memory.
+    Naive,
+    /// The same from halo tiles in shared memory.
+    Tiled,
+    /// One thread a column slides a histogram down the rows.
+    Histogram,
+    /// The same with sums of 64 bits.
+    HistogramWide,
+    /// The same with results in f64.
+    HistogramF64,
+    /// Packed column histograms and prefix sums; up to 16 levels.
+    Columns,
+    /// 5 × 5 windows of up to 16 levels, in registers.
+    Sliding,
+    /// The same for devices with little shared memory.
+    SlidingNarrow,
+}
+
+impl Kernel {
+    /// All of them, from the simplest to the fastest.
+    pub const ALL: [Kernel; 8] = [
+        Self::Naive,
+        Self::Tiled,
+        Self::Histogram,
+        Self::HistogramWide,
+        Self::HistogramF64,
+        Self::Columns,
+        Self::Sliding,
+        Self::SlidingNarrow,
+    ];
+
+    /// Its name for users: "sliding".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Naive => "naive",
+            Self::Tiled => "tiled",
+            Self::Histogram => "histogram",
+            Self::HistogramWide => "histogram-wide",
+            Self::HistogramF64 => "histogram-f64",
+            Self::Columns => "columns",
+            Self::Sliding => "sliding",
+            Self::SlidingNarrow => "sliding-narrow",
+        }
+    }
+
+    /// The kernel of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// Its description, for an executor.
+    pub fn entry(self) -> KernelEntry {
+        match self {
+            Self::Naive => kernels::entropy_naive::ENTRY,
+            Self::Tiled => kernels::entropy_tiled::ENTRY,
+            Self::Histogram => kernels::entropy_histogram::ENTRY,
+            Self::HistogramWide => kernels::entropy_histogram_wide::ENTRY,
+            Self::HistogramF64 => kernels::entropy_histogram_f64::ENTRY,
+            Self::Columns => kernels::entropy_columns::ENTRY,
+            Self::Sliding => kernels::entropy_sliding::ENTRY,
+            Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
+        }
+    }
+
+    /// True when its results are f64.
+    pub fn is_f64(self) -> bool {
+        self == Self::HistogramF64
+    }
+
+    /// The fastest kernel that fits.
+    pub(super) fn choose(work: &Work, limits: &Limits) -> Result<Self, String> {
+        let order = if work.f64 {
+            [Self::HistogramF64].as_slice()
+        } else {
+            &[Self::Sliding, Self::SlidingNarrow, Self::Columns, Self::Histogram, Self::HistogramWide, Self::Tiled]
+        };
+        let mut why = String::new();
+        for kernel in order {
+            match kernel.misfit(work, limits) {
+                None => return Ok(*kernel),
+                Some(reason) => why = reason,
+            }
+        }
+        Err(why)
+    }
+
+    /// Why the kernel cannot do this work on such a device; `None` when it can.
+    pub(super) fn misfit(self, work: &Work, limits: &Limits) -> Option<String> {
+        let Work { size, levels, nodata, largest, f64 } = *work;
+        if f64 != self.is_f64() {
+            return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
+        }
+        if matches!(self, Self::Sliding | Self::SlidingNarrow) && size != 5 {
+            return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
+        }
+        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Columns) && levels > 16 {
+            return Some(format!("it takes up to 16 levels, and there are {levels}"));
+        }
+        if matches!(self, Self::Columns | Self::Histogram) && nodata && table_u32(1, largest).1 < FINE {
+            return Some(format!(
+                "its 32-bit sums are too coarse for {size} x {size} windows in which nodata may leave few cells"
+            ));
+        }
+        let needed = self.shared_needed(work);
+        (needed > limits.shared_per_block).then(|| {
+            format!("it needs {needed} bytes of shared memory a block, and there are {}", limits.shared_per_block)
+        })
+    }
+
+    /// The least shared memory of a block that the kernel runs with.
+    fn shared_needed(self, work: &Work) -> u32 {
+        let size = work.size as u32;
+        match self {
+            Self::Naive => 0,
+            Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
+            Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
+            Self::Columns => COLUMNS_STATIC,
+            Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
+            Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What decides which kernels fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Work {
+    pub size: usize,
+    pub levels: usize,
+    /// Whether there are nodata cells; their code is then `levels` or below it.
+    pub nodata: bool,
+    /// Cells of the largest window that fits in the whole grid.
+    pub largest: usize,
+    pub f64: bool,
+}
+
+impl Work {
+    pub fn new<T: Real>(cells: GridView<'_, u8>, coding: &Coding, size: usize) -> Self {
+        Self {
+            size,
+            levels: coding.levels,
+            nodata: coding.nodata.is_some(),
+            largest: size.min(cells.rows()) * size.min(cells.cols()),
+            f64: size_of::<T>() == 8,
+        }
+    }
+
+    /// Counters that a histogram needs: nodata has one of its own.
+    fn counters(&self) -> u32 {
+        (self.levels + usize::from(self.nodata)) as u32
+    }
+}
+
+/// Static shared memory of the columns kernel.
+const COLUMNS_STATIC: u32 = (8 * kernels::COLUMNS_WIDTH + 64) * 4;
+
+/// Bytes of the counters of a block of the histogram kernel.
+fn histogram_counters(counters: u32) -> u32 {
+    counters * kernels::HISTOGRAM_THREADS * 2
+}
+
+/// A kernel prepared for one device: its table is there, and what does not change from band to band is known.
+pub(super) struct Prepared {
+    kernel: Kernel,
+    device: Arc<dyn Device>,
+    work: Work,
+    nodata: u32,
+    table: Option<Buffer>,
+    /// What the kernel multiplies by.
+    scale: f64,
+    /// Dynamic shared memory of a block.
+    shared_bytes: u32,
+    /// Table entries (histogram) or copies of the table (columns) in shared memory.
+    near: u32,
+    /// Blocks that run at once.
+    resident: u32,
+}
+
+impl Prepared {
+    /// Puts the kernel's table on the device. `scale` multiplies the entropy in nats.
+    pub fn new(
+        kernel: Kernel,
+        device: &Arc<dyn Device>,
+        work: Work,
+        nodata: Option<u8>,
+        scale: f64,
+    ) -> Result<Self, DeviceError> {
+        let entries = work.size * work.size + 1;
+        let limits = device.limits();
+        let (table, scale) = match kernel {
+            // In bits; no table.
+            Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
+            Kernel::HistogramWide | Kernel::HistogramF64 => {
+                let (table, units) = table_u64(entries, work.largest);
+                (Some(Buffer::from_slice(device, &table)?), scale / units)
+            }
+            Kernel::Histogram | Kernel::Columns | Kernel::Sliding | Kernel::SlidingNarrow => {
+                let (table, units) = table_u32(entries, work.largest);
+                (Some(Buffer::from_slice(device, &table)?), scale / units)
+            }
+        };
+        let entries = entries as u32;
+        let (near, shared_bytes, threads) = match kernel {
+            Kernel::Naive => (0, 0, 256),
+            Kernel::Tiled => (0, kernel.shared_needed(&work), kernels::TILE_COLS * kernels::TILE_ROWS),
+            Kernel::Histogram | Kernel::HistogramWide | Kernel::HistogramF64 => {
+                let counters = histogram_counters(work.counters());
+                let bytes = (entries - 1) * if kernel == Kernel::Histogram { 4 } else { 8 };
+                // Beyond this the table would cost more blocks than its place saves.
+                let near = bytes <= counters.max(16 * 1024) / 2 && counters + bytes <= limits.shared_per_block;
+                let near = if near { (entries - 1, counters + bytes) } else { (0, counters) };
+                (near.0, near.1, kernels::HISTOGRAM_THREADS)
+            }
+            Kernel::Columns => {
+                // As many copies as leave room for two blocks on a multiprocessor.
+                let room = (limits.shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024);
+                let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
+                (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
+            }
+            Kernel::Sliding | Kernel::SlidingNarrow => {
+                (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS)
+            }
+        };
+        let resident = device.resident_blocks(&kernel.entry(), threads, shared_bytes)?;
+        let nodata = nodata.map_or(256, u32::from);
+        Ok(Self { kernel, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })
+    }
+
+    /// The most output rows that one launch takes.
+    pub fn rows_at_most(&self) -> usize {
+        match self.kernel {
+            // One row of blocks each: a grid has at most 65,535 along y.
+            Kernel::Naive | Kernel::Tiled => 65_535 * kernels::TILE_ROWS as usize,
+            _ => 1 << 30,
+        }
+    }
+
+    /// Computes a band. Returns the seconds that the kernel took.
+    pub fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
+        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
+        let size = self.work.size as u32;
+        let mut args: Vec<Arg> = vec![cells.input::<u8>()];
+        args.push(if self.kernel.is_f64() { out.output::<f64>() } else { out.output::<f32>() });
+        match (&self.table, self.kernel) {
+            (Some(table), Kernel::HistogramWide | Kernel::HistogramF64) => args.push(table.input::<u64>()),
+            (Some(table), _) => args.push(table.input::<u32>()),
+            (None, _) => {}
+        }
+        args.extend([rows, cols, stride, first, count, out_stride].map(Arg::U32));
+        let (grid, block) = match self.kernel {
+            Kernel::Naive | Kernel::Tiled => {
+                args.extend([size, self.nodata].map(Arg::U32));
+                let grid = [cols.div_ceil(kernels::TILE_COLS), count.div_ceil(kernels::TILE_ROWS), 1];
+                (grid, [kernels::TILE_COLS, kernels::TILE_ROWS, 1])
+            }
+            Kernel::Histogram | Kernel::HistogramWide | Kernel::HistogramF64 => {
+                let across = cols.div_ceil(kernels::HISTOGRAM_THREADS);
+                // The first window costs size / 2 rows' worth of updates.
+                let rows_each = share_rows(count, across, self.resident, size / 2);
+                args.extend([size, self.work.counters(), self.nodata, self.near, rows_each].map(Arg::U32));
+                ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
+            }
+            Kernel::Columns => {
+                let halo = (size / 2).div_ceil(4) * 4;
+                let across = cols.div_ceil(kernels::COLUMNS_WIDTH - 2 * halo);
+                // A row of the first window costs about a tenth of an output row.
+                let rows_each = share_rows(count, across, self.resident, size / 10 + 1);
+                args.extend([size, self.nodata, self.near, rows_each].map(Arg::U32));
+                ([across, count.div_ceil(rows_each), 1], [kernels::COLUMNS_THREADS, 1, 1])
+            }
+            Kernel::Sliding | Kernel::SlidingNarrow => {
+                let warps = kernels::SLIDING_THREADS / 32;
+                let strips = (cols + 2).div_ceil(kernels::SLIDING_COLS);
+                let rows_each = share_rows(count, strips, self.resident * warps, 3);
+                let units = strips * count.div_ceil(rows_each);
+                args.extend([self.nodata, rows_each].map(Arg::U32));
+                ([units.div_ceil(warps).min(self.resident), 1, 1], [kernels::SLIDING_THREADS, 1, 1])
+            }
+        };
+        args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
+        let config = LaunchConfig { grid, block, shared_bytes: self.shared_bytes };
+        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
+        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
+        unsafe { self.device.launch(&self.kernel.entry(), &config, &args) }
+    }
+}
+
+/// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces keep
+/// `slots` workers busy: the whole takes as many rounds as the busiest worker has pieces, and a piece its rows plus
+/// `startup` rows' worth of work.
+fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
+    let mut best = (f64::INFINITY, count);
+    let most = (count / (4 * (startup + 2))).clamp(1, 60_000);
+    for pieces in (1..=most).take(4096) {
+        let rows_each = count.div_ceil(pieces);
+        let rounds = (u64::from(across) * u64::from(count.div_ceil(rows_each))).div_ceil(u64::from(slots));
+        // Several rounds even out what a single one makes everybody wait for.
+        let cost = (rounds as f64 + 0.2) * f64::from(rows_each + startup);
+        if cost < best.0 {
+            best = (cost, rows_each);
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for kernel in Kernel::ALL {
+            assert_eq!(Kernel::from_name(kernel.name()), Some(kernel));
+        }
+        assert_eq!(Kernel::from_name("fastest"), None);
+    }
+
+    #[test]
+    fn rows_are_shared_without_leaving_a_last_round_half_empty() {
+        // 83 strips of the sliding kernel on 132 multiprocessors with 16 warps each.
+        let rows_each = share_rows(10_240, 83, 132 * 16, 3);
+        let units = 83 * 10_240u32.div_ceil(rows_each);
+        let rounds = units.div_ceil(2112);
+        assert!(f64::from(units) / f64::from(rounds * 2112) > 0.9, "{rows_each} rows each, {units} units");
+        assert_eq!(share_rows(1, 1, 2112, 3), 1);
+        assert!(share_rows(u32::MAX / 4, 1, 2112, 3) > 0);
+    }
+
+    #[test]
+    fn the_fastest_kernel_that_fits_is_chosen() {
+        let hopper = Limits { multiprocessors: 132, shared_per_block: 232_448, memory: 1 << 37, launch_cells: 1 << 27 };
+        let turing = Limits { shared_per_block: 65_536, ..hopper.clone() };
+        let work = |size: usize, levels, nodata, f64| Work { size, levels, nodata, largest: size * size, f64 };
+        assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Sliding));
+        assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
+        assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::HistogramWide));
+        assert_eq!(Kernel::choose(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(Kernel::choose(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
+        assert_eq!(Kernel::choose(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));
+        assert_eq!(Kernel::choose(&work(255, 256, false, false), &turing), Ok(Kernel::Histogram));
+    }
+}

@@ -1,0 +1,366 @@
+//! Moving-window Shannon entropy of a grid of classes.
+//!
+//! For every cell, H = −Σ p_i·ln p_i over the levels i in the square window centred on it, p_i being a
+//! level's share of the window's cells. The window is clipped at the border: only cells inside the grid count, nothing
+//! is padded, mirrored or wrapped. Nodata cells are not counted, and where the centre is nodata the result is
+//! NaN. A window of one level gives exactly 0.
+//!
+//! Sources: C. E. Shannon, A Mathematical Theory of Communication (1948), section 6; in landscape ecology the same
+//! is Shannon's diversity index SHDI (McGarigal and Marks, FRAGSTATS, 1995), in image analysis local entropy.
+//!
+//! ```
+//! use halotile::entropy::Entropy;
+//! use halotile::grid::GridView;
+//!
+//! let cells = [1u8, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6, 4, 5, 6, 7];
+//! let h = Entropy::new().size(5).compute::<f64>(GridView::new(&cells, 4, 4)?)?;
+//! assert_eq!(format!("{:.5}", h.row(0)[1]), "1.70455");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+mod bands;
+mod census;
+mod fixed;
+mod launch;
+
+use census::Coding;
+pub use launch::Kernel;
+
+use crate::cpu;
+pub use crate::cpu::Real;
+use crate::exec::{Device, DeviceError};
+use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
+use crate::observe::{Cancelled, Observer};
+
+/// The largest window: 255 × 255.
+pub const MAX_SIZE: usize = 255;
+
+/// The most levels: all values of a byte.
+pub const MAX_LEVELS: usize = 256;
+
+/// Why an entropy was not computed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The window's size is even, 0 or too large.
+    #[error("a window's size is an odd number from 1 to {MAX_SIZE}, not {0}")]
+    Size(usize),
+    /// The number of levels is 0 or too large.
+    #[error("the number of levels is from 1 to {MAX_LEVELS}, not {0}")]
+    Levels(usize),
+    /// Normalising needs to know the number of levels.
+    #[error("to normalize, the number of levels must be given: the entropy is divided by its logarithm")]
+    NormalizeWithoutLevels,
+    /// A cell's value is no level.
+    #[error("row {row}, column {col}: value {value} is not below the number of levels, {levels}")]
+    Value {
+        /// Row of the cell, from 0.
+        row: usize,
+        /// Column of the cell, from 0.
+        col: usize,
+        /// Its value.
+        value: u8,
+        /// The number of levels.
+        levels: usize,
+    },
+    /// The output has another shape than the input.
+    #[error("the output is {got_rows} x {got_cols} and the grid {rows} x {cols}")]
+    OutputShape {
+        /// Rows of the grid.
+        rows: usize,
+        /// Columns of the grid.
+        cols: usize,
+        /// Rows of the output.
+        got_rows: usize,
+        /// Columns of the output.
+        got_cols: usize,
+    },
+    /// The grid is too wide for the kernels' 32-bit indices.
+    #[error("a device takes grids of up to {max} columns, not {cols}; the CPU engine takes any")]
+    TooWide {
+        /// Columns of the grid.
+        cols: usize,
+        /// Columns that a device takes.
+        max: usize,
+    },
+    /// A kernel was asked for and cannot do the work.
+    #[error("kernel {kernel} cannot do this: {reason}")]
+    KernelMisfit {
+        /// The kernel.
+        kernel: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A kernel was asked for, and the CPU engine has none.
+    #[error("kernel {0} runs on a device (cuda, emulator), not in the CPU engine")]
+    KernelOnCpu(&'static str),
+    /// No kernel can do the work on this device.
+    #[error("{device} has no kernel that can do this: {reason}")]
+    NoKernel {
+        /// The device.
+        device: String,
+        /// Why the last one tried cannot.
+        reason: String,
+    },
+    /// A device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The observer asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The result does not fit in memory.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+}
+
+/// The unit of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Base {
+    /// Nats: the natural logarithm.
+    #[default]
+    E,
+    /// Bits: base 2.
+    Two,
+    /// Hartleys: base 10.
+    Ten,
+}
+
+impl Base {
+    /// The base's natural logarithm.
+    pub fn ln(self) -> f64 {
+        match self {
+            Self::E => 1.0,
+            Self::Two => std::f64::consts::LN_2,
+            Self::Ten => std::f64::consts::LN_10,
+        }
+    }
+
+    /// The unit's name.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::E => "nats",
+            Self::Two => "bits",
+            Self::Ten => "hartleys",
+        }
+    }
+}
+
+/// Where the work is done.
+#[derive(Clone)]
+pub enum Engine {
+    /// The CPU engine, on the current rayon thread pool.
+    Cpu,
+    /// Devices, side by side, each with a share of the rows. At least one.
+    Devices(Vec<Arc<dyn Device>>),
+}
+
+/// What was done, for whoever wants to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Report {
+    /// The kernel, where devices did the work.
+    pub kernel: Option<Kernel>,
+    /// Bands that devices took, in all.
+    pub bands: usize,
+    /// Seconds that kernels ran, copies not counted; of the slowest device. 0 for the CPU engine.
+    pub kernel_seconds: f64,
+}
+
+/// What to compute: window, levels, unit, nodata. Made by [`Entropy::new`] and changed by its methods.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entropy {
+    size: usize,
+    levels: Option<usize>,
+    base: Base,
+    normalize: bool,
+    nodata: Option<u8>,
+    kernel: Option<Kernel>,
+}
+
+impl Default for Entropy {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Entropy {
+    /// A 5 × 5 window, any levels, in nats, no nodata.
+    pub fn new() -> Self {
+        Self { size: 5, levels: None, base: Base::E, normalize: false, nodata: None, kernel: None }
+    }
+
+    /// The window is `size` × `size` cells: an odd number from 1 to [`MAX_SIZE`]. It may exceed the grid.
+    pub fn size(mut self, size: usize) -> Self {
+        self.size = size;
+        self
+    }
+
+    /// Every cell must be below `levels` (1..=[`MAX_LEVELS`]) or nodata. Without this any value is taken.
+    pub fn levels(mut self, levels: impl Into<Option<usize>>) -> Self {
+        self.levels = levels.into();
+        self
+    }
+
+    /// The unit of the result.
+    pub fn base(mut self, base: Base) -> Self {
+        self.base = base;
+        self
+    }
+
+    /// Divides by the logarithm of the number of levels, so that results are from 0 to 1 whatever the base. Needs
+    /// [`levels`](Self::levels); with one level the result is 0.
+    pub fn normalize(mut self, normalize: bool) -> Self {
+        self.normalize = normalize;
+        self
+    }
+
+    /// Cells of this value are not counted, and give NaN.
+    pub fn nodata(mut self, nodata: impl Into<Option<u8>>) -> Self {
+        self.nodata = nodata.into();
+        self
+    }
+
+    /// Uses this kernel and no other; an error where it does not fit, or in the CPU engine.
+    pub fn kernel(mut self, kernel: impl Into<Option<Kernel>>) -> Self {
+        self.kernel = kernel.into();
+        self
+    }
+
+    /// The largest value that a result can have, for scales and legends: the logarithm of the smaller of the
+    /// levels and the window's cells, or 1 when normalised.
+    ///
+    /// ```
+    /// use halotile::entropy::{Base, Entropy};
+    /// assert_eq!(Entropy::new().levels(16).base(Base::Two).max_value(), 4.0);
+    /// ```
+    pub fn max_value(&self) -> f64 {
+        let most = self.levels.unwrap_or(MAX_LEVELS).min(self.size * self.size);
+        (most as f64).ln() * self.scale()
+    }
+
+    /// Checks what can be checked without a grid.
+    pub fn validate(&self) -> Result<(), Error> {
+        if self.size.is_multiple_of(2) || self.size > MAX_SIZE {
+            return Err(Error::Size(self.size));
+        }
+        if let Some(levels) = self.levels
+            && !(1..=MAX_LEVELS).contains(&levels)
+        {
+            return Err(Error::Levels(levels));
+        }
+        if self.normalize && self.levels.is_none() {
+            return Err(Error::NormalizeWithoutLevels);
+        }
+        Ok(())
+    }
+
+    /// What the entropy in nats is multiplied by.
+    fn scale(&self) -> f64 {
+        match self.levels {
+            // The logarithm of 1 level is 0, and so is every entropy.
+            Some(levels) if self.normalize => 1.0 / (levels.max(2) as f64).ln(),
+            _ => 1.0 / self.base.ln(),
+        }
+    }
+
+    /// The entropy of every cell, by the CPU engine on the current rayon thread pool.
+    ///
+    /// The result has the grid's shape. f32 results are within 2e-6 of the definition (in nats), f64
+    /// results within 1e-12.
+    pub fn compute<T: Real>(&self, cells: GridView<'_, u8>) -> Result<Grid<T>, Error> {
+        let mut out = Grid::zeros(cells.rows(), cells.cols())?;
+        self.compute_into(&Engine::Cpu, cells, out.view_mut(), &())?;
+        Ok(out)
+    }
+
+    /// The entropy of every cell, by `engine`, into `out`, which has the grid's shape.
+    ///
+    /// The observer hears of finished cells and may stop the work. After an error `out` is in no defined state.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use halotile::entropy::{Engine, Entropy, Kernel};
+    /// use halotile::exec::{Device, emulator::EmulatedDevice};
+    /// use halotile::grid::{Grid, GridView};
+    ///
+    /// let cells = [7u8; 30];
+    /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    /// let mut h = Grid::<f32>::zeros(5, 6)?;
+    /// let report = Entropy::new().levels(16).compute_into(
+    ///     &Engine::Devices(vec![device]),
+    ///     GridView::new(&cells, 5, 6)?,
+    ///     h.view_mut(),
+    ///     &(),
+    /// )?;
+    /// assert_eq!(report.kernel, Some(Kernel::Sliding));
+    /// assert_eq!(h.as_slice(), [0.0; 30]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compute_into<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u8>,
+        out: GridViewMut<'_, T>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        self.validate()?;
+        let (rows, cols) = (cells.rows(), cells.cols());
+        if (out.rows(), out.cols()) != (rows, cols) {
+            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
+        }
+        let on_device = matches!(engine, Engine::Devices(_));
+        let coding = Coding::of(cells, self.levels, self.nodata, on_device)?;
+        match engine {
+            Engine::Cpu => {
+                if let Some(kernel) = self.kernel {
+                    return Err(Error::KernelOnCpu(kernel.name()));
+                }
+                let coded = match &coding.codes {
+                    Some(codes) => Cow::Owned(bands::recode(cells, codes)),
+                    None => Cow::Borrowed(cells.as_strided()),
+                };
+                let stride = if coding.codes.is_some() { cols } else { cells.stride() };
+                let task = cpu::Task {
+                    cells: GridView::with_stride(&coded, rows, cols, stride)?,
+                    rows: 0..rows,
+                    size: self.size,
+                    levels: coding.levels,
+                    nodata: coding.nodata,
+                    scale: self.scale(),
+                };
+                cpu::run(&task, out, observer)?;
+                Ok(Report::default())
+            }
+            Engine::Devices(devices) => {
+                // A strip of a kernel may reach beyond the last column.
+                const MAX_COLS: usize = (1 << 31) - 4096;
+                if cols > MAX_COLS {
+                    return Err(Error::TooWide { cols, max: MAX_COLS });
+                }
+                bands::run(devices, self.kernel, cells, &coding, self.size, self.scale(), out, observer)
+            }
+        }
+    }
+
+    /// Runs the kernel `runs` times over a grid that stays on the device, and puts the last result into `out`.
+    ///
+    /// Returns the kernel and the seconds of every run, copies not counted: what benchmarks need. The grid and
+    /// its result must fit in the device's memory.
+    pub fn time_kernel<T: Real>(
+        &self,
+        device: &Arc<dyn Device>,
+        cells: GridView<'_, u8>,
+        out: GridViewMut<'_, T>,
+        runs: usize,
+    ) -> Result<(Kernel, Vec<f64>), Error> {
+        self.validate()?;
+        let (rows, cols) = (cells.rows(), cells.cols());
+        if (out.rows(), out.cols()) != (rows, cols) {
+            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
+        }
+        let coding = Coding::of(cells, self.levels, self.nodata, true)?;
+        bands::time(device, self.kernel, cells, &coding, self.size, self.scale(), out, runs)
+    }
+}

@@ -1,0 +1,452 @@
+//! CUDA devices, through the driver API.
+//!
+//! libcuda is opened when a device is first asked for: one binary runs on machines with a GPU and without
+//! one, and can say why CUDA is off. The kernels come as PTX text inside the library, which the driver
+//! compiles for the device at hand (and keeps in its cache).
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::{DriverError, result, sys};
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::{Buffer, Device, DeviceError, Limits, check_rows};
+
+/// The kernels, compiled by `cargo xtask build-ptx`.
+pub const PTX: &str = include_str!("../../../kernels/ptx/halotile.sm_75.ptx");
+
+/// What can be told of a CUDA device.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its number, as in `cuda:0`.
+    pub ordinal: usize,
+    /// The product's name.
+    pub name: String,
+    /// Compute capability: major, minor.
+    pub compute_capability: (u32, u32),
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Memory in bytes.
+    pub memory: usize,
+    /// Memory in bytes that is free now.
+    pub memory_free: usize,
+    /// The most shared memory of one block, in bytes.
+    pub shared_per_block: u32,
+    /// The clock of the multiprocessors, at most, in kHz.
+    pub clock_khz: u32,
+}
+
+/// The CUDA version that the installed driver supports: major, minor. An error when CUDA is off.
+pub fn driver_version() -> Result<(u32, u32), DeviceError> {
+    open()?;
+    let mut version = 0;
+    // SAFETY: `open` has found the library; the pointer is to a live integer.
+    let code = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    code.result().map_err(|error| driver_error("the CUDA driver", "cuDriverGetVersion", error))?;
+    let version = version.unsigned_abs();
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+/// How many CUDA devices there are. An error when CUDA is off: its text says why.
+pub fn count() -> Result<usize, DeviceError> {
+    open()?;
+    let count = result::device::get_count()
+        .map_err(|error| driver_error("the CUDA driver", "cuDeviceGetCount", error))?;
+    if count == 0 {
+        return Err(DeviceError::Absent("CUDA is off: the driver is there, and no GPU that it can use".into()));
+    }
+    Ok(count.unsigned_abs() as usize)
+}
+
+/// Opens and initialises the driver, once. The error says what was tried.
+fn open() -> Result<(), DeviceError> {
+    // SAFETY: only tries to open libcuda; its initialisers are the driver's own.
+    if !unsafe { sys::is_culib_present() } {
+        let file = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so or libcuda.so.1" };
+        return Err(DeviceError::Absent(format!(
+            "CUDA is off: no NVIDIA driver was found (looked for {file} on the library path)"
+        )));
+    }
+    result::init().map_err(|error| {
+        DeviceError::Absent(format!("CUDA is off: the NVIDIA driver does not start: {}", message(error)))
+    })
+}
+
+fn message(error: DriverError) -> String {
+    let name = error.error_name().map_or("unknown error".into(), CStr::to_string_lossy);
+    let text = error.error_string().map_or("".into(), CStr::to_string_lossy);
+    format!("{name} ({text})")
+}
+
+fn driver_error(device: &str, call: &'static str, error: DriverError) -> DeviceError {
+    DeviceError::Driver { device: device.into(), call, message: message(error) }
+}
+
+/// A CUDA device with its context, the kernels' module and a stream.
+pub struct CudaDevice {
+    description: Description,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    module: sys::CUmodule,
+    stream: sys::CUstream,
+    functions: Mutex<HashMap<&'static str, Function>>,
+}
+
+#[derive(Clone, Copy)]
+struct Function(sys::CUfunction);
+
+// SAFETY: the driver's handles may be used from any thread once its context is made current there, and
+// every method does that first.
+unsafe impl Send for CudaDevice {}
+// SAFETY: as above; the driver locks what it shares, and our own table is behind a mutex.
+unsafe impl Sync for CudaDevice {}
+// SAFETY: a function handle belongs to the context, not to a thread.
+unsafe impl Send for Function {}
+
+impl CudaDevice {
+    /// Opens device `ordinal`, counted from 0.
+    pub fn new(ordinal: usize) -> Result<Self, DeviceError> {
+        let count = count()?;
+        if ordinal >= count {
+            return Err(DeviceError::Absent(format!(
+                "there is no device cuda:{ordinal}: this machine has {count}, counted from 0"
+            )));
+        }
+        let label = format!("cuda:{ordinal}");
+        let fail = |call| {
+            let label = label.clone();
+            move |error| driver_error(&label, call, error)
+        };
+        let device = result::device::get(ordinal as i32).map_err(fail("cuDeviceGet"))?;
+        // SAFETY: `device` is a device of this driver; released in `drop`.
+        let context =
+            unsafe { result::primary_ctx::retain(device) }.map_err(fail("cuDevicePrimaryCtxRetain"))?;
+        // SAFETY: the context has just been retained.
+        unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
+        let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
+        let module = load(&label)?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(fail("cuStreamCreate"))?;
+        Ok(Self { description, device, context, module, stream, functions: Mutex::default() })
+    }
+
+    /// What can be told of it.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The bandwidth of a copy from device memory to device memory, in bytes read plus bytes written a second:
+    /// the ceiling of every kernel that moves data. The best of several copies of 1 GiB, or of a quarter of the
+    /// free memory if that is less.
+    pub fn measure_copy(self: &Arc<Self>) -> Result<f64, DeviceError> {
+        let bytes = (self.free_memory()? / 8).min(1 << 30);
+        let device: Arc<dyn Device> = self.clone();
+        let (from, to) = (Buffer::new(&device, bytes)?, Buffer::new(&device, bytes)?);
+        let mut best = f64::INFINITY;
+        for _ in 0..12 {
+            let seconds = self.timed(|| {
+                // SAFETY: both buffers are live and `bytes` long.
+                unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
+                    .map_err(self.fail("cuMemcpyDtoDAsync"))
+            })?;
+            best = best.min(seconds);
+        }
+        Ok(2.0 * bytes as f64 / best)
+    }
+
+    fn fail(&self, call: &'static str) -> impl Fn(DriverError) -> DeviceError + '_ {
+        move |error| driver_error(&self.name(), call, error)
+    }
+
+    /// Makes the device's context current on this thread.
+    fn enter(&self) -> Result<(), DeviceError> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { result::ctx::set_current(self.context) }.map_err(self.fail("cuCtxSetCurrent"))
+    }
+
+    fn function(&self, kernel: &KernelEntry) -> Result<sys::CUfunction, DeviceError> {
+        let mut functions = self.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(&Function(function)) = functions.get(kernel.name) {
+            return Ok(function);
+        }
+        let name = CString::new(kernel.name).expect("a kernel's name is an identifier");
+        // SAFETY: the module lives as long as `self`.
+        let function = unsafe { result::module::get_function(self.module, name) }
+            .map_err(self.fail("cuModuleGetFunction"))?;
+        functions.insert(kernel.name, Function(function));
+        Ok(function)
+    }
+
+    /// Lets the function have as much dynamic shared memory as is asked for.
+    fn allow_shared(&self, function: sys::CUfunction, bytes: u32) -> Result<(), DeviceError> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function belongs to our module.
+        unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) }
+            .map_err(self.fail("cuFuncSetAttribute"))
+    }
+
+    /// Runs `work`, which puts things on the stream, and tells how many seconds they took there.
+    fn timed(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
+        self.enter()?;
+        let event = || {
+            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(self.fail("cuEventCreate"))
+        };
+        let (start, end) = (event()?, event()?);
+        let run = || {
+            // SAFETY: events and stream are live and of this context.
+            unsafe { result::event::record(start, self.stream) }.map_err(self.fail("cuEventRecord"))?;
+            work()?;
+            // SAFETY: as above.
+            unsafe { result::event::record(end, self.stream) }.map_err(self.fail("cuEventRecord"))?;
+            // SAFETY: as above.
+            unsafe { result::event::synchronize(end) }.map_err(self.fail("cuEventSynchronize"))?;
+            // SAFETY: both events have been recorded and reached.
+            unsafe { result::event::elapsed(start, end) }.map_err(self.fail("cuEventElapsedTime"))
+        };
+        let milliseconds = run();
+        for event in [start, end] {
+            // SAFETY: created above and not used again. A failure here would hide the first one.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+        Ok(f64::from(milliseconds?) / 1000.0)
+    }
+
+    /// Copies rows between host and device by the driver's two-dimensional copy.
+    fn copy_rows(&self, copy: &sys::CUDA_MEMCPY2D) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: the callers have checked both sides against the rows.
+        unsafe { sys::cuMemcpy2D_v2(copy) }.result().map_err(self.fail("cuMemcpy2D"))
+    }
+}
+
+fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, DriverError> {
+    use sys::CUdevice_attribute as attribute;
+    let get = |attribute| {
+        // SAFETY: `device` is a device of this driver.
+        unsafe { result::device::get_attribute(device, attribute) }.map(i32::unsigned_abs)
+    };
+    let (memory_free, memory) = result::mem_get_info()?;
+    Ok(Description {
+        ordinal,
+        name: result::device::get_name(device)?,
+        compute_capability: (
+            get(attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            get(attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: get(attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        memory,
+        memory_free,
+        shared_per_block: get(attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        clock_khz: get(attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+    })
+}
+
+/// Has the driver compile the kernels; a failure carries the compiler's own words.
+fn load(label: &str) -> Result<sys::CUmodule, DeviceError> {
+    let image = CString::new(PTX).expect("PTX is text");
+    let mut log = vec![0u8; 16 * 1024];
+    let mut options = [
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    // The driver takes option values as pointers, numbers included.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: a context is current; image, options and log outlive the call, and the lengths are theirs.
+    let code = unsafe {
+        sys::cuModuleLoadDataEx(
+            &raw mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    code.result().map_err(|error| {
+        let log = CStr::from_bytes_until_nul(&log).map_or("".into(), CStr::to_string_lossy);
+        DeviceError::Driver {
+            device: label.into(),
+            call: "cuModuleLoadDataEx",
+            message: format!("{} {}", message(error), log.trim().replace('\n', "; ")).trim().into(),
+        }
+    })?;
+    Ok(module)
+}
+
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        // SAFETY: all three were made in `new` and nothing uses them any more. Nobody could do anything
+        // about a failure here.
+        unsafe {
+            let _ = result::ctx::set_current(self.context);
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::module::unload(self.module);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+impl Device for CudaDevice {
+    fn name(&self) -> String {
+        format!("cuda:{} ({})", self.description.ordinal, self.description.name)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            multiprocessors: self.description.multiprocessors,
+            shared_per_block: self.description.shared_per_block,
+            memory: self.description.memory,
+            // Half a second of copying at the pace of pageable memory.
+            launch_cells: 1 << 28,
+        }
+    }
+
+    fn free_memory(&self) -> Result<usize, DeviceError> {
+        self.enter()?;
+        Ok(result::mem_get_info().map_err(self.fail("cuMemGetInfo"))?.0)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, DeviceError> {
+        self.enter()?;
+        // SAFETY: a context is current; the driver refuses 0 bytes.
+        match unsafe { result::malloc_sync(bytes.max(1)) } {
+            Ok(address) => Ok(address),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Err(DeviceError::OutOfMemory {
+                device: self.name(),
+                wanted: bytes,
+                free: self.free_memory()?,
+            }),
+            Err(error) => Err(driver_error(&self.name(), "cuMemAlloc", error)),
+        }
+    }
+
+    fn release(&self, address: u64, _bytes: usize) {
+        if self.enter().is_ok() {
+            // SAFETY: `address` came from `allocate`, and its buffer is being dropped.
+            if let Err(error) = unsafe { result::free_sync(address) } {
+                tracing::warn!("{}", driver_error(&self.name(), "cuMemFree", error));
+            }
+        }
+    }
+
+    fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: the buffer is live and that long.
+        unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.stream) }
+            .map_err(self.fail("cuMemsetD8Async"))?;
+        // SAFETY: our own stream. Copies do not wait for it by themselves.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))
+    }
+
+    fn upload(
+        &self,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(source.len(), source_pitch, width, rows);
+        check_rows(to.bytes(), pitch, width, rows);
+        self.copy_rows(&sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: source.as_ptr().cast(),
+            srcDevice: 0,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: source_pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: to.address(),
+            dstArray: std::ptr::null_mut(),
+            dstPitch: pitch,
+            WidthInBytes: width,
+            Height: rows,
+        })
+    }
+
+    fn download(
+        &self,
+        from: &Buffer,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(target.len(), target_pitch, width, rows);
+        check_rows(from.bytes(), pitch, width, rows);
+        self.copy_rows(&sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: std::ptr::null(),
+            srcDevice: from.address(),
+            srcArray: std::ptr::null_mut(),
+            srcPitch: pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: target.as_mut_ptr().cast(),
+            dstDevice: 0,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: target_pitch,
+            WidthInBytes: width,
+            Height: rows,
+        })
+    }
+
+    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+        kernel.check(args)?;
+        self.enter()?;
+        let function = self.function(kernel)?;
+        self.allow_shared(function, config.shared_bytes)?;
+        // The driver reads each argument through a pointer to it.
+        let mut values: Vec<u64> = args
+            .iter()
+            .map(|arg| match *arg {
+                Arg::Buffer(buffer) => buffer.address,
+                Arg::U32(value) => u64::from(value),
+                Arg::I32(value) => u64::from(value.cast_unsigned()),
+                Arg::U64(value) => value,
+                Arg::F32(value) => u64::from(value.to_bits()),
+                Arg::F64(value) => value.to_bits(),
+                Arg::Texture { handle, .. } => handle,
+            })
+            .collect();
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
+        self.timed(|| {
+            let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
+            // SAFETY: `check` has passed the arguments' number and types (all little-endian, at most 8 bytes);
+            // that they keep the kernel's promise is our own caller's.
+            unsafe {
+                result::launch_kernel(
+                    function,
+                    (gx, gy, gz),
+                    (bx, by, bz),
+                    config.shared_bytes,
+                    self.stream,
+                    &mut pointers,
+                )
+            }
+            .map_err(self.fail("cuLaunchKernel"))
+        })
+    }
+
+    fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+        self.enter()?;
+        let function = self.function(kernel)?;
+        self.allow_shared(function, shared_bytes)?;
+        // SAFETY: the function belongs to our module.
+        let blocks = unsafe {
+            result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared_bytes as usize)
+        }
+        .map_err(self.fail("cuOccupancyMaxActiveBlocksPerMultiprocessor"))?;
+        Ok(blocks.unsigned_abs().max(1) * self.description.multiprocessors)
+    }
+}

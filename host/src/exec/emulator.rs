@@ -1,0 +1,150 @@
+//! The emulator as a device.
+//!
+//! It runs every kernel lane by lane on the CPU and checks every access (see `simt::emulator`). It is how
+//! kernels are tested on machines without a GPU, and it can be given little memory or few multiprocessors to see what the
+//! code around kernels does then.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use simt::emulator::{self, Memory, Options, launch};
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::{Buffer, Device, DeviceError, Limits, check_rows};
+
+/// An emulated device.
+pub struct EmulatedDevice {
+    ordinal: usize,
+    limits: Limits,
+    state: Mutex<State>,
+}
+
+struct State {
+    memory: Memory,
+    /// What lies at the addresses given out.
+    buffers: HashMap<u64, emulator::Buffer>,
+}
+
+impl State {
+    fn buffer(&self, buffer: &Buffer) -> emulator::Buffer {
+        self.buffers[&buffer.address()]
+    }
+}
+
+impl EmulatedDevice {
+    /// A device with the shared memory of an H200 and two multiprocessors. `memory` limits its memory in bytes.
+    pub fn new(ordinal: usize, memory: Option<usize>) -> Self {
+        let limits = Limits {
+            multiprocessors: 2,
+            shared_per_block: 227 * 1024,
+            memory: memory.unwrap_or(1 << 32),
+            // An emulated cell takes microseconds: about a second a launch, so that progress shows.
+            launch_cells: 1 << 18,
+        };
+        let state = State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new() };
+        Self { ordinal, limits, state: Mutex::new(state) }
+    }
+
+    /// The same with another limit to the shared memory of a block, in bytes.
+    pub fn with_shared_per_block(mut self, bytes: u32) -> Self {
+        self.limits.shared_per_block = bytes;
+        self
+    }
+
+    /// The memory. A launch that panicked has left nothing half done in it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Device for EmulatedDevice {
+    fn name(&self) -> String {
+        format!("emulator:{}", self.ordinal)
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits.clone()
+    }
+
+    fn free_memory(&self) -> Result<usize, DeviceError> {
+        Ok(self.lock().memory.bytes_free())
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, DeviceError> {
+        let mut state = self.lock();
+        let buffer = state.memory.alloc(bytes).map_err(|error| DeviceError::OutOfMemory {
+            device: self.name(),
+            wanted: error.wanted,
+            free: error.free,
+        })?;
+        state.buffers.insert(buffer.address(), buffer);
+        Ok(buffer.address())
+    }
+
+    fn release(&self, address: u64, _bytes: usize) {
+        let mut state = self.lock();
+        if let Some(buffer) = state.buffers.remove(&address) {
+            state.memory.free(buffer);
+        }
+    }
+
+    fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
+        let mut state = self.lock();
+        let target = state.buffer(buffer);
+        state.memory.write(target, 0, &vec![byte; target.bytes()]);
+        Ok(())
+    }
+
+    fn upload(
+        &self,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(source.len(), source_pitch, width, rows);
+        check_rows(to.bytes(), pitch, width, rows);
+        let mut state = self.lock();
+        let target = state.buffer(to);
+        for row in 0..rows {
+            state.memory.write(target, row * pitch, &source[row * source_pitch..][..width]);
+        }
+        Ok(())
+    }
+
+    fn download(
+        &self,
+        from: &Buffer,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(target.len(), target_pitch, width, rows);
+        check_rows(from.bytes(), pitch, width, rows);
+        let state = self.lock();
+        let source = state.buffer(from);
+        for row in 0..rows {
+            state.memory.read(source, row * pitch, &mut target[row * target_pitch..][..width]);
+        }
+        Ok(())
+    }
+
+    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+        kernel.check(args)?;
+        let mut state = self.lock();
+        let options = Options { shared_limit: self.limits.shared_per_block, ..Options::default() };
+        let start = Instant::now();
+        launch(&mut state.memory, kernel, config, args, &options)
+            .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn resident_blocks(&self, _kernel: &KernelEntry, _threads: u32, _shared_bytes: u32) -> Result<u32, DeviceError> {
+        Ok(self.limits.multiprocessors)
+    }
+}

@@ -1,0 +1,164 @@
+//! Executors: the devices that run kernels, behind one trait.
+//!
+//! The code that plans launches, cuts bands and moves cells is written once, over [`Device`]. A device is
+//! a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]); whatever is tested on three emulated devices is the code
+//! that drives three GPUs.
+
+use std::sync::Arc;
+
+use simt::launch::{Arg, ArgumentError, BufferArg, KernelEntry, LaunchConfig, element_name};
+use simt::scalar::Scalar;
+
+pub mod cuda;
+pub mod emulator;
+
+/// What a device can hold and run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// The most shared memory of one block, in bytes (after opting in to more than 48 KiB).
+    pub shared_per_block: u32,
+    /// Memory of the device, in bytes.
+    pub memory: usize,
+    /// Cells that one launch should take at most, so that progress shows and a stop takes effect.
+    pub launch_cells: usize,
+}
+
+/// Why a device did not do what it was asked for.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no such device; the text says why.
+    #[error("{0}")]
+    Absent(String),
+    /// The device's memory does not hold what was asked for.
+    #[error("{device} has no memory for {wanted} bytes more: {free} bytes are free")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        wanted: usize,
+        /// Bytes free.
+        free: usize,
+    },
+    /// The driver refused a call.
+    #[error("{device}: {call} failed: {message}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// The driver's function.
+        call: &'static str,
+        /// The driver's name and text for the error.
+        message: String,
+    },
+    /// The arguments do not fit the kernel.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// The emulator found a mistake in a kernel, or in how it was launched.
+    #[error("{0}")]
+    Fault(String),
+}
+
+/// A device that runs kernels. All methods block until what they ask for is done.
+pub trait Device: Send + Sync {
+    /// What a person calls it, for example "cuda:0 (NVIDIA H200)".
+    fn name(&self) -> String;
+
+    /// What it can hold and run.
+    fn limits(&self) -> Limits;
+
+    /// Bytes of memory that are free now.
+    fn free_memory(&self) -> Result<usize, DeviceError>;
+
+    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
+    fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
+
+    /// Gives memory back.
+    fn release(&self, address: u64, bytes: usize);
+
+    /// Makes every byte of a buffer be `byte`.
+    fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
+
+    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `i * pitch`.
+    fn upload(&self, to: &Buffer, pitch: usize, source: &[u8], source_pitch: usize, width: usize, rows: usize)
+    -> Result<(), DeviceError>;
+
+    /// Copies rows of `width` bytes to the host: row i from byte `i * pitch` to `target[i * target_pitch..]`.
+    fn download(
+        &self,
+        from: &Buffer,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError>;
+
+    /// Runs a kernel to its end. Returns how long it took on the device, in seconds.
+    ///
+    /// # Safety
+    /// The arguments keep the promise in the kernel's `# Safety` section.
+    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError>;
+
+    /// How many blocks of this shape the whole device runs at once; at least 1.
+    fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
+}
+
+/// Memory on a device, given back when dropped.
+pub struct Buffer {
+    device: Arc<dyn Device>,
+    address: u64,
+    bytes: usize,
+}
+
+impl Buffer {
+    /// `bytes` bytes of new memory, aligned to 256.
+    pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
+        let address = device.allocate(bytes)?;
+        Ok(Self { device: Arc::clone(device), address, bytes })
+    }
+
+    /// New memory that holds `data`.
+    pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let buffer = Self::new(device, bytes.len())?;
+        device.upload(&buffer, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        Ok(buffer)
+    }
+
+    /// Device address of the first byte.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Length in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The buffer as an argument for a parameter `In<T>`.
+    pub fn input<T: Scalar>(&self) -> Arg {
+        self.arg::<T>(false)
+    }
+
+    /// The buffer as an argument for a parameter `Out<T>`.
+    pub fn output<T: Scalar>(&self) -> Arg {
+        self.arg::<T>(true)
+    }
+
+    fn arg<T: Scalar>(&self, writable: bool) -> Arg {
+        Arg::Buffer(BufferArg { address: self.address, element: element_name::<T>(), bytes: self.bytes, writable })
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.device.release(self.address, self.bytes);
+    }
+}
+
+/// Panics unless rows of `width` bytes, `pitch` apart, lie inside `len` bytes.
+fn check_rows(len: usize, pitch: usize, width: usize, rows: usize) {
+    let needed = rows.checked_sub(1).map_or(0, |gaps| gaps * pitch + width);
+    assert!(needed <= len && (rows <= 1 || width <= pitch), "{rows} rows of {width} bytes, {pitch} apart, in {len} bytes");
+}

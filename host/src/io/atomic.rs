@@ -1,0 +1,284 @@
+//! An output file that is there when it is finished and not before.
+//!
+//! Everything goes to a temporary file beside the target; [`OutputFile::commit`] renames it, and dropping the
+//! `OutputFile` without that removes it. So a run that fails or is stopped leaves nothing, and a reader never
+//! sees half a file. Beyond what the crate `tempfile` does: the file gets the permissions of one that any
+//! program creates (0666 less the umask, not 0600) or those of the file it replaces; a symbolic link stays one,
+//! its target is replaced; and what is no regular file (`/dev/null`, a FIFO, standard output) is written
+//! directly, since there is nothing to rename.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::error::{FormatError, Place, Problem};
+
+/// A file being written; see the module.
+///
+/// ```
+/// use std::io::Write;
+/// use halotile::io::OutputFile;
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("result.txt");
+/// let mut file = OutputFile::create(&path, false)?;
+/// file.write_all(b"42\n")?;
+/// assert!(!path.exists());
+/// file.commit()?;
+/// assert!(path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct OutputFile {
+    target: Target,
+    name: String,
+}
+
+#[derive(Debug)]
+enum Target {
+    Renamed { file: NamedTempFile, path: PathBuf, overwrite: bool },
+    Direct(File),
+    Stdout(io::Stdout),
+}
+
+impl OutputFile {
+    /// A file that will be `path`. An existing one is refused unless `overwrite`; it stays as it is until the commit.
+    pub fn create(path: &Path, overwrite: bool) -> Result<Self, FormatError> {
+        let name = path.display().to_string();
+        let fail = |e: io::Error| create_failed(&name, path, e);
+        // Follows links: what counts is what is at the other end.
+        let existing = match std::fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(fail(e)),
+        };
+        if existing.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            return Err(Problem::new("this is a directory", "name a file in it").at(&name, Place::FILE));
+        }
+        if existing.as_ref().is_some_and(|m| !m.is_file()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+            return Ok(Self { target: Target::Direct(file), name });
+        }
+        if existing.is_some() && !overwrite {
+            return Err(exists(&name));
+        }
+        if path.file_name().is_none() {
+            return Err(Problem::new("this is not the name of a file", "name a file").at(&name, Place::FILE));
+        }
+        let path = if existing.is_some() { std::fs::canonicalize(path).map_err(fail)? } else { path.to_owned() };
+        let file = temporary(&path).map_err(fail)?;
+        if let Some(metadata) = existing {
+            file.as_file().set_permissions(metadata.permissions()).map_err(fail)?;
+        }
+        Ok(Self { target: Target::Renamed { file, path, overwrite }, name })
+    }
+
+    /// Standard output in the same clothes: written directly.
+    pub fn stdout() -> Self {
+        Self { target: Target::Stdout(io::stdout()), name: "-".to_owned() }
+    }
+
+    /// The file's name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The temporary file, if there is one: for a program that may have to end without dropping this.
+    pub fn temporary(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Renamed { file, .. } => Some(file.path()),
+            Target::Direct(_) | Target::Stdout(_) => None,
+        }
+    }
+
+    /// Finishes the file: it appears under its name.
+    pub fn commit(mut self) -> Result<(), FormatError> {
+        self.flush().map_err(|e| write_failed(&self.name, e))?;
+        let Self { target: Target::Renamed { file, path, overwrite }, name } = self else {
+            return Ok(());
+        };
+        let renamed = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
+        match renamed {
+            Ok(_) => Ok(()),
+            Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Err(exists(&name)),
+            Err(e) => Err(write_failed(&name, e.error)),
+        }
+    }
+}
+
+/// What to say when writing to `name` fails. A pipe whose reader has gone is an error like any other here; its
+/// kind is in [`FormatError::io`].
+pub fn write_failed(name: &str, error: io::Error) -> FormatError {
+    let advice = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room or choose another disk",
+        ErrorKind::InvalidInput => "choose another format or another grid",
+        _ => "check the disk or the program that reads the pipe",
+    };
+    FormatError::from_io(name, "writing failed", error, advice)
+}
+
+fn exists(name: &str) -> FormatError {
+    Problem::new("the file exists already", "choose another name or allow it to be overwritten").at(name, Place::FILE)
+}
+
+fn create_failed(name: &str, path: &Path, error: io::Error) -> FormatError {
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The error as it came may tell the name of the temporary file, which means nothing to anybody: the kind
+    // says it all.
+    let plain = io::Error::from(error.kind());
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory if !directory.is_dir() => {
+            let what = format!("there is no directory {}", directory.display());
+            FormatError::from_io(name, &what, plain, "make it, or choose another place")
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            let what = format!("no file can be made in the directory {}", directory.display());
+            FormatError::from_io(name, &what, plain, "choose another place, or ask for write permission")
+        }
+        _ => FormatError::from_io(name, "the file cannot be made", error, "choose another name or place"),
+    }
+}
+
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".halotile-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // The umask takes its part off this, as for any file that is created.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Renamed { file, .. } => file.as_file_mut().write(bytes),
+            Target::Direct(file) => file.write(bytes),
+            Target::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Renamed { file, .. } => file.as_file_mut().flush(),
+            Target::Direct(file) => file.flush(),
+            Target::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn nothing_is_there_before_the_commit_nor_without_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        let mut file = OutputFile::create(&path, false).unwrap();
+        file.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        assert_eq!(file.temporary().and_then(|t| fs::read(t).ok()), Some(b"half".to_vec()));
+        drop(file);
+        assert_eq!(names(dir.path()), [""; 0]);
+        // Two at a time.
+        let mut a = OutputFile::create(&path, false).unwrap();
+        let mut b = OutputFile::create(&dir.path().join("b.png"), false).unwrap();
+        a.write_all(b"A").unwrap();
+        b.write_all(b"B").unwrap();
+        a.commit().unwrap();
+        b.commit().unwrap();
+        assert_eq!(names(dir.path()), ["a.txt", "b.png"]);
+        assert_eq!(fs::read(&path).unwrap(), b"A");
+    }
+
+    #[test]
+    fn existing_files_are_kept_unless_overwriting_was_allowed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        let message =
+            format!("{}: the file exists already; choose another name or allow it to be overwritten", path.display());
+        let early = OutputFile::create(&path, false).unwrap();
+        fs::write(&path, "old").unwrap();
+        assert_eq!(OutputFile::create(&path, false).unwrap_err().to_string(), message);
+        // One that came into being in the meantime.
+        assert_eq!(early.commit().unwrap_err().to_string(), message);
+        let mut file = OutputFile::create(&path, true).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.commit().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(dir.path()).len()), (b"new".to_vec(), 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_are_those_of_an_ordinary_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (plain, path) = (dir.path().join("plain"), dir.path().join("a.txt"));
+        fs::write(&plain, "").unwrap();
+        OutputFile::create(&path, false).unwrap().commit().unwrap();
+        assert_eq!(mode(&path), mode(&plain));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mut file = OutputFile::create(&link, true).unwrap();
+        file.write_all(b"through the link").unwrap();
+        file.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"through the link".to_vec(), 0o640));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_directly() {
+        let mut null = OutputFile::create(Path::new("/dev/null"), false).unwrap();
+        null.write_all(b"gone").unwrap();
+        null.commit().unwrap();
+        if Path::new("/dev/full").exists() {
+            let e = OutputFile::create(Path::new("/dev/full"), false).unwrap().write_all(b"x").unwrap_err();
+            assert_eq!(
+                write_failed("/dev/full", e).to_string(),
+                "/dev/full: writing failed: No space left on device (os error 28); make room or choose another disk"
+            );
+        }
+    }
+
+    #[test]
+    fn places_where_no_file_can_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let d = dir.path().display();
+        let message = |path: &Path| OutputFile::create(path, false).unwrap_err().to_string();
+        assert_eq!(message(dir.path()), format!("{d}: this is a directory; name a file in it"));
+        let lost = dir.path().join("no/a.txt");
+        assert_eq!(
+            message(&lost),
+            format!(
+                "{d}/no/a.txt: there is no directory {d}/no: entity not found; \
+                 make it, or choose another place"
+            )
+        );
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert_eq!(
+            message(&dir.path().join("file/a.txt")),
+            format!(
+                "{d}/file/a.txt: there is no directory {d}/file: not a directory; \
+                 make it, or choose another place"
+            )
+        );
+        assert!(message(Path::new("")).starts_with(": this is not the name of a file"), "{}", message(Path::new("")));
+    }
+}

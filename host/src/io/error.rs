@@ -1,0 +1,189 @@
+//! The one error of the input and output layer, and the places it names.
+//!
+//! Every message is one line of the same make, `file: place: what is wrong; what to do`, so that a
+//! program can print it as it is. Whatever comes out of a file (a token, a chunk name) or out of the
+//! operating system passes [`one_line`] first: control characters are escaped, so no input can
+//! break the line or paint on the terminal. The error is boxed because readers return it from their
+//! innermost loops, where a `Result` has to stay small.
+
+use std::fmt;
+
+/// Where in a file something is wrong. Whatever is not known stays `None`.
+///
+/// Samples, rows and columns are counted from 0, lines from 1 (as editors count them).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The sample, in formats that hold several.
+    pub sample: Option<usize>,
+    /// The row of the grid.
+    pub row: Option<usize>,
+    /// The column of the grid.
+    pub col: Option<usize>,
+    /// The line of a text file.
+    pub line: Option<u64>,
+}
+
+impl Place {
+    /// The file as a whole.
+    pub(crate) const FILE: Place = Place { sample: None, row: None, col: None, line: None };
+
+    pub(crate) fn line(line: u64) -> Self {
+        Place { line: Some(line), ..Self::FILE }
+    }
+
+    pub(crate) fn row(row: usize) -> Self {
+        Place { row: Some(row), ..Self::FILE }
+    }
+
+    pub(crate) fn cell(row: usize, col: usize) -> Self {
+        Place { row: Some(row), col: Some(col), ..Self::FILE }
+    }
+
+    pub(crate) fn sample(sample: usize) -> Self {
+        Place { sample: Some(sample), ..Self::FILE }
+    }
+
+    pub(crate) fn on_line(self, line: u64) -> Self {
+        Place { line: Some(line), ..self }
+    }
+
+    pub(crate) fn in_sample(self, sample: usize) -> Self {
+        Place { sample: Some(sample), ..self }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = [("sample", self.sample), ("row", self.row), ("column", self.col)];
+        let mut gap = "";
+        for (noun, index) in counted.into_iter().filter_map(|(noun, index)| Some((noun, index?))) {
+            write!(f, "{gap}{noun} {index}")?;
+            gap = ", ";
+        }
+        if !gap.is_empty() {
+            f.write_str(" (counted from 0)")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, "{gap}line {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a file cannot be read or written: one line that names the file, the place, the fault and the remedy.
+///
+/// ```
+/// use halotile::io::{self, InputFormat, ReadOptions};
+/// let e = io::read(InputFormat::SeedText, &b"1 2\n7 -4\n"[..], "map.txt", &ReadOptions::default()).unwrap_err();
+/// assert_eq!(
+///     e.to_string(),
+///     "map.txt: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=255; \
+///      reclassify the grid, or name the nodata value if this is it"
+/// );
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FormatError(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: String,
+    place: Place,
+    problem: Problem,
+    io: Option<std::io::Error>,
+}
+
+impl fmt::Display for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.file)?;
+        if self.place != Place::FILE {
+            write!(f, "{}: ", self.place)?;
+        }
+        write!(f, "{}; {}", self.problem.what, self.problem.advice)
+    }
+}
+
+impl FormatError {
+    /// The file's name as the message shows it.
+    pub fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    /// Where in the file.
+    pub fn place(&self) -> Place {
+        self.0.place
+    }
+
+    /// What the operating system said, when it was the one to object.
+    pub fn io(&self) -> Option<&std::io::Error> {
+        self.0.io.as_ref()
+    }
+
+    /// Reading or writing itself failed.
+    pub(crate) fn from_io(file: &str, doing: &str, error: std::io::Error, advice: &str) -> Self {
+        let mut made = Problem::new(format!("{doing}: {error}"), advice).at(file, Place::FILE);
+        made.0.io = Some(error);
+        made
+    }
+}
+
+/// A fault and its remedy, before anybody has said where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    what: String,
+    advice: String,
+}
+
+impl Problem {
+    pub(crate) fn new(what: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
+        Problem { what: one_line(what.as_ref()), advice: one_line(advice.as_ref()) }
+    }
+
+    pub(crate) fn at(self, file: &str, place: Place) -> FormatError {
+        FormatError(Box::new(Inner { file: one_line(file), place, problem: self, io: None }))
+    }
+}
+
+/// The text with its control characters escaped.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// A piece of a file in quotes, cut to a length that a message can bear.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    const SHOWN: usize = 32;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let cut: String = text.chars().take(SHOWN).collect();
+    let dots = if cut.len() < bytes.len() && text.chars().count() > SHOWN { "..." } else { "" };
+    format!("\"{}{dots}\"", one_line(&cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_like_a_sentence() {
+        assert_eq!(Place::cell(3, 17).to_string(), "row 3, column 17 (counted from 0)");
+        assert_eq!(Place::row(3).on_line(5).to_string(), "row 3 (counted from 0), line 5");
+        assert_eq!(Place::line(5).to_string(), "line 5");
+        assert_eq!(Place::cell(0, 1).in_sample(2).to_string(), "sample 2, row 0, column 1 (counted from 0)");
+    }
+
+    #[test]
+    fn no_input_breaks_the_line() {
+        let e = Problem::new("a\nb\u{1b}[31m", "c\rd").at("x\ny", Place::FILE);
+        assert_eq!(e.to_string(), "x\\ny: a\\nb\\u{1b}[31m; c\\rd");
+        assert_eq!(quote(b"\xff\x00"), "\"\u{fffd}\\u{0}\"");
+        assert_eq!(quote(&[b'7'; 100]), format!("\"{}...\"", "7".repeat(32)));
+        assert_eq!(quote(&[b'7'; 32]), format!("\"{}\"", "7".repeat(32)));
+    }
+}

@@ -1,0 +1,189 @@
+//! The names of the formats, and which file name ending stands for which.
+//!
+//! Input: seed-text (`.txt`), seed-binary (`.bin`), NPY, PNG, PGM. Output: text (`.txt`), seed-lines, NPY.
+//! Endings are compared without regard to case. Nothing is guessed from a file's content: a pipe has
+//! to be told its format anyway, and a guess that is wrong once in a while is worse than a question.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// A format of cells (whole numbers 0..=255).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InputFormat {
+    /// `rows columns`, then the rows as lines of numbers.
+    SeedText,
+    /// 32-bit width and height, then bytes; any number of samples.
+    SeedBinary,
+    /// NumPy's array file.
+    Npy,
+    /// An 8-bit grey PNG picture.
+    Png,
+    /// An 8-bit grey Netpbm picture (P2 or P5).
+    Pgm,
+}
+
+/// A format of results (floating-point numbers).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputFormat {
+    /// Lines of numbers, 12 characters wide with 5 decimals.
+    Text,
+    /// `width,height,v,v,...,`: one line a sample.
+    SeedLines,
+    /// NumPy's array file.
+    Npy,
+}
+
+impl InputFormat {
+    /// Every format, in the order messages list them.
+    pub const ALL: [InputFormat; 5] = [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
+
+    /// The format's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SeedText => "seed-text",
+            Self::SeedBinary => "seed-binary",
+            Self::Npy => "npy",
+            Self::Png => "png",
+            Self::Pgm => "pgm",
+        }
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            Self::SeedText => "txt",
+            Self::SeedBinary => "bin",
+            Self::Npy => "npy",
+            Self::Png => "png",
+            Self::Pgm => "pgm",
+        }
+    }
+
+    /// The format that the ending of `path` stands for.
+    ///
+    /// ```
+    /// use halotile::io::InputFormat;
+    /// assert_eq!(InputFormat::detect("map.NPY".as_ref()), Ok(InputFormat::Npy));
+    /// assert_eq!(
+    ///     InputFormat::detect("map.tif".as_ref()).unwrap_err().to_string(),
+    ///     "map.tif: the ending does not say the format; end the name in one of \
+    ///      .txt (seed-text), .bin (seed-binary), .npy (npy), .png (png), .pgm (pgm), or name the format"
+    /// );
+    /// ```
+    pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
+        detect(path, &Self::ALL.map(|f| (f.ending(), f.name(), f)))
+    }
+}
+
+impl OutputFormat {
+    /// Every format, in the order messages list them.
+    pub const ALL: [OutputFormat; 3] = [Self::Text, Self::SeedLines, Self::Npy];
+
+    /// The format's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::SeedLines => "seed-lines",
+            Self::Npy => "npy",
+        }
+    }
+
+    /// The format that the ending of `path` stands for (seed-lines has none: name it).
+    pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
+        detect(path, &[("txt", "text", Self::Text), ("npy", "npy", Self::Npy)])
+    }
+}
+
+fn detect<F: Copy>(path: &Path, known: &[(&'static str, &'static str, F)]) -> Result<F, UnknownFormat> {
+    let ending = path.extension().unwrap_or_default();
+    known.iter().find(|(e, ..)| ending.eq_ignore_ascii_case(e)).map(|&(.., f)| f).ok_or_else(|| {
+        let list: Vec<String> = known.iter().map(|(e, name, _)| format!(".{e} ({name})")).collect();
+        let path = super::error::one_line(&path.display().to_string());
+        UnknownFormat::Ending { path, known: list.join(", ") }
+    })
+}
+
+/// A format that cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownFormat {
+    /// A file name whose ending stands for no format.
+    #[error("{path}: the ending does not say the format; end the name in one of {known}, or name the format")]
+    Ending {
+        /// The file.
+        path: String,
+        /// The endings there are.
+        known: String,
+    },
+    /// A name that no format has.
+    #[error("no format is called {name:?}; the formats are {known}")]
+    Name {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+fn by_name<F: Copy>(name: &str, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, UnknownFormat> {
+    all.iter().copied().find(|&f| name_of(f).eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|&f| name_of(f)).collect();
+        UnknownFormat::Name { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+impl FromStr for InputFormat {
+    type Err = UnknownFormat;
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        by_name(name, &Self::ALL, Self::name)
+    }
+}
+
+impl FromStr for OutputFormat {
+    type Err = UnknownFormat;
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        by_name(name, &Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for InputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for OutputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_endings_lead_back_to_their_format() {
+        for format in InputFormat::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+            assert_eq!(InputFormat::detect(format!("dir.x/a.b.{}", format.ending()).as_ref()), Ok(format));
+        }
+        for format in OutputFormat::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+        }
+        assert_eq!(OutputFormat::detect("a.txt".as_ref()), Ok(OutputFormat::Text));
+    }
+
+    #[test]
+    fn what_is_unknown_lists_what_is_known() {
+        let e = "tiff".parse::<InputFormat>().unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "no format is called \"tiff\"; the formats are seed-text, seed-binary, npy, png, pgm"
+        );
+        let e = OutputFormat::detect("out".as_ref()).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "out: the ending does not say the format; end the name in one of .txt (text), .npy (npy), or name the format"
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Files: grids of cells in, results out, each format in a file of its own.
+//!
+//! ```text
+//! bytes ── scan ──┬─ seed_text ──┐                      results ── decimal ── text, seed-lines
+//!                 ├─ pgm ────────┤                         └────── npy_header ── npy
+//!                 ├─ seed_binary ┼─ intake ── Sample    cells ──── every input format
+//!                 ├─ npy ────────┤                      preview ── a picture with a legend
+//!                 └─ png ────────┘                      atomic ─── the file all of it goes to
+//! ```
+//!
+//! Readers take any `Read`, so that a pipe works like a file, and a name for their messages. They trust nothing: memory
+//! grows with what has arrived, and whatever the bytes, the outcome is a grid or one line of error ([`FormatError`]).
+//! Writers take any `Write` and are handed band after band.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+pub mod atomic;
+mod cells;
+mod decimal;
+mod error;
+mod format;
+mod intake;
+pub mod npy;
+mod npy_header;
+pub mod pgm;
+pub mod png;
+pub mod preview;
+pub mod reals;
+mod results;
+mod scan;
+pub mod seed_binary;
+pub mod seed_text;
+
+pub use atomic::{OutputFile, write_failed};
+pub use cells::{CellWriter, write_cells};
+pub use error::{FormatError, Place};
+pub use format::{InputFormat, OutputFormat, UnknownFormat};
+pub use intake::{Nodata, NodataError, ReadOptions, Sample};
+pub use results::{Number, ResultWriter, write_results};
+
+/// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one.
+///
+/// ```
+/// use halotile::io::{self, InputFormat, Nodata, ReadOptions};
+/// let options = ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(16) };
+/// let samples = io::read(InputFormat::SeedText, &b"1 3\n4 -9999 7\n"[..], "map.txt", &options)?;
+/// assert_eq!(samples[0].cells.row(0), &[4, 16, 7]);
+/// assert_eq!(samples[0].nodata, Some(16));
+/// # Ok::<(), io::FormatError>(())
+/// ```
+pub fn read(
+    format: InputFormat,
+    input: impl Read,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Vec<Sample>, FormatError> {
+    let one = |sample| vec![sample];
+    match format {
+        InputFormat::SeedText => seed_text::read(input, name, options).map(one),
+        InputFormat::SeedBinary => seed_binary::Samples::new(input, name, *options).collect(),
+        InputFormat::Npy => npy::read(input, name, options).map(one),
+        InputFormat::Png => png::read(input, name, options).map(one),
+        InputFormat::Pgm => pgm::read(input, name, options).map(one),
+    }
+}
+
+/// Opens `path` to be read; `-` is standard input.
+pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let name = path.display().to_string();
+    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(ErrorKind::IsADirectory.into()),
+        false => Ok(file),
+    });
+    match opened {
+        Ok(file) => Ok(Box::new(file)),
+        Err(e) => {
+            let advice = match e.kind() {
+                ErrorKind::NotFound => "check the name",
+                ErrorKind::PermissionDenied => "ask for permission to read it",
+                ErrorKind::IsADirectory => "name a file",
+                _ => "check the file",
+            };
+            Err(FormatError::from_io(&name, "the file cannot be opened", e, advice))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! PGM, Netpbm's grey picture: `P5` (bytes) or `P2` (text), width, height, largest value, then the pixels.
+//!
+//! ```text
+//! P2
+//! # a comment runs to the end of its line
+//! 3 2
+//! 255
+//! 0 1 2
+//! 5 5 1
+//! ```
+//!
+//! The largest value may be up to 255 and is checked, not scaled by: pixels are cells as they stand. Netpbm
+//! lets several pictures follow one another in a file; a second one is an error here, as is anything else after
+//! the first.
+
+use std::io::Read;
+
+use super::error::{FormatError, Place, Problem, quote};
+use super::intake::{Intake, ReadOptions, Sample, Value, check_shape};
+use super::scan::Scanner;
+
+/// Reads a PGM picture with values up to 255; `name` is for messages.
+///
+/// ```
+/// let sample = halotile::io::pgm::read(&b"P2 3 1 9  0 4 9"[..], "map.pgm", &Default::default())?;
+/// assert_eq!(sample.cells.row(0), &[0, 4, 9]);
+/// # Ok::<(), halotile::io::FormatError>(())
+/// ```
+pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
+    let mut scan = Scanner::new(input, name);
+    let plain = magic(&mut scan)?;
+    let width = header_number(&mut scan, "width")?;
+    let height = header_number(&mut scan, "height")?;
+    let largest = header_number(&mut scan, "largest value")?;
+    let place = Place::line(scan.line());
+    let largest = match u8::try_from(largest) {
+        Ok(0) => {
+            return Err(Problem::new("the largest value is 0", "it has to be from 1 to 255").at(name, place));
+        }
+        Ok(largest) => largest,
+        Err(_) => {
+            return Err(Problem::new(
+                format!("the largest value is {largest}, so that pixels have 16 bits"),
+                "convert it, for example: magick in.pgm -depth 8 out.pgm",
+            )
+            .at(name, place));
+        }
+    };
+    let (rows, cols) = check_shape(height, width).map_err(|problem| problem.at(name, place))?;
+    let mut intake = Intake::new(rows, cols, options);
+    if plain {
+        plain_pixels(&mut scan, &mut intake, largest)?
+    } else {
+        raw_pixels(&mut scan, &mut intake, largest)?
+    }
+    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+}
+
+/// True for P2, false for P5.
+fn magic<R: Read>(scan: &mut Scanner<'_, R>) -> Result<bool, FormatError> {
+    let name = scan.name();
+    let mut letters = [0u8; 2];
+    for (got, letter) in letters.iter_mut().enumerate() {
+        match scan.peek()? {
+            Some(byte) => *letter = byte,
+            None if got == 0 => {
+                return Err(Problem::new("the file is empty", "give an 8-bit PGM picture").at(name, Place::FILE));
+            }
+            None => break,
+        }
+        scan.bump();
+    }
+    let other = |what: &str| {
+        let advice = "convert it, for example: magick in.pnm -colorspace Gray -depth 8 out.pgm";
+        Err(Problem::new(format!("the picture is {what}, not grey"), advice).at(name, Place::FILE))
+    };
+    match &letters {
+        b"P2" => Ok(true),
+        b"P5" => Ok(false),
+        b"P1" | b"P4" => other("black and white (PBM)"),
+        b"P3" | b"P6" => other("in colour (PPM)"),
+        b"P7" => other("of the kind PAM"),
+        _ => Err(Problem::new("this is not a PGM file", "give the format by name if it is another one")
+            .at(name, Place::FILE)),
+    }
+}
+
+/// Passes blanks, line ends and comments; the byte after them.
+fn skip<R: Read>(scan: &mut Scanner<'_, R>) -> Result<Option<u8>, FormatError> {
+    loop {
+        match scan.skip_lines()? {
+            Some(b'#') => {
+                while scan.peek()?.is_some_and(|byte| byte != b'\n') {
+                    scan.bump();
+                }
+            }
+            other => return Ok(other),
+        }
+    }
+}
+
+fn header_number<R: Read>(scan: &mut Scanner<'_, R>, what: &str) -> Result<u64, FormatError> {
+    skip(scan)?;
+    let (name, place) = (scan.name(), Place::line(scan.line()));
+    let token = scan.token(Some(b'#'))?;
+    let problem = if token.is_empty() {
+        Problem::new(format!("the header ends before the {what}"), "the file is cut short or damaged")
+    } else if token.iter().all(u8::is_ascii_digit) {
+        return Ok(std::str::from_utf8(token).ok().and_then(|t| t.parse().ok()).unwrap_or(u64::MAX));
+    } else {
+        Problem::new(format!("the {what} is {}, not a number", quote(token)), "correct the header")
+    };
+    Err(problem.at(name, place))
+}
+
+fn cut_short(intake: &Intake) -> Problem {
+    Problem::new(
+        format!("the file ends after {} of {} pixels", intake.len(), intake.total()),
+        "the file is cut short, or its header is wrong",
+    )
+}
+
+fn take(intake: &mut Intake, cell: u8, largest: u8) -> Result<(), Problem> {
+    if cell > largest {
+        return Err(Problem::new(
+            format!("the value {cell} is above the largest value {largest} of the header"),
+            "correct the header",
+        ));
+    }
+    intake.push(cell)
+}
+
+fn place_of(intake: &Intake) -> Place {
+    Place::cell(intake.len() / intake.cols(), intake.len() % intake.cols())
+}
+
+const MORE: &str = "give a file with one picture";
+
+fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u8) -> Result<(), FormatError> {
+    let name = scan.name();
+    // Exactly one blank parts the header from the pixels, which may look like blanks themselves.
+    if scan.peek()?.is_some() {
+        scan.bump();
+    }
+    let mut buffer = vec![0; 1 << 16];
+    while intake.len() < intake.total() {
+        let wanted = buffer.len().min(intake.total() - intake.len());
+        let got = scan.raw(&mut buffer[..wanted])?;
+        if got == 0 {
+            return Err(cut_short(intake).at(name, Place::FILE));
+        }
+        for &cell in &buffer[..got] {
+            take(intake, cell, largest).map_err(|problem| problem.at(name, place_of(intake)))?;
+        }
+    }
+    // A line end after the pixels is common and harmless.
+    if scan.skip_lines()?.is_some() {
+        let what = format!("there is more after the {} x {} pixels", intake.rows(), intake.cols());
+        return Err(Problem::new(what, MORE).at(name, Place::FILE));
+    }
+    Ok(())
+}
+
+fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u8) -> Result<(), FormatError> {
+    let name = scan.name();
+    while intake.len() < intake.total() {
+        if skip(scan)?.is_none() {
+            return Err(cut_short(intake).at(name, Place::line(scan.line())));
+        }
+        let place = place_of(intake).on_line(scan.line());
+        let taken = match scan.short_number() {
+            Some(cell) => take(intake, cell, largest),
+            None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
+                Value::Whole(v) if (0..=255).contains(&v) => take(intake, v as u8, largest),
+                other => intake.value(other),
+            }),
+        };
+        taken.map_err(|problem| problem.at(name, place))?;
+    }
+    if skip(scan)?.is_some() {
+        let what = format!("there is more after the {} x {} pixels", intake.rows(), intake.cols());
+        return Err(Problem::new(what, MORE).at(name, Place::line(scan.line())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_bytes(bytes: &[u8]) -> Result<Sample, FormatError> {
+        read(bytes, "f", &ReadOptions::default())
+    }
+
+    #[test]
+    fn both_kinds_are_read() {
+        for file in [
+            &b"P2\n3 2\n255\n0 1 2\n10 32 255\n"[..],
+            b"P2#c\n3#c\n2 # 9 9\n255#\n0 1 2 10 # 7\n32\n255",
+            b"P5\n# made by hand\n3 2\n255\n\x00\x01\x02\x0a\x20\xff",
+            b"P5 3 2 255 \x00\x01\x02\x0a\x20\xff\n",
+        ] {
+            let got = read_bytes(file).unwrap();
+            assert_eq!((got.cells.rows(), got.cells.as_slice()), (2, &[0u8, 1, 2, 10, 32, 255][..]));
+        }
+    }
+
+    #[test]
+    fn every_fault_says_where_and_what_to_do() {
+        let grey = "convert it, for example: magick in.pnm -colorspace Gray -depth 8 out.pgm";
+        for (bytes, expected) in [
+            (&b""[..], "f: the file is empty; give an 8-bit PGM picture".to_owned()),
+            (b"P", "f: this is not a PGM file; give the format by name if it is another one".to_owned()),
+            (b"BM..", "f: this is not a PGM file; give the format by name if it is another one".to_owned()),
+            (b"P6 1 1", format!("f: the picture is in colour (PPM), not grey; {grey}")),
+            (b"P4 1 1", format!("f: the picture is black and white (PBM), not grey; {grey}")),
+            (b"P7\n", format!("f: the picture is of the kind PAM, not grey; {grey}")),
+            (b"P5\n3", "f: line 2: the header ends before the height; the file is cut short or damaged".to_owned()),
+            (b"P5 3 -2 255", "f: line 1: the height is \"-2\", not a number; correct the header".to_owned()),
+            (b"P5 3 2 0 ", "f: line 1: the largest value is 0; it has to be from 1 to 255".to_owned()),
+            (
+                b"P5 3 2\n65535\n",
+                "f: line 2: the largest value is 65535, so that pixels have 16 bits; \
+                 convert it, for example: magick in.pgm -depth 8 out.pgm"
+                    .to_owned(),
+            ),
+            (
+                b"P5 0 2 255\n",
+                "f: line 1: the header promises 2 rows and 0 columns; a grid needs at least one of each".to_owned(),
+            ),
+            (
+                b"P5 2147483648 2147483648 255\n",
+                "f: line 1: the header promises 2147483648 rows and 2147483648 columns, more than the 2^40 cells \
+                 a grid may have; correct the header"
+                    .to_owned(),
+            ),
+            (
+                b"P5 2 2 255\n\x01\x02\x03",
+                "f: the file ends after 3 of 4 pixels; the file is cut short, or its header is wrong".to_owned(),
+            ),
+            (
+                b"P2 2 2 255\n1\n2",
+                "f: line 3: the file ends after 2 of 4 pixels; the file is cut short, or its header is wrong"
+                    .to_owned(),
+            ),
+            (
+                b"P5 1 1 255\n\x01P5",
+                "f: there is more after the 1 x 1 pixels; give a file with one picture".to_owned(),
+            ),
+            (
+                b"P2 1 1 255\n1\n2",
+                "f: line 3: there is more after the 1 x 1 pixels; give a file with one picture".to_owned(),
+            ),
+            (
+                b"P5 2 1 9\n\x01\x0a",
+                "f: row 0, column 1 (counted from 0): the value 10 is above the largest value 9 of the header; \
+                 correct the header"
+                    .to_owned(),
+            ),
+            (
+                b"P2 2 1 9\n1 10",
+                "f: row 0, column 1 (counted from 0), line 2: the value 10 is above the largest value 9 of the header; \
+                 correct the header"
+                    .to_owned(),
+            ),
+            (
+                b"P2 2 1 255\n1 x",
+                "f: row 0, column 1 (counted from 0), line 2: \"x\" is not a number; correct the file".to_owned(),
+            ),
+            (
+                b"P2 2 1 255\n1 300",
+                "f: row 0, column 1 (counted from 0), line 2: the value 300 is not in 0..=255; \
+                 reclassify the grid, or name the nodata value if this is it"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(read_bytes(bytes).unwrap_err().to_string(), expected);
+        }
+    }
+}

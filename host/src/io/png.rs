@@ -1,0 +1,184 @@
+//! PNG pictures as cells: 8-bit grey, one value a pixel, taken as it is. Decoding is the crate `png`'s.
+//!
+//! Fewer bits are not widened (is 3 of 2 bits class 3 or brightness 255?), 16 bits are not cut, and colours are
+//! not averaged: each is an error that names the command to convert with. The decoder wants to seek, a pipe
+//! cannot, so the compressed file is read into memory first. That also gives a bound on what a header may
+//! promise: deflate packs at most 1032 to 1, so a picture that claims more pixels than that is cut short or
+//! lying, and nothing is allocated for it.
+
+use std::io::{Cursor, Read};
+
+use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits};
+
+use super::error::{FormatError, Place, Problem};
+use super::intake::{Intake, ReadOptions, Sample, check_shape, out_of_memory};
+use super::scan::read_failed;
+
+/// The most that deflate unpacks from one byte.
+const DEFLATE: u64 = 1032;
+
+/// The command for whoever has a picture of another kind.
+const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colorspace Gray -depth 8 \
+                       -define png:color-type=0 -define png:bit-depth=8 out.png";
+
+/// Reads an 8-bit grey PNG; `name` is for messages.
+pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
+    let mut file = Vec::new();
+    input.read_to_end(&mut file).map_err(|e| read_failed(name, e))?;
+    let (cells, rows, cols) = decode(&file).map_err(|problem| problem.at(name, Place::FILE))?;
+    Intake::new(rows, cols, options)
+        .bytes(cells)
+        .map_err(|(at, problem)| problem.at(name, Place::cell(at / cols, at % cols)))
+}
+
+fn decode(file: &[u8]) -> Result<(Vec<u8>, usize, usize), Problem> {
+    if file.is_empty() {
+        return Err(Problem::new("the file is empty", "give an 8-bit grey PNG picture"));
+    }
+    // The signature is checked here because the decoder would only say "invalid".
+    if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return Err(Problem::new("this is not a PNG file", "give the format by name if it is another one"));
+    }
+    // One row is all the decoder allocates; how long it may be is settled below, and text chunks get no more
+    // than the file has.
+    let bytes = file.len().saturating_mul(usize::try_from(DEFLATE).unwrap_or(usize::MAX)).saturating_add(1 << 20);
+    let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let info = decoder.read_header_info().map_err(fault)?;
+    let grey8 = matches!((info.color_type, info.bit_depth), (ColorType::Grayscale, BitDepth::Eight));
+    let (width, height) = info.size();
+    if !grey8 {
+        return Err(Problem::new(format!("the picture is {}, not 8-bit grey", kind(info)), CONVERT));
+    }
+    let (rows, cols) = check_shape(u64::from(height), u64::from(width))?;
+    if rows as u64 * cols as u64 > DEFLATE * file.len() as u64 {
+        return Err(Problem::new(
+            format!("the file is too short for the {rows} x {cols} pixels it promises"),
+            "the file is cut short or damaged; copy it again",
+        ));
+    }
+    let mut reader = decoder.read_info().map_err(fault)?;
+    if reader.info().trns.is_some() {
+        return Err(Problem::new("the picture has a transparent value", CONVERT));
+    }
+    let mut cells = Vec::new();
+    cells.try_reserve_exact(rows * cols).map_err(|_| out_of_memory(rows, cols))?;
+    cells.resize(rows * cols, 0);
+    reader.next_frame(&mut cells).map_err(fault)?;
+    reader.finish().map_err(fault)?;
+    Ok((cells, rows, cols))
+}
+
+fn kind(info: &::png::Info<'_>) -> String {
+    let bits = info.bit_depth as u8;
+    match info.color_type {
+        ColorType::Grayscale => format!("{bits}-bit grey"),
+        ColorType::Rgb => "in colour".to_owned(),
+        ColorType::Indexed => "in colours from a palette".to_owned(),
+        ColorType::GrayscaleAlpha => "grey with transparency".to_owned(),
+        ColorType::Rgba => "in colour with transparency".to_owned(),
+    }
+}
+
+fn fault(error: DecodingError) -> Problem {
+    match error {
+        DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Problem::new("the file ends inside the picture", "the file is cut short; copy it again")
+        }
+        other => {
+            let what = other.to_string();
+            Problem::new(
+                format!("the PNG is damaged: {}", what.trim_end_matches('.')),
+                "make the file again, or try another program to read it",
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::intake::Nodata;
+    use super::*;
+
+    fn picture(color: ColorType, depth: BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut encoder = ::png::Encoder::new(&mut file, width, height);
+        encoder.set_color(color);
+        encoder.set_depth(depth);
+        if color == ColorType::Indexed {
+            encoder.set_palette(vec![0, 0, 0, 255, 255, 255]);
+        }
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(data).unwrap();
+        writer.finish().unwrap();
+        file
+    }
+
+    fn fails(file: &[u8]) -> String {
+        read(file, "f", &ReadOptions::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn grey_pixels_are_cells() {
+        let file = picture(ColorType::Grayscale, BitDepth::Eight, 3, 2, &[0, 1, 2, 128, 254, 255]);
+        let got = read(&file[..], "f", &ReadOptions { nodata: Some(Nodata::Whole(255)), levels: None }).unwrap();
+        assert_eq!((got.cells.rows(), got.cells.row(1), got.nodata), (2, &[128u8, 254, 255][..], Some(255)));
+        let options = ReadOptions { nodata: None, levels: Some(200) };
+        assert_eq!(
+            read(&file[..], "f", &options).unwrap_err().to_string(),
+            "f: row 1, column 1 (counted from 0): the value 254 is not below the 200 levels asked for; \
+             ask for more levels, or name the nodata value if this is it"
+        );
+    }
+
+    #[test]
+    fn other_kinds_say_how_to_convert() {
+        for (color, depth, bytes, kind) in [
+            (ColorType::Rgb, BitDepth::Eight, 3, "in colour"),
+            (ColorType::Rgba, BitDepth::Eight, 4, "in colour with transparency"),
+            (ColorType::GrayscaleAlpha, BitDepth::Eight, 2, "grey with transparency"),
+            (ColorType::Indexed, BitDepth::Eight, 1, "in colours from a palette"),
+            (ColorType::Grayscale, BitDepth::Sixteen, 2, "16-bit grey"),
+            (ColorType::Grayscale, BitDepth::Four, 1, "4-bit grey"),
+            (ColorType::Grayscale, BitDepth::One, 1, "1-bit grey"),
+        ] {
+            let file = picture(color, depth, 1, 1, &vec![0; bytes]);
+            assert_eq!(fails(&file), format!("f: the picture is {kind}, not 8-bit grey; {CONVERT}"));
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused() {
+        assert_eq!(fails(b""), "f: the file is empty; give an 8-bit grey PNG picture");
+        assert_eq!(fails(b"GIF89a"), "f: this is not a PNG file; give the format by name if it is another one");
+        let good = picture(ColorType::Grayscale, BitDepth::Eight, 64, 64, &[7; 4096]);
+        let short = "f: the file ends inside the picture; the file is cut short; copy it again";
+        assert_eq!(fails(&good[..good.len() - 14]), short);
+        assert_eq!(fails(&good[..20]), short);
+        let mut wrong = good.clone();
+        wrong[20] ^= 1;
+        assert!(fails(&wrong).starts_with("f: the PNG is damaged: CRC error"), "{}", fails(&wrong));
+        let transparent = {
+            let mut file = Vec::new();
+            let mut encoder = ::png::Encoder::new(&mut file, 1, 1);
+            encoder.set_trns(vec![0, 7]);
+            encoder.write_header().unwrap().write_image_data(&[7]).unwrap();
+            file
+        };
+        assert_eq!(fails(&transparent), format!("f: the picture has a transparent value; {CONVERT}"));
+    }
+
+    #[test]
+    fn a_header_that_lies_allocates_nothing() {
+        // The header of a 2^19 x 2^19 picture with the CRC it should have, and nothing behind it.
+        let mut file = Vec::new();
+        let encoder = ::png::Encoder::new(&mut file, 1 << 19, 1 << 19);
+        drop(encoder.write_header());
+        assert_eq!(
+            fails(&file),
+            "f: the file is too short for the 524288 x 524288 pixels it promises; \
+             the file is cut short or damaged; copy it again"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! seed-text: `rows columns` on the first line, then every row on a line of its own, numbers between blanks.
+//!
+//! ```text
+//! 2 3
+//! 0 1 2
+//! 5 5 1
+//! ```
+//!
+//! Lines may end in CR LF, numbers may be padded, empty lines are passed over, and a whole number may be
+//! written `3.0`, as many programs do. Everything else is an error that names row, column and
+//! line: a row cut short must not quietly borrow from the next one, so line ends count.
+
+use std::io::Read;
+
+use super::error::{FormatError, Place, Problem, quote};
+use super::intake::{Intake, ReadOptions, Sample, Value, check_shape};
+use super::scan::Scanner;
+
+/// Reads a seed-text grid; `name` is for messages.
+///
+/// ```
+/// let text = "2 3\n0 1 2\n5 5 1\n";
+/// let sample = halotile::io::seed_text::read(text.as_bytes(), "map.txt", &Default::default())?;
+/// assert_eq!(sample.cells.row(1), &[5, 5, 1]);
+/// # Ok::<(), halotile::io::FormatError>(())
+/// ```
+pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
+    let mut scan = Scanner::new(input, name);
+    scan.start()?;
+    let (rows, cols) = header(&mut scan)?;
+    let mut intake = Intake::new(rows, cols, options);
+    for row in 0..rows {
+        if scan.skip_lines()?.is_none() {
+            return Err(Problem::new(
+                format!("the file ends after {row} of {rows} rows"),
+                "add the missing rows or correct the header",
+            )
+            .at(name, Place::line(scan.line())));
+        }
+        read_row(&mut scan, &mut intake, row)?;
+    }
+    if scan.skip_lines()?.is_some() {
+        let line = scan.line();
+        return Err(Problem::new(
+            format!("{} stands after the last of the {rows} rows", quote(scan.token(None)?)),
+            "delete it or correct the header",
+        )
+        .at(name, Place::line(line)));
+    }
+    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+}
+
+fn header<R: Read>(scan: &mut Scanner<'_, R>) -> Result<(usize, usize), FormatError> {
+    const ADVICE: &str = "begin with a line of two numbers, rows and columns";
+    if scan.skip_lines()?.is_none() {
+        return Err(Problem::new("the file is empty", ADVICE).at(scan.name(), Place::FILE));
+    }
+    let place = Place::line(scan.line());
+    let mut shape = [0u64; 2];
+    for (found, number) in shape.iter_mut().enumerate() {
+        if matches!(scan.skip_blanks()?, None | Some(b'\n')) {
+            return Err(Problem::new(format!("the header has {found} of its 2 numbers"), ADVICE).at(scan.name(), place));
+        }
+        let token = scan.token(None)?;
+        // u64 takes a sign, "+4"; a number too large for it is too large for a grid as well.
+        let value = std::str::from_utf8(token).ok().filter(|t| t.bytes().all(|b| b.is_ascii_digit()));
+        let Some(value) = value.map(|t| t.parse().unwrap_or(u64::MAX)) else {
+            let what = format!("{} in the header is not a number of rows or columns", quote(token));
+            return Err(Problem::new(what, ADVICE).at(scan.name(), place));
+        };
+        *number = value;
+    }
+    let more = scan.count_tokens()?;
+    if more > 0 {
+        return Err(
+            Problem::new(format!("the header has {} numbers instead of 2", 2 + more), ADVICE).at(scan.name(), place)
+        );
+    }
+    check_shape(shape[0], shape[1]).map_err(|problem| problem.at(scan.name(), place))
+}
+
+fn read_row<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, row: usize) -> Result<(), FormatError> {
+    let (name, line, cols) = (scan.name(), scan.line(), intake.cols());
+    for col in 0..cols {
+        if matches!(scan.skip_blanks()?, None | Some(b'\n')) {
+            return Err(wrong_count(col, cols).at(name, Place::row(row).on_line(line)));
+        }
+        let taken = match scan.short_number() {
+            Some(cell) => intake.push(cell),
+            None => Value::parse(scan.token(None)?).and_then(|value| intake.value(value)),
+        };
+        taken.map_err(|problem| problem.at(name, Place::cell(row, col).on_line(line)))?;
+    }
+    match scan.count_tokens()? {
+        0 => Ok(()),
+        more => Err(wrong_count(cols.saturating_add(more), cols).at(name, Place::row(row).on_line(line))),
+    }
+}
+
+fn wrong_count(found: usize, expected: usize) -> Problem {
+    let s = if found == 1 { "" } else { "s" };
+    Problem::new(
+        format!("{found} value{s} where the header promises {expected}"),
+        "correct the row or the number of columns in the header",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::intake::Nodata;
+    use super::*;
+
+    fn read_str(text: &str) -> Result<Sample, FormatError> {
+        read(text.as_bytes(), "f", &ReadOptions::default())
+    }
+
+    #[test]
+    fn what_a_grid_may_look_like() {
+        for text in [
+            "2 3\n1 2 3\n40 50 255\n",
+            "2 3\n1 2 3\n40 50 255",
+            "\u{feff}2 3\r\n1 2 3\r\n40 50 255\r\n\r\n",
+            "\n  2\t3  \n\n1   2 3  \n\n\t40 050 +255\n \n",
+            "2 3\n1.0 2 3e0\n40 50 255.",
+        ] {
+            let got = read_str(text).unwrap();
+            assert_eq!((got.cells.rows(), got.cells.cols()), (2, 3), "{text:?}");
+            assert_eq!(got.cells.as_slice(), &[1, 2, 3, 40, 50, 255], "{text:?}");
+            assert_eq!(got.nodata, None);
+        }
+    }
+
+    #[test]
+    fn every_fault_says_where_and_what_to_do() {
+        let begin = "begin with a line of two numbers, rows and columns";
+        let row = "correct the row or the number of columns in the header";
+        let value = "reclassify the grid, or name the nodata value if this is it";
+        for (text, expected) in [
+            ("", format!("f: the file is empty; {begin}")),
+            (" \n\n", format!("f: the file is empty; {begin}")),
+            ("3\n1\n", format!("f: line 1: the header has 1 of its 2 numbers; {begin}")),
+            ("\n2 2 2\n", format!("f: line 2: the header has 3 numbers instead of 2; {begin}")),
+            ("2 x\n", format!("f: line 1: \"x\" in the header is not a number of rows or columns; {begin}")),
+            ("-2 2\n", format!("f: line 1: \"-2\" in the header is not a number of rows or columns; {begin}")),
+            (
+                "0 4\n",
+                "f: line 1: the header promises 0 rows and 4 columns; a grid needs at least one of each".to_owned(),
+            ),
+            (
+                "2147483648 2147483648\n1",
+                "f: line 1: the header promises 2147483648 rows and 2147483648 columns, more than the 2^40 cells \
+                 a grid may have; correct the header"
+                    .to_owned(),
+            ),
+            (
+                "99999999999999999999 1\n1",
+                "f: line 1: the header promises 18446744073709551615 rows and 1 columns, more than the 2^40 cells \
+                 a grid may have; correct the header"
+                    .to_owned(),
+            ),
+            (
+                "2 3\n1 2 3\n1 2\n",
+                format!("f: row 1 (counted from 0), line 3: 2 values where the header promises 3; {row}"),
+            ),
+            ("2 2\n1\n1 2\n", format!("f: row 0 (counted from 0), line 2: 1 value where the header promises 2; {row}")),
+            ("1 2\n1 2 3 4", format!("f: row 0 (counted from 0), line 2: 4 values where the header promises 2; {row}")),
+            (
+                "3 1\n1\n2\n",
+                "f: line 4: the file ends after 2 of 3 rows; add the missing rows or correct the header".to_owned(),
+            ),
+            (
+                "1 1\n1\n\nx y",
+                "f: line 4: \"x\" stands after the last of the 1 rows; delete it or correct the header".to_owned(),
+            ),
+            (
+                "1 2\n1 -4",
+                format!("f: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=255; {value}"),
+            ),
+            (
+                "1 2\n1 256",
+                format!("f: row 0, column 1 (counted from 0), line 2: the value 256 is not in 0..=255; {value}"),
+            ),
+            (
+                "1 2\n1.5 2",
+                format!("f: row 0, column 0 (counted from 0), line 2: the value 1.5 is not a whole number; {value}"),
+            ),
+            (
+                "1 2\nnan 2",
+                format!("f: row 0, column 0 (counted from 0), line 2: the value NaN is not a whole number; {value}"),
+            ),
+            (
+                "1 2\nabc 2",
+                "f: row 0, column 0 (counted from 0), line 2: \"abc\" is not a number; correct the file".to_owned(),
+            ),
+            ("\u{feff}", format!("f: the file is empty; {begin}")),
+        ] {
+            assert_eq!(read_str(text).unwrap_err().to_string(), expected, "{text:?}");
+        }
+        let utf16 = read(&b"\xff\xfe1\0 \0"[..], "f", &ReadOptions::default()).unwrap_err();
+        assert_eq!(utf16.to_string(), "f: line 1: the text is UTF-16; save it as plain ASCII or UTF-8");
+        let noise = read(&b"\xef\xef"[..], "f", &ReadOptions::default()).unwrap_err();
+        assert_eq!(noise.to_string(), "f: line 1: this is not text; give the format by name if it is another one");
+    }
+
+    #[test]
+    fn levels_and_nodata_are_minded() {
+        let options = ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(4) };
+        let got = read(&b"2 2\n0 -9999\n3 -9999.0\n"[..], "f", &options).unwrap();
+        assert_eq!((got.cells.as_slice(), got.nodata), (&[0, 4, 3, 4][..], Some(4)));
+        let e = read(&b"2 2\n0 -9999\n3 4\n"[..], "f", &options).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "f: row 1, column 1 (counted from 0), line 3: the value 4 is not below the 4 levels asked for; \
+             ask for more levels, or name the nodata value if this is it"
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! Moving-window Shannon entropy of 2-D grids, on the CPU, on NVIDIA GPUs and in an emulator.
+//!
+//! Start at [`entropy::Entropy`]: what to compute, and where. [`grid`] holds the arrays it works on, [`io`] reads and
+//! writes them, [`exec`] opens devices. [`reference`](mod@reference) is the definition that all of it is tested against.
+#![deny(missing_docs)]
+
+pub mod compare;
+pub mod cpu;
+pub mod entropy;
+pub mod exec;
+pub mod generate;
+pub mod grid;
+pub mod io;
+pub mod observe;
+pub mod reference;
+pub mod resources;
