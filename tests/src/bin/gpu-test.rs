@@ -1,0 +1,220 @@
+//! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
+//!
+//! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
+//! table of cases against the oracle; then, with `--bench`, verifies and times the kernels on large grids beside the
+//! device's own copy bandwidth, and writes a record with every raw time.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Parser;
+use halotile::entropy::{Engine, Entropy, Kernel};
+use halotile::exec::{Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
+use halotile::generate::{Generator, Pattern};
+use halotile::grid::Grid;
+use halotile_tests::runner::{Checked, check, compare, table, tolerance};
+use halotile_tests::selftest;
+use serde_json::{Value, json};
+
+/// Tests halotile's kernels on a GPU.
+#[derive(Parser)]
+struct Args {
+    /// The CUDA device.
+    #[arg(long, default_value_t = 0)]
+    device: usize,
+    /// Also time the kernels.
+    #[arg(long)]
+    bench: bool,
+    /// Only time, do not run the table of cases.
+    #[arg(long, requires = "bench")]
+    no_cases: bool,
+    /// Timed launches of each kernel.
+    #[arg(long, default_value_t = 30)]
+    runs: usize,
+    /// Where the record of the timings goes.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// The commit that the record names.
+    #[arg(long, default_value = "unknown")]
+    commit: String,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let cuda = Arc::new(CudaDevice::new(args.device)?);
+    let device: Arc<dyn Device> = cuda.clone();
+    let (major, minor) = cuda::driver_version()?;
+    println!("{}, driver for CUDA {major}.{minor}", device.name());
+    if !args.no_cases {
+        same_words(&device)?;
+        let table = table();
+        let mut failed = 0;
+        for kernel in Kernel::ALL.map(Some).into_iter().chain([None]) {
+            failed += if kernel.is_some_and(Kernel::is_f64) {
+                cases::<f64>(&device, kernel, &table)
+            } else {
+                cases::<f32>(&device, kernel, &table)
+            };
+        }
+        ensure!(failed == 0, "{failed} cases failed");
+    }
+    if args.bench {
+        bench(&args, &cuda)?;
+    }
+    Ok(())
+}
+
+/// The emulator and the GPU write the same words.
+fn same_words(device: &Arc<dyn Device>) -> Result<()> {
+    let emulator: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    let (expected, got) = (selftest::run(&emulator)?, selftest::run(device)?);
+    for (i, (expected, got)) in expected.0.iter().zip(&got.0).enumerate() {
+        let words = halotile_kernels::selftest::WORDS;
+        ensure!(
+            expected == got,
+            "selftest: thread {}, word {}: {got:#x}, emulator {expected:#x}",
+            i / words,
+            i % words
+        );
+    }
+    ensure!(expected.1 == got.1, "selftest: counters {:x?}, emulator {:x?}", got.1, expected.1);
+    println!("selftest: {} words as in the emulator", got.0.len());
+    Ok(())
+}
+
+/// Runs the table; returns how many cases failed.
+fn cases<T: halotile::entropy::Real + Into<f64>>(
+    device: &Arc<dyn Device>,
+    kernel: Option<Kernel>,
+    table: &[Checked],
+) -> usize {
+    let engine = Engine::Devices(vec![Arc::clone(device)]);
+    let (mut done, mut failed, mut worst) = (0, 0, 0.0f64);
+    for checked in table {
+        match check::<T>(&engine, kernel, checked) {
+            Ok(Some(difference)) => {
+                done += 1;
+                worst = worst.max(difference);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                failed += 1;
+                println!("FAILED {}: {error:#}", kernel.map_or("auto", Kernel::name));
+            }
+        }
+    }
+    let name = kernel.map_or("auto", Kernel::name);
+    println!("{name:15} {done:4} cases, {failed} failed, largest difference {worst:.2e}");
+    failed
+}
+
+/// What is timed: kernel (or the one chosen by itself), size, levels, pattern, rows, columns.
+const TIMED: &[(Option<Kernel>, usize, usize, Pattern, usize)] = &[
+    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 10_240),
+    (Some(Kernel::Sliding), 5, 16, Pattern::Clustered, 10_240),
+    (Some(Kernel::Sliding), 5, 16, Pattern::Constant, 10_240),
+    (Some(Kernel::SlidingNarrow), 5, 16, Pattern::Random, 10_240),
+    (Some(Kernel::Columns), 5, 16, Pattern::Random, 10_240),
+    (None, 21, 16, Pattern::Random, 10_240),
+    (None, 21, 16, Pattern::Clustered, 10_240),
+    (None, 21, 256, Pattern::Random, 10_240),
+    (None, 21, 256, Pattern::Clustered, 10_240),
+    (Some(Kernel::Histogram), 5, 16, Pattern::Random, 10_240),
+    (None, 101, 16, Pattern::Random, 10_240),
+    (Some(Kernel::Tiled), 5, 16, Pattern::Random, 10_240),
+    (Some(Kernel::Naive), 5, 16, Pattern::Random, 10_240),
+    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 2560),
+    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 400),
+];
+
+fn bench(args: &Args, cuda: &Arc<CudaDevice>) -> Result<()> {
+    let device: Arc<dyn Device> = cuda.clone();
+    let copy = cuda.measure_copy()?;
+    println!("copy {:.0} GB/s (bytes read + written)", copy / 1e9);
+    println!(
+        "{:15} {:>6} {:>6} {:>10} {:>7} {:>10} {:>9} {:>8}",
+        "kernel", "size", "levels", "pattern", "cells", "median ms", "Gcell/s", "of copy"
+    );
+    let mut results = Vec::new();
+    let mut grids: Vec<((&str, usize, usize), Grid<u8>)> = Vec::new();
+    for &(kernel, size, levels, pattern, side) in TIMED {
+        let key = (pattern.name(), levels, side);
+        if !grids.iter().any(|(held, _)| *held == key) {
+            grids.push((key, generate(pattern, levels, side)?));
+        }
+        let (_, cells) = grids.iter().find(|(held, _)| *held == key).expect("just put there");
+        let entropy = Entropy::new().size(size).kernel(kernel);
+        let mut out = Grid::<f32>::zeros(side, side)?;
+        let (kernel, seconds) = entropy.time_kernel(&device, cells.view(), out.view_mut(), args.runs + 5)?;
+        verify(cells, &out, size, kernel).with_context(|| format!("{kernel} is wrong, so its time means nothing"))?;
+        // The first launches load the code and wake the clocks.
+        let timed = &seconds[5..];
+        let mut sorted = timed.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted[sorted.len() / 2];
+        let cells_per_second = (side * side) as f64 / median;
+        let share = 5.0 * cells_per_second / copy;
+        println!(
+            "{:15} {size:6} {levels:6} {:>10} {:>7} {:10.4} {:9.1} {:7.1}%",
+            kernel.name(),
+            pattern.name(),
+            format!("{side}²"),
+            median * 1e3,
+            cells_per_second / 1e9,
+            share * 100.0
+        );
+        results.push(json!({
+            "kernel": kernel.name(), "size": size, "levels": levels, "pattern": pattern.name(), "rows": side, "cols": side,
+            "median_ms": median * 1e3, "min_ms": sorted[0] * 1e3, "max_ms": sorted[sorted.len() - 1] * 1e3,
+            "gcells_per_s": cells_per_second / 1e9, "share_of_copy": share,
+            "raw_ms": timed.iter().map(|s| s * 1e3).collect::<Vec<_>>(),
+        }));
+    }
+    if let Some(path) = &args.record {
+        let description = cuda.description();
+        let record: Value = json!({
+            "schema": 1, "what": "entropy kernels alone, u8 to f32, by events; every kernel verified before it is listed",
+            "gpu": description.name, "multiprocessors": description.multiprocessors, "clock_khz": description.clock_khz,
+            "cuda_driver": format!("{}.{}", cuda::driver_version()?.0, cuda::driver_version()?.1),
+            "commit": args.commit, "warmup": 5, "runs": args.runs, "copy_gb_per_s": copy / 1e9, "results": results,
+        });
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        serde_json::to_writer_pretty(file, &record)?;
+    }
+    Ok(())
+}
+
+/// A square grid, rows side by side on all cores.
+fn generate(pattern: Pattern, levels: usize, side: usize) -> Result<Grid<u8>> {
+    use rayon::prelude::*;
+    let generator = Generator::new(pattern, 1, levels)?;
+    let mut grid = Grid::<u8>::zeros(side, side)?;
+    grid.as_mut_slice().par_chunks_mut(side).enumerate().for_each(|(r, row)| generator.fill_row(r as u64, 0, row));
+    Ok(grid)
+}
+
+/// The corners and the middle of a large result against the oracle, and no cell anywhere unwritten.
+fn verify(cells: &Grid<u8>, out: &Grid<f32>, size: usize, kernel: Kernel) -> Result<()> {
+    if let Some(at) = out.as_slice().iter().position(|h| h.is_nan()) {
+        bail!("row {}, column {}: not written", at / cells.cols(), at % cells.cols());
+    }
+    let (side, r) = (cells.rows(), size / 2);
+    // A patch with its halo is a grid of its own; its inner cells have the same windows.
+    let patch = side.min(96);
+    for top in [0, (side - patch) / 2, side - patch] {
+        for left in [0, (side - patch) / 2, side - patch] {
+            let (y0, y1) = (top.saturating_sub(r), (top + patch + r).min(side));
+            let (x0, x1) = (left.saturating_sub(r), (left + patch + r).min(side));
+            let part = Grid::from_fn(y1 - y0, x1 - x0, |y, x| cells.row(y0 + y)[x0 + x])?;
+            let expected = halotile::reference::entropy(part.view(), size, None);
+            let inner = |y: usize, x: usize| expected.row(top - y0 + y)[left - x0 + x];
+            let expected = Grid::from_fn(patch, patch, inner)?;
+            let got = Grid::from_fn(patch, patch, |y, x| out.row(top + y)[left + x])?;
+            compare(&got, &expected, false, tolerance::<f32>(Some(kernel)))
+                .with_context(|| format!("patch at row {top}, column {left}"))?;
+        }
+    }
+    Ok(())
+}

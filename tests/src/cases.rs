@@ -1,0 +1,186 @@
+//! The table of cases: small grids with something about each of them.
+//!
+//! Shapes lie around every edge that a kernel has (the 124 and 128 columns of a warp's strip, the 128 of a histogram block,
+//! the 1024 of a block of column histograms, the 32 × 8 of a tile, the window itself); values are constant, all different,
+//! random, clustered, striped, at the maximum of levels, or codes far apart; nodata is nowhere, scattered, everywhere, or everywhere but
+//! in one cell.
+
+use halotile::generate::{Generator, Pattern};
+use halotile::grid::Grid;
+
+/// A grid and what is asked of it.
+pub struct Case {
+    /// What is special about it.
+    pub name: String,
+    pub cells: Grid<u8>,
+    pub size: usize,
+    pub nodata: Option<u8>,
+    /// True where every result must be exactly 0 (or NaN).
+    pub flat: bool,
+}
+
+impl Case {
+    fn new(name: impl Into<String>, cells: Grid<u8>, size: usize) -> Self {
+        let name = format!("{}, {} x {}, window {size}", name.into(), cells.rows(), cells.cols());
+        Self { name, cells, size, nodata: None, flat: false }
+    }
+
+    fn nodata(mut self, code: u8) -> Self {
+        self.name += &format!(", nodata {code}");
+        self.nodata = Some(code);
+        self
+    }
+
+    fn flat(mut self) -> Self {
+        self.flat = true;
+        self
+    }
+}
+
+fn grid(rows: usize, cols: usize, value: impl FnMut(usize, usize) -> u8) -> Grid<u8> {
+    Grid::from_fn(rows, cols, value).expect("cases are not empty")
+}
+
+/// Cells below `levels`, drawn by SplitMix64 from a seed that the shape decides.
+fn random(rows: usize, cols: usize, levels: usize) -> Grid<u8> {
+    let mut state = (rows * 1_000_003 + cols * 97 + levels) as u64;
+    grid(rows, cols, |_, _| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % levels as u64) as u8
+    })
+}
+
+fn clustered(rows: usize, cols: usize, levels: usize) -> Grid<u8> {
+    let generator = Generator::new(Pattern::Clustered, 7, levels).expect("a number of levels");
+    generator.grid(rows, cols).expect("a shape")
+}
+
+/// All cases.
+pub fn all() -> Vec<Case> {
+    let mut cases = shapes();
+    cases.extend(patterns());
+    cases.extend(nodata());
+    cases.extend(windows());
+    cases
+}
+
+fn shapes() -> Vec<Case> {
+    let shapes = [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (1, 5),
+        (5, 1),
+        (1, 131),
+        (131, 1),
+        (1, 1100),
+        (2, 2),
+        (3, 3),
+        (4, 4),
+        (5, 5),
+        (5, 6),
+        (6, 5),
+        (7, 31),
+        (8, 32),
+        (9, 33),
+        (17, 64),
+        (12, 121),
+        (12, 122),
+        (9, 123),
+        (9, 124),
+        (9, 125),
+        (9, 126),
+        (7, 127),
+        (7, 128),
+        (11, 129),
+        (6, 246),
+        (6, 247),
+        (6, 248),
+        (6, 249),
+        (40, 130),
+        (3, 1015),
+        (3, 1016),
+        (3, 1017),
+        (3, 1024),
+        (3, 1025),
+    ];
+    shapes.into_iter().map(|(rows, cols)| Case::new("random 16", random(rows, cols, 16), 5)).collect()
+}
+
+fn patterns() -> Vec<Case> {
+    let (rows, cols) = (23, 137);
+    let mut cases = vec![
+        Case::new("constant 0", grid(rows, cols, |_, _| 0), 5).flat(),
+        Case::new("constant 15", grid(rows, cols, |_, _| 15), 5).flat(),
+        Case::new("constant 255", grid(rows, cols, |_, _| 255), 21).flat(),
+        Case::new("all different", grid(16, 16, |r, c| (16 * r + c) as u8), 5),
+        Case::new("all different", grid(16, 16, |r, c| (16 * r + c) as u8), 21),
+        Case::new("4 x 4 of the sources", grid(4, 4, |r, c| (r + c + 1) as u8), 5),
+        Case::new("stripes", grid(rows, cols, |r, _| (r % 2) as u8), 5),
+        Case::new("chequered", grid(rows, cols, |r, c| ((r + c) % 16) as u8), 5),
+        Case::new("halves", grid(rows, cols, |_, c| if c < 70 { 3 } else { 12 }), 5),
+        Case::new("one odd cell", grid(rows, cols, |r, c| u8::from((r, c) == (11, 63))), 5),
+        Case::new("land-cover codes", grid(rows, cols, |r, c| [11, 21, 31, 41, 52, 71, 82, 95][r * c % 8]), 5),
+        Case::new("clustered 16", clustered(rows, cols, 16), 5),
+        Case::new("clustered 16", clustered(rows, cols, 16), 21),
+        Case::new("clustered 256", clustered(rows, cols, 256), 9),
+    ];
+    for levels in [1, 2, 3, 15, 16, 17, 33, 255, 256] {
+        cases.push(Case::new(format!("random {levels}"), random(rows, cols, levels), 5));
+        cases.push(Case::new(format!("random {levels}"), random(rows, cols, levels), 11));
+    }
+    cases
+}
+
+fn nodata() -> Vec<Case> {
+    let (rows, cols) = (19, 133);
+    // A third of the cells nodata.
+    let holes = |code: u8| {
+        let mask = random(rows, cols, 3);
+        let cells = random(rows, cols, 16);
+        grid(rows, cols, |r, c| if mask.row(r)[c] == 0 { code } else { cells.row(r)[c] })
+    };
+    let mut cases = Vec::new();
+    for size in [1, 3, 5, 21, 61] {
+        for code in [0, 7, 16, 255] {
+            cases.push(Case::new("holes", holes(code), size).nodata(code));
+        }
+    }
+    cases.extend([
+        Case::new("nothing but nodata", grid(9, 140, |_, _| 9), 5).nodata(9).flat(),
+        Case::new("nothing but nodata", grid(9, 40, |_, _| 200), 21).nodata(200).flat(),
+        Case::new("one valid cell", grid(9, 140, |r, c| if (r, c) == (4, 77) { 3 } else { 9 }), 5).nodata(9).flat(),
+        Case::new("two valid cells", grid(90, 90, |r, c| if r == 40 && c > 87 { c as u8 } else { 0 }), 101).nodata(0),
+        Case::new("a nodata value that no cell has", random(9, 40, 16), 5).nodata(99),
+        Case::new("255 levels and nodata", random(rows, cols, 256), 21).nodata(131),
+        Case::new(
+            "nodata around an island",
+            grid(9, 40, |r, c| if r < 2 || c > 30 { 0 } else { (r * c % 15) as u8 + 1 }),
+            7,
+        )
+        .nodata(0),
+    ]);
+    cases
+}
+
+fn windows() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for size in [1, 3, 7, 9, 13, 21, 31] {
+        cases.push(Case::new("random 16", random(37, 141, 16), size));
+        cases.push(Case::new("random 200", random(37, 70, 200), size));
+    }
+    for (rows, cols) in [(1, 1), (3, 300), (300, 3), (40, 60), (1, 1023), (1, 1200)] {
+        cases.push(Case::new("random 16", random(rows, cols, 16), 21));
+    }
+    for size in [101, 253, 255] {
+        cases.push(Case::new("random 16", random(27, 31, 16), size));
+        cases.push(Case::new("clustered 256", clustered(14, 29, 256), size));
+        cases.push(Case::new("constant 3", grid(17, 30, |_, _| 3), size).flat());
+    }
+    // Wider than the window, so that every column of a block of column histograms has a right and a left.
+    cases.push(Case::new("random 16", random(2, 800, 16), 255));
+    cases
+}

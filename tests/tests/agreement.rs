@@ -1,0 +1,147 @@
+//! The CPU engine and every kernel in the emulator agree with the oracle on the whole table of cases.
+
+use std::sync::{Arc, LazyLock};
+
+use halotile::entropy::{Engine, Entropy, Error, Kernel};
+use halotile::exec::{Device, DeviceError, emulator::EmulatedDevice};
+use halotile::grid::{Grid, GridView};
+use halotile_tests::runner::{Checked, check, compare, table};
+
+static TABLE: LazyLock<Vec<Checked>> = LazyLock::new(table);
+
+fn emulated(count: usize) -> Engine {
+    let device = |i| Arc::new(EmulatedDevice::new(i, None)) as Arc<dyn Device>;
+    Engine::Devices((0..count).map(device).collect())
+}
+
+/// Runs the table and fails with every case that is off, not only the first. Returns how many cases the kernel did.
+fn all<T: halotile::entropy::Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>) -> usize {
+    let mut done = 0;
+    let mut wrong = Vec::new();
+    for checked in TABLE.iter() {
+        match check::<T>(engine, kernel, checked) {
+            Ok(Some(_)) => done += 1,
+            Ok(None) => {}
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), TABLE.len(), wrong.join("\n"));
+    done
+}
+
+#[test]
+fn cpu() {
+    assert_eq!(all::<f32>(&Engine::Cpu, None), TABLE.len());
+    assert_eq!(all::<f64>(&Engine::Cpu, None), TABLE.len());
+}
+
+macro_rules! kernels {
+    ($($test:ident $kernel:ident $real:ty, at least $least:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let done = all::<$real>(&emulated(1), Some(Kernel::$kernel));
+            assert!(done >= $least, "only {done} cases fit the kernel");
+        }
+    )*};
+}
+kernels! {
+    naive Naive f32, at least 100;
+    tiled Tiled f32, at least 100;
+    histogram Histogram f32, at least 90;
+    histogram_wide HistogramWide f32, at least 100;
+    histogram_f64 HistogramF64 f64, at least 100;
+    columns Columns f32, at least 70;
+    sliding Sliding f32, at least 50;
+    sliding_narrow SlidingNarrow f32, at least 50;
+}
+
+#[test]
+fn three_devices_side_by_side() {
+    assert_eq!(all::<f32>(&emulated(3), None), TABLE.len());
+}
+
+/// One device and several, one band and many: not a bit may differ.
+#[test]
+fn bands_and_devices_change_no_bit() {
+    let large = |checked: &&Checked| checked.case.cells.rows() > 12 && checked.case.cells.cols() > 60;
+    for checked in TABLE.iter().filter(large).step_by(5) {
+        let case = &checked.case;
+        let run = |engine: &Engine| {
+            let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
+            let report = Entropy::new()
+                .size(case.size)
+                .nodata(case.nodata)
+                .compute_into(engine, case.cells.view(), out.view_mut(), &())
+                .unwrap();
+            (report.bands, out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>())
+        };
+        let (bands, whole) = run(&emulated(1));
+        assert_eq!(bands, 1, "{}", case.name);
+        assert!(run(&emulated(4)).1 == whole, "four devices: {}", case.name);
+        // Memory for the table and a few rows with their halos.
+        let halo = 2 * (case.size / 2).min(case.cells.rows() - 1);
+        let pitch = case.cells.cols().next_multiple_of(4);
+        let memory = 8 * (case.size * case.size + 1) + pitch * (halo + 5 * 5) + 768;
+        let small: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, Some(memory * 10 / 9)));
+        let (bands, banded) = run(&Engine::Devices(vec![small]));
+        assert!(bands > 1, "{} bands: {}", bands, case.name);
+        assert!(banded == whole, "{bands} bands: {}", case.name);
+    }
+}
+
+#[test]
+fn a_device_without_memory_for_a_single_row_says_so() {
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, Some(2000)));
+    let cells = Grid::from_fn(50, 1000, |r, c| ((r * c) % 16) as u8).unwrap();
+    let mut out = Grid::<f32>::zeros(50, 1000).unwrap();
+    let error =
+        Entropy::new().compute_into(&Engine::Devices(vec![device]), cells.view(), out.view_mut(), &()).unwrap_err();
+    assert!(matches!(error, Error::Device(DeviceError::OutOfMemory { .. })), "{error}");
+}
+
+#[test]
+fn a_device_with_little_shared_memory_takes_the_narrow_kernel() {
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_shared_per_block(64 * 1024));
+    let cells = Grid::from_fn(9, 140, |r, c| ((r * 7 + c * c) % 16) as u8).unwrap();
+    let mut out = Grid::<f32>::zeros(9, 140).unwrap();
+    let report =
+        Entropy::new().compute_into(&Engine::Devices(vec![device]), cells.view(), out.view_mut(), &()).unwrap();
+    assert_eq!(report.kernel, Some(Kernel::SlidingNarrow));
+    compare(&out, &halotile::reference::entropy(cells.view(), 5, None), false, 2e-6).unwrap();
+}
+
+#[test]
+fn views_with_gaps_between_rows_are_read_and_written_in_place() {
+    let backing: Vec<u8> = (0..40 * 31).map(|i| (i * i % 13) as u8).collect();
+    let cells = GridView::with_stride(&backing[5..], 38, 20, 31).unwrap();
+    let expected = halotile::reference::entropy(cells, 5, None);
+    for engine in [Engine::Cpu, emulated(2)] {
+        let mut out = vec![-1.0f32; 38 * 27];
+        let view = halotile::grid::GridViewMut::with_stride(&mut out, 38, 20, 27).unwrap();
+        Entropy::new().compute_into(&engine, cells, view, &()).unwrap();
+        for (r, row) in out.chunks(27).enumerate() {
+            for (c, &h) in row.iter().enumerate() {
+                if c < 20 {
+                    assert!((f64::from(h) - expected.row(r)[c]).abs() < 2e-6, "row {r}, column {c}");
+                } else {
+                    assert_eq!(h, -1.0, "row {r}: the gap was written");
+                }
+            }
+        }
+    }
+}
+
+/// The runner itself must be able to fail.
+#[test]
+fn the_runner_sees_wrong_results() {
+    let cells = Grid::from_fn(6, 6, |r, c| (r * c % 5) as u8).unwrap();
+    let expected = halotile::reference::entropy(cells.view(), 5, None);
+    let mut got = Entropy::new().compute::<f32>(cells.view()).unwrap();
+    assert!(compare(&got, &expected, false, 2e-6).is_ok());
+    got.as_mut_slice()[20] += 1e-5;
+    let error = compare(&got, &expected, false, 2e-6).unwrap_err().to_string();
+    assert!(error.starts_with("row 3, column 2: "), "{error}");
+    got.as_mut_slice()[20] = f32::NAN;
+    assert!(compare(&got, &expected, false, 2e-6).is_err());
+    assert!(compare(&Grid::from_vec(vec![-0.0f32], 1, 1).unwrap(), &Grid::zeros(1, 1).unwrap(), true, 1e-5).is_err());
+}
