@@ -1,0 +1,378 @@
+//! The command line: every argument, its help, its default and the check that one value alone allows.
+//!
+//! The man pages and the completions are made from this as well.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use halotile::entropy::{self, Base, Entropy, Kernel};
+use halotile::generate::Pattern;
+use halotile::io::reals::RealFormat;
+use halotile::io::{InputFormat, Nodata, OutputFormat};
+
+/// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "halotile", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed (compare: there is a difference), 2 wrong command line,
+3 the device asked for is not there, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Shannon entropy of the window around every cell
+    #[command(after_help = ENTROPY_HELP)]
+    Entropy(EntropyArgs),
+    /// The GPUs of this machine, or why CUDA is off
+    Devices(DevicesArgs),
+    /// Make a synthetic grid
+    Generate {
+        #[command(subcommand)]
+        what: Generate,
+    },
+    /// The largest difference between two files, and where it is
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  halotile completions bash > ~/.local/share/bash-completion/completions/halotile")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print a man page
+    #[command(after_help = "Examples:\n  halotile man | man -l -\n  halotile man entropy > halotile-entropy.1")]
+    Man {
+        /// The command that the page is about [default: the program as a whole]
+        command: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Generate {
+    /// A grid of classes: the same for the same seed, on every machine
+    #[command(after_help = GRID_HELP)]
+    Grid(GridArgs),
+}
+
+const ENTROPY_HELP: &str = "\
+The window is clipped at the border: only cells inside the grid count. A window of one class gives 0.
+
+Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text out; .bin is
+seed-binary (32-bit width and height, then bytes; any number of samples, a line of output each); .npy,
+.png (8-bit grey), .pgm. Standard input without --if is told by its first bytes.
+
+--json prints one object: input, output, preview, input_format, output_format, samples, rows and cols
+(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null on the
+CPU), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU),
+kernel_seconds (null on the CPU) and cells_per_second (cells over seconds.compute).
+
+Examples:
+  halotile entropy map.txt entropy.txt
+  halotile entropy landcover.npy h.npy --size 21 --nodata 255 --preview h.png
+  halotile entropy texture.png - --base 2 --decimals 3 | head
+  halotile entropy big.npy h.npy --device cuda:0,1 --json";
+
+const GRID_HELP: &str = "\
+Examples:
+  halotile generate grid --rows 1000 --cols 1000 --pattern clustered --seed 42 map.png
+  halotile generate grid --rows 4 --cols 4 - | halotile entropy - -";
+
+const COMPARE_HELP: &str = "\
+Any format of cells or of results can be compared with any other. NaN equals NaN and nothing else.
+
+--json prints one object: a, b, cells, tolerance, above, unpaired_nan and largest (null when the
+files are equal, otherwise sample, row, col, a, b and difference; what is not finite is null).
+
+Example:
+  halotile compare cpu.npy gpu.npy --tolerance 1e-5";
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Loudness {
+    /// Say nothing but errors: no progress, no notes
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what is done and how long it takes; twice: in more detail
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct EntropyArgs {
+    /// The grid of classes, 0..=255; - is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// The entropy; - is standard output
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Side of the square window in cells: odd, 1 to 255
+    #[arg(long, value_name = "N", default_value = "5", value_parser = size)]
+    pub size: usize,
+    /// Number of classes, 1 to 256: a value of N or more is an error [default: any value is accepted]
+    #[arg(long, value_name = "N", value_parser = levels)]
+    pub levels: Option<usize>,
+    /// Base of the logarithm: e for nats, 2 for bits, 10 for hartleys
+    #[arg(long, default_value = "e", value_parser = named(&[("e", Base::E), ("2", Base::Two), ("10", Base::Ten)]))]
+    pub base: Base,
+    /// Divide by the logarithm of --levels, so that results are from 0 to 1 (evenness)
+    #[arg(long, requires = "levels")]
+    pub normalize: bool,
+    /// Value of cells that are not counted, any number or nan; the result there is nan
+    #[arg(long, value_name = "V|none", default_value = "none", allow_hyphen_values = true, value_parser = nodata)]
+    pub nodata: NodataArg,
+    /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
+    #[arg(long, default_value = "auto", value_parser = device)]
+    pub device: DeviceArg,
+    /// The kernel that a device runs; auto takes the fastest that fits
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
+    pub kernel: KernelArg,
+    /// Precision of the computation [default: that of --kernel; else f64 for text, f32 for npy]
+    #[arg(long, value_parser = named(&[("f32", Precision::F32), ("f64", Precision::F64)]))]
+    pub precision: Option<Precision>,
+    /// CPU threads; 0 for as many as there are cores
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub threads: usize,
+    /// Format of INPUT [default: by its name's ending]
+    #[arg(long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
+    pub input_format: Option<InputFormat>,
+    /// Format of OUTPUT [default: by its name's ending; text for -; seed-lines in place of text for seed-binary]
+    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&OutputFormat::ALL.map(|f| (f.name(), f))))]
+    pub output_format: Option<OutputFormat>,
+    /// Decimals in text and seed-lines, 0 to 17
+    #[arg(long, value_name = "N", default_value = "5", value_parser = decimals)]
+    pub decimals: usize,
+    /// Also draw the result, with a legend, to this PNG file
+    #[arg(long, value_name = "PNG", value_hint = ValueHint::FilePath)]
+    pub preview: Option<PathBuf>,
+    /// Replace OUTPUT and the preview if they exist
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub loudness: Loudness,
+    /// Print what was done, and how fast, as one JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DevicesArgs {
+    /// Also measure how fast each GPU copies within its memory
+    #[arg(long)]
+    pub measure: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct GridArgs {
+    /// The file to make; - is standard output
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Rows, at least 1
+    #[arg(long, value_name = "N", value_parser = side)]
+    pub rows: usize,
+    /// Columns, at least 1
+    #[arg(long, value_name = "N", value_parser = side)]
+    pub cols: usize,
+    /// Number of classes, 1 to 256
+    #[arg(long, value_name = "N", default_value = "16", value_parser = levels)]
+    pub levels: usize,
+    /// What the grid depends on, 0 to 2^64 - 1
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub seed: u64,
+    /// random: independent cells; clustered: like a land-cover map; constant: one class
+    #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
+    pub pattern: Pattern,
+    /// Format of OUTPUT [default: by its name's ending; seed-text for -]
+    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
+    pub output_format: Option<InputFormat>,
+    /// Replace OUTPUT if it exists
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub loudness: Loudness,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// The first file; - is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub a: PathBuf,
+    /// The second file; - is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub b: PathBuf,
+    /// Largest absolute difference that is none
+    #[arg(long, value_name = "X", default_value = "1e-5", allow_hyphen_values = true, value_parser = tolerance)]
+    pub tolerance: f64,
+    /// Format of both files; given twice: of A, then of B [default: by their names' endings]
+    #[arg(long = "if", value_name = "FORMAT", value_parser = real_formats())]
+    pub formats: Vec<RealFormat>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--nodata`: a type of its own because the parser gives `Option` a meaning.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodataArg(pub Option<Nodata>);
+
+/// `--kernel`; none stands for auto.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelArg(pub Option<Kernel>);
+
+/// `--precision`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    F32,
+    F64,
+}
+
+/// `--device`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceArg {
+    Auto,
+    Cpu,
+    /// The ordinals.
+    Cuda(Vec<usize>),
+    /// How many.
+    Emulator(usize),
+}
+
+/// A parser of one of a few names, which messages and completions list.
+fn named<T: Copy + Send + Sync + 'static>(values: &[(&'static str, T)]) -> impl TypedValueParser<Value = T> + use<T> {
+    let values = values.to_vec();
+    let names = PossibleValuesParser::new(values.iter().map(|&(name, _)| name).collect::<Vec<_>>());
+    names.try_map(move |given| {
+        values.iter().find(|(name, _)| *name == given).map(|&(_, value)| value).ok_or("there is no such value")
+    })
+}
+
+fn kernels() -> impl TypedValueParser<Value = KernelArg> {
+    let all = Kernel::ALL.map(|kernel| (kernel.name(), KernelArg(Some(kernel))));
+    named(&[&[("auto", KernelArg(None))], all.as_slice()].concat())
+}
+
+fn real_formats() -> impl TypedValueParser<Value = RealFormat> {
+    let names = ["text", "seed-lines", "npy", "seed-text", "seed-binary", "png", "pgm"];
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<RealFormat>())
+}
+
+/// A number, checked by the library's own rules for an [`Entropy`].
+fn checked(text: &str, set: impl Fn(Entropy, usize) -> Entropy) -> Result<usize, String> {
+    let number = text.parse().map_err(|_| "it is not a whole number".to_owned())?;
+    set(Entropy::new(), number).validate().map_err(|error| error.to_string())?;
+    Ok(number)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    checked(text, Entropy::size)
+}
+
+fn levels(text: &str) -> Result<usize, String> {
+    checked(text, |entropy, number| entropy.levels(number))
+}
+
+fn decimals(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n <= 17).ok_or_else(|| "the number of decimals is from 0 to 17".to_owned())
+}
+
+fn side(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "it is not a whole number of at least 1".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|&t| t >= 0.0).ok_or_else(|| "a tolerance is a number that is not negative".to_owned())
+}
+
+fn nodata(text: &str) -> Result<NodataArg, String> {
+    if text == "none" {
+        return Ok(NodataArg(None));
+    }
+    text.parse().map(|nodata| NodataArg(Some(nodata))).map_err(|_| "it is neither a number nor nan nor none".to_owned())
+}
+
+fn device(text: &str) -> Result<DeviceArg, String> {
+    const KNOWN: &str = "the devices are auto, cpu, cuda, cuda:0, cuda:0,1 (and so on), emulator";
+    let (kind, which) = text.split_once(':').map_or((text, None), |(kind, which)| (kind, Some(which)));
+    match (kind, which) {
+        ("auto", None) => Ok(DeviceArg::Auto),
+        ("cpu", None) => Ok(DeviceArg::Cpu),
+        ("cuda", None) => Ok(DeviceArg::Cuda(vec![0])),
+        ("cuda", Some(list)) => {
+            let ordinals: Vec<usize> =
+                list.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| KNOWN.to_owned())?;
+            let twice = ordinals.iter().enumerate().find(|(i, ordinal)| ordinals[..*i].contains(ordinal));
+            match twice {
+                Some((_, ordinal)) => Err(format!("device {ordinal} is named twice")),
+                None => Ok(DeviceArg::Cuda(ordinals)),
+            }
+        }
+        ("emulator", None) => Ok(DeviceArg::Emulator(1)),
+        // Several emulated devices side by side: for testing what several GPUs would do.
+        ("emulator", Some(count)) => {
+            let count = count.parse().ok().filter(|n| (1..=64).contains(n));
+            count.map(DeviceArg::Emulator).ok_or_else(|| "there can be 1 to 64 emulated devices".to_owned())
+        }
+        _ => Err(KNOWN.to_owned()),
+    }
+}
+
+impl Precision {
+    /// The one that a kernel computes in.
+    pub fn of(kernel: Kernel) -> Self {
+        if kernel.is_f64() { Self::F64 } else { Self::F32 }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+impl EntropyArgs {
+    /// What is to be computed, before anything is known of the input.
+    pub fn entropy(&self) -> Entropy {
+        Entropy::new()
+            .size(self.size)
+            .levels(self.levels)
+            .base(self.base)
+            .normalize(self.normalize)
+            .kernel(self.kernel.0)
+    }
+
+    /// The results' unit.
+    pub fn unit(&self) -> &'static str {
+        if self.normalize { "evenness" } else { self.base.unit() }
+    }
+}
+
+const _: () = assert!(entropy::MAX_SIZE == 255 && entropy::MAX_LEVELS == 256, "the help says so");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn devices_are_named_in_one_way_each() {
+        assert_eq!(device("cuda:0,1"), Ok(DeviceArg::Cuda(vec![0, 1])));
+        assert_eq!(device("emulator:3"), Ok(DeviceArg::Emulator(3)));
+        for wrong in ["", "gpu", "cuda:", "cuda:0,", "cuda:-1", "cuda:1,0,1", "emulator:0", "cpu:0", "auto:"] {
+            assert!(device(wrong).is_err(), "{wrong}");
+        }
+    }
+}

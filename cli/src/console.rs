@@ -1,0 +1,158 @@
+//! Standard error: notes, and a progress bar where a person is looking.
+//!
+//! A line that cannot be written is lost: there is nowhere left to say so.
+
+use std::io::{IsTerminal, Read, Write};
+use std::time::Duration;
+
+use halotile::observe::Observer;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Loudness;
+use crate::interrupt::{self, Interrupted};
+
+/// Writes `halotile: text` to stderr, as one line whatever the text holds.
+pub fn say(text: &str) {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let _ = writeln!(std::io::stderr(), "halotile: {line}");
+}
+
+/// What the user sees of a run while it lasts.
+pub struct Console {
+    quiet: bool,
+    bar: ProgressBar,
+}
+
+const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
+const CELLS: &str = "{msg} [{bar:32}] {human_pos}/{human_len} cells ({human_per_sec} cells/s, {eta} left)";
+
+impl Console {
+    /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
+    pub fn new(loudness: Loudness) -> Self {
+        let level = match loudness.verbose {
+            0 => tracing::Level::WARN,
+            1 => tracing::Level::INFO,
+            _ => tracing::Level::DEBUG,
+        };
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .without_time()
+            .with_target(false)
+            .init();
+        let bar = if loudness.quiet || loudness.verbose > 0 || !std::io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        };
+        Self { quiet: loudness.quiet, bar }
+    }
+
+    /// Tells something that the user did not ask for but may want to know.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.bar.suspend(|| say(text));
+        }
+    }
+
+    /// From now on the bar counts bytes, nobody knows of how many.
+    pub fn bytes(&self, doing: &str) {
+        self.stage(doing, None, BYTES);
+    }
+
+    /// From now on the bar counts cells.
+    pub fn cells(&self, doing: &str, cells: u64) {
+        self.stage(doing, Some(cells), CELLS);
+    }
+
+    fn stage(&self, doing: &str, length: Option<u64>, template: &str) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_position(0);
+        match length {
+            Some(length) => self.bar.set_length(length),
+            None => self.bar.unset_length(),
+        }
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
+        self.bar.set_message(doing.to_owned());
+        self.bar.reset_eta();
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// `inner` with its bytes counted, and stopped by Ctrl-C.
+    pub fn watch<T>(&self, inner: T) -> Watched<'_, T> {
+        Watched { inner, console: self, count: false }
+    }
+
+    /// The same with its bytes on the bar.
+    pub fn count<T>(&self, inner: T) -> Watched<'_, T> {
+        Watched { inner, console: self, count: true }
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Observer for Console {
+    fn advance(&self, cells: u64) {
+        self.bar.inc(cells);
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::requested()
+    }
+}
+
+/// See [`Console::watch`].
+pub struct Watched<'c, T> {
+    inner: T,
+    console: &'c Console,
+    count: bool,
+}
+
+impl<T> Watched<'_, T> {
+    /// What is being watched.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+
+    fn check(&self) -> std::io::Result<()> {
+        // `ErrorKind::Interrupted` would mean "try again".
+        if interrupt::requested() { Err(std::io::Error::other(Interrupted)) } else { Ok(()) }
+    }
+}
+
+impl<T: Read> Read for Watched<'_, T> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.check()?;
+        let got = interrupt::waiting(|| self.inner.read(buffer))?;
+        if self.count {
+            self.console.advance(got as u64);
+        }
+        Ok(got)
+    }
+}
+
+impl<T: Write> Write for Watched<'_, T> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.check()?;
+        interrupt::waiting(|| self.inner.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        interrupt::waiting(|| self.inner.flush())
+    }
+}

@@ -1,0 +1,345 @@
+//! `halotile entropy`: read a sample, compute, write, until there are no more; then let the files appear.
+//!
+//! Everything that can be refused is refused first: the options against each other, the input's name, the outputs (their
+//! temporary files are made), the devices. Only then is the input read.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use halotile::cpu::Real;
+use halotile::entropy::{Entropy, Error, Report};
+use halotile::grid::{Grid, GridView};
+use halotile::io::preview::Preview;
+use halotile::io::{InputFormat, Nodata, Number, OutputFormat, ReadOptions, ResultWriter, Sample, write_failed};
+use serde::Serialize;
+
+use crate::args::{DeviceArg, EntropyArgs, Precision};
+use crate::console::{Console, Watched};
+use crate::engine::Chooser;
+use crate::outcome::{Done, Usage};
+use crate::sink::{self, Sink};
+use crate::source::{self, Source, is_dash};
+
+/// Cells that are written at a time.
+const WRITTEN_AT_ONCE: usize = 1 << 21;
+
+/// What `--json` prints.
+#[derive(Debug, Default, Serialize)]
+struct Summary {
+    input: String,
+    output: String,
+    preview: Option<String>,
+    input_format: &'static str,
+    output_format: &'static str,
+    samples: usize,
+    rows: Option<usize>,
+    cols: Option<usize>,
+    cells: usize,
+    size: usize,
+    levels: Option<usize>,
+    unit: &'static str,
+    nodata: Option<String>,
+    device: String,
+    kernel: Option<&'static str>,
+    precision: &'static str,
+    threads: usize,
+    seconds: Seconds,
+    kernel_seconds: Option<f64>,
+    cells_per_second: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Seconds {
+    read: f64,
+    device: f64,
+    compute: f64,
+    write: f64,
+    total: f64,
+}
+
+/// The files and devices of a run, all of them open.
+struct Job<'a> {
+    args: &'a EntropyArgs,
+    console: &'a Console,
+    source: Source,
+    format: OutputFormat,
+    output: Sink,
+    preview: Option<Sink>,
+    chooser: Chooser,
+}
+
+pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
+    let start = Instant::now();
+    check(args)?;
+    let console = Console::new(args.loudness);
+    rayon::ThreadPoolBuilder::new().num_threads(args.threads).build_global().context("no threads can be started")?;
+    let source = Source::open(&args.input, args.input_format)?;
+    let format = output_format(args, source.format)?;
+    let output = Sink::create(&args.output, args.overwrite)?;
+    let preview = args.preview.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
+    let chooser = Chooser::new(&args.device, args.kernel.0)?;
+    let precision = args.precision.or(args.kernel.0.map(Precision::of)).unwrap_or(match format {
+        OutputFormat::Npy => Precision::F32,
+        OutputFormat::Text | OutputFormat::SeedLines => Precision::F64,
+    });
+    let job = Job { args, console: &console, source, format, output, preview, chooser };
+    let mut summary = match precision {
+        Precision::F32 => work::<f32>(job),
+        Precision::F64 => work::<f64>(job),
+    }?;
+    console.finish();
+    summary.precision = precision.name();
+    summary.seconds.total = start.elapsed().as_secs_f64();
+    report(&summary);
+    if args.json {
+        let json = serde_json::to_string(&summary).context("the summary cannot be written as JSON")?;
+        writeln!(io::stdout(), "{json}").map_err(|e| write_failed("standard output", e))?;
+    }
+    Ok(Done::Well)
+}
+
+/// What the parser cannot see.
+fn check(args: &EntropyArgs) -> Result<(), Usage> {
+    let fail = |what: &str| Err(Usage(what.to_owned()));
+    if args.json && is_dash(&args.output) {
+        return fail("--json and the output - would both go to standard output; name a file for the output");
+    }
+    if let Some(preview) = &args.preview {
+        if is_dash(preview) {
+            return fail("a preview goes to a file, not to standard output; name one after --preview");
+        }
+        if sink::same_file(preview, &args.output) {
+            return Err(Usage(format!("{}: output and preview are one file; name two", preview.display())));
+        }
+    }
+    match (&args.device, args.kernel.0) {
+        (DeviceArg::Cpu, Some(kernel)) => Err(Usage(format!(
+            "kernel {} runs on a device, not in the CPU engine; leave out --kernel or choose --device cuda or emulator",
+            kernel.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn output_format(args: &EntropyArgs, input: InputFormat) -> Result<OutputFormat, Usage> {
+    if let Some(format) = args.output_format {
+        return Ok(format);
+    }
+    let by_name = match is_dash(&args.output) {
+        true => Ok(OutputFormat::Text),
+        false => OutputFormat::detect(&args.output),
+    };
+    match (by_name, input) {
+        // Its own text has a line a sample.
+        (Ok(OutputFormat::Text), InputFormat::SeedBinary) => Ok(OutputFormat::SeedLines),
+        (by_name, _) => by_name.map_err(|error| source::name_the_format(error, "--of")),
+    }
+}
+
+fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
+    let Job { args, console, source, format, output, preview: preview_sink, mut chooser } = job;
+    let mut summary = Summary {
+        input: args.input.display().to_string(),
+        output: args.output.display().to_string(),
+        preview: args.preview.as_ref().map(|path| path.display().to_string()),
+        input_format: source.format.name(),
+        output_format: format.name(),
+        size: args.size,
+        levels: args.levels,
+        unit: args.unit(),
+        nodata: args.nodata.0.map(show),
+        threads: rayon::current_num_threads(),
+        ..Summary::default()
+    };
+    let name = source.name.clone();
+    let several = source.format == InputFormat::SeedBinary;
+    let options = ReadOptions { nodata: args.nodata.0, levels: args.levels };
+    let mut samples = source.samples(options, console);
+    let mut writer = Output::<T>::new(output, format, args.decimals, console)?;
+    let mut preview = None;
+    loop {
+        let start = Instant::now();
+        console.bytes("reading");
+        let Some(sample) = samples.next().transpose()? else { break };
+        if several && (format == OutputFormat::Npy || preview_sink.is_some()) {
+            match samples.next() {
+                None => {}
+                Some(Err(error)) => return Err(error.into()),
+                Some(Ok(_)) if format == OutputFormat::Npy => {
+                    bail!("{name}: there are several samples, and an NPY file holds one; choose --of seed-lines")
+                }
+                Some(Ok(_)) => bail!("{name}: there are several samples, and a preview shows one; leave out --preview"),
+            }
+        }
+        summary.seconds.read += start.elapsed().as_secs_f64();
+
+        let (rows, cols) = (sample.cells.rows(), sample.cells.cols());
+        let (grid, report) = compute::<T>(args, &sample, &mut chooser, console, &name, &mut summary)?;
+        summary.samples += 1;
+        summary.cells += rows * cols;
+        (summary.rows, summary.cols) = if summary.samples == 1 { (Some(rows), Some(cols)) } else { (None, None) };
+        if let Some(kernel) = report.kernel {
+            summary.kernel = Some(kernel.name());
+            *summary.kernel_seconds.get_or_insert(0.0) += report.kernel_seconds;
+        }
+
+        let start = Instant::now();
+        if preview_sink.is_some() {
+            preview = Some(Preview::new(rows, cols)?);
+        }
+        writer.sample(grid.view(), preview.as_mut())?;
+        summary.seconds.write += start.elapsed().as_secs_f64();
+    }
+    let start = Instant::now();
+    let output = writer.finish()?;
+    let preview = match (preview, preview_sink) {
+        (Some(preview), Some(sink)) => Some(draw(preview, sink, args)?),
+        _ => None,
+    };
+    sink::commit([output].into_iter().chain(preview))?;
+    summary.seconds.write += start.elapsed().as_secs_f64();
+    summary.seconds.device = chooser.seconds;
+    summary.cells_per_second = summary.cells as f64 / summary.seconds.compute;
+    Ok(summary)
+}
+
+fn compute<T: Real>(
+    args: &EntropyArgs,
+    sample: &Sample,
+    chooser: &mut Chooser,
+    console: &Console,
+    name: &str,
+    summary: &mut Summary,
+) -> anyhow::Result<(Grid<T>, Report)> {
+    let cells = sample.cells.view();
+    let (rows, cols) = (cells.rows(), cells.cols());
+    let mut chosen = chooser.engine(rows * cols, console)?;
+    let mut grid = room::<T>(rows, cols).with_context(|| name.to_owned())?;
+    let entropy = args.entropy().nodata(sample.nodata);
+    let start = Instant::now();
+    let mut run = |chosen: &crate::engine::Chosen| {
+        console.cells("computing", (rows * cols) as u64);
+        entropy.compute_into(&chosen.engine, cells, grid.view_mut(), console)
+    };
+    let mut result = run(&chosen);
+    // A grid that no kernel takes: the CPU engine takes any.
+    if let Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. })) = &result
+        && let Some(cpu) = chooser.fall_back(&error.to_string(), console)
+    {
+        chosen = cpu;
+        result = run(&chosen);
+    }
+    let report = result.map_err(|error| explain(error, name))?;
+    let seconds = start.elapsed().as_secs_f64();
+    summary.seconds.compute += seconds;
+    tracing::debug!("computed {rows} x {cols} cells in {seconds:.6} s on {}, in {} bands", chosen.name, report.bands);
+    summary.device = chosen.name;
+    Ok((grid, report))
+}
+
+/// A grid of zeros, or an error where allocating one would end the program.
+fn room<T: Real>(rows: usize, cols: usize) -> anyhow::Result<Grid<T>> {
+    let fits = rows.checked_mul(cols).is_some_and(|cells| Vec::<T>::new().try_reserve_exact(cells).is_ok());
+    if !fits {
+        bail!("there is not enough memory for the entropy of {rows} x {cols} cells; take a smaller grid or --precision f32");
+    }
+    Ok(Grid::zeros(rows, cols)?)
+}
+
+fn show(nodata: Nodata) -> String {
+    match nodata {
+        Nodata::Whole(value) => value.to_string(),
+        Nodata::Fraction(value) => value.to_string(),
+        Nodata::Nan => "nan".to_owned(),
+    }
+}
+
+/// Says what to do about it, where that is something that an option does.
+fn explain(error: Error, name: &str) -> anyhow::Error {
+    let advice = match &error {
+        Error::KernelMisfit { .. } => "choose another kernel or auto",
+        Error::NoKernel { .. } | Error::TooWide { .. } => "choose --device cpu",
+        _ => return anyhow::Error::from(error).context(name.to_owned()),
+    };
+    anyhow!("{name}: {error}; {advice}")
+}
+
+fn draw(preview: Preview, mut sink: Sink, args: &EntropyArgs) -> anyhow::Result<Sink> {
+    let entropy: Entropy = args.entropy();
+    let mut file = BufWriter::new(&mut sink.file);
+    preview
+        .write(&mut file, entropy.max_value(), args.unit())
+        .and_then(|()| file.flush())
+        .map_err(|e| write_failed(&args.preview.as_deref().map(sink::name_of).unwrap_or_default(), e))?;
+    drop(file);
+    Ok(sink)
+}
+
+/// The file that results go to, band by band.
+struct Output<'c, T> {
+    writer: ResultWriter<T, BufWriter<Watched<'c, Sink>>>,
+    name: String,
+    console: &'c Console,
+}
+
+impl<'c, T: Number> Output<'c, T> {
+    fn new(sink: Sink, format: OutputFormat, decimals: usize, console: &'c Console) -> anyhow::Result<Self> {
+        let name = sink.name();
+        let file = BufWriter::with_capacity(1 << 16, console.watch(sink));
+        let writer = ResultWriter::new(format, file, decimals).map_err(|e| write_failed(&name, e))?;
+        Ok(Self { writer, name, console })
+    }
+
+    fn sample(&mut self, grid: GridView<'_, T>, mut preview: Option<&mut Preview>) -> anyhow::Result<()> {
+        let (rows, cols) = (grid.rows(), grid.cols());
+        self.console.cells("writing", (rows * cols) as u64);
+        self.writer.begin(rows, cols).map_err(|e| write_failed(&self.name, e))?;
+        let band = (WRITTEN_AT_ONCE / cols).max(1);
+        for first in (0..rows).step_by(band) {
+            let band = grid.band(first..rows.min(first + band));
+            self.writer.rows(band).map_err(|e| write_failed(&self.name, e))?;
+            if let Some(preview) = &mut preview {
+                preview.rows(band)?;
+            }
+            halotile::observe::Observer::advance(self.console, (band.rows() * cols) as u64);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> anyhow::Result<Sink> {
+        let file = self.writer.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
+        Ok(file.map_err(|e| write_failed(&self.name, e))?.into_inner())
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// What `-v` tells.
+fn report(summary: &Summary) {
+    let Seconds { read, device, compute, write, total } = summary.seconds;
+    tracing::info!(
+        "seconds: read {read:.3}, open device {device:.3}, compute {compute:.3}, write {write:.3}, total {total:.3}"
+    );
+    let kernel = summary.kernel.map(|kernel| {
+        format!(", kernel {kernel} for {:.6} s", summary.kernel_seconds.unwrap_or_default())
+    });
+    tracing::info!(
+        "{} cells ({} samples) in {} on {}{}, {} threads: {:.1} Mcell/s",
+        summary.cells,
+        summary.samples,
+        summary.precision,
+        summary.device,
+        kernel.unwrap_or_default(),
+        summary.threads,
+        summary.cells_per_second / 1e6
+    );
+}

@@ -1,0 +1,59 @@
+//! Ctrl-C, and the signals that ask a program to end.
+//!
+//! The first one sets a flag, which the work asks for as it goes ([`requested`]); then everything unwinds in the ordinary
+//! way and temporary files vanish with what owns them. The second one ends the program at once, and so does the first one while
+//! nobody could look at the flag, because the program waits for a pipe or a terminal ([`waiting`]). Then the
+//! temporary files that were made known here ([`remove_at_the_end`]) are removed by hand.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Mutex, Once, PoisonError};
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static WAITING: AtomicBool = AtomicBool::new(false);
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Starts to listen.
+pub fn listen() {
+    let handler = || {
+        if REQUESTED.swap(true, SeqCst) || WAITING.load(SeqCst) {
+            for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                // It may have been renamed already, or never written.
+                let _ = std::fs::remove_file(path);
+            }
+            say();
+            std::process::exit(130);
+        }
+    };
+    // Refused where our parent has these signals ignored (`nohup`, a script's background job): they stay ignored.
+    let _ = ctrlc::try_set_handler(handler);
+}
+
+/// True when the work should stop.
+pub fn requested() -> bool {
+    REQUESTED.load(SeqCst)
+}
+
+/// Tells the user, once: two threads may come here at the same moment.
+pub fn say() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| crate::console::say("interrupted"));
+}
+
+/// Does something that may block for as long as another program likes.
+pub fn waiting<T>(what: impl FnOnce() -> T) -> T {
+    WAITING.store(true, SeqCst);
+    let result = what();
+    WAITING.store(false, SeqCst);
+    result
+}
+
+/// Makes known a file to be removed if the program has to end at once.
+pub fn remove_at_the_end(path: PathBuf) {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+}
+
+/// The error of a read or write that the flag stopped. What is printed in the end comes from the flag itself.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;

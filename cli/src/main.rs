@@ -1,0 +1,51 @@
+//! The program `halotile`: it parses a command line, calls the library and prints.
+//!
+//! ```text
+//! args        what can be asked for, and every word of help (also the source of man pages and completions)
+//! entropy     the main job: file in, entropy, file out
+//! engine        the device for it
+//! source        the file it is read from
+//! sink          the file it goes to
+//! generate    synthetic grids
+//! compare     two files, cell by cell
+//! devices     what this machine has
+//! console     stderr: progress, notes; and the flag that Ctrl-C sets
+//! interrupt   Ctrl-C itself
+//! outcome     errors as one line each, and the exit code
+//! ```
+//!
+//! Data goes to stdout and everything else to stderr. Nothing here computes.
+
+mod args;
+mod compare;
+mod console;
+mod devices;
+mod engine;
+mod entropy;
+mod generate;
+mod interrupt;
+mod outcome;
+mod pages;
+mod sink;
+mod source;
+
+use std::process::ExitCode;
+
+use args::{Args, Command, Generate};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return outcome::of_parsing(&error),
+    };
+    interrupt::listen();
+    outcome::of_running(match args.command {
+        Command::Entropy(args) => entropy::run(&args),
+        Command::Devices(args) => devices::run(&args),
+        Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Completions { shell } => pages::completions(shell),
+        Command::Man { command } => pages::man(&command),
+    })
+}

@@ -1,0 +1,75 @@
+//! The files that results go to: made before any work is done, there only when all of it is.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use halotile::io::OutputFile;
+
+use crate::interrupt;
+use crate::source::is_dash;
+
+/// A file that will be there when it is committed.
+pub struct Sink {
+    pub file: OutputFile,
+    path: PathBuf,
+    /// There was nothing under its name.
+    new: bool,
+}
+
+/// An output as messages show it.
+pub fn name_of(path: &Path) -> String {
+    if is_dash(path) { "standard output".to_owned() } else { path.display().to_string() }
+}
+
+impl Sink {
+    /// Makes sure that `path` can be written and makes a temporary file beside it.
+    pub fn create(path: &Path, overwrite: bool) -> anyhow::Result<Self> {
+        if is_dash(path) {
+            return Ok(Self { file: OutputFile::stdout(), path: path.to_owned(), new: false });
+        }
+        // The library refuses as well, and does not know what our option is called.
+        if !overwrite && path.is_file() {
+            bail!("{}: the file exists already; choose another name or give --overwrite", path.display());
+        }
+        let new = !path.exists();
+        let file = OutputFile::create(path, overwrite)?;
+        if let Some(temporary) = file.temporary() {
+            interrupt::remove_at_the_end(temporary.to_owned());
+        }
+        Ok(Self { file, path: path.to_owned(), new })
+    }
+
+    /// Its name for messages.
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+}
+
+/// Commits all of them or, if one fails, leaves none of those that are new.
+pub fn commit(sinks: impl IntoIterator<Item = Sink>) -> anyhow::Result<()> {
+    let mut made = Vec::new();
+    for Sink { file, path, new } in sinks {
+        if let Err(error) = file.commit() {
+            for path in made {
+                // The first failure is the one to tell.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error.into());
+        }
+        if new {
+            made.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// True when both names lead to one file, made or not.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    let full = |path: &Path| {
+        std::fs::canonicalize(path).ok().or_else(|| {
+            let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(std::fs::canonicalize(directory).ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || full(a).is_some_and(|a| full(b) == Some(a))
+}

@@ -1,0 +1,86 @@
+//! The file that cells come from: opened, its format settled, then read sample by sample.
+
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use anyhow::Context;
+use halotile::io::seed_binary::Samples;
+use halotile::io::{self, FormatError, InputFormat, ReadOptions, Sample, UnknownFormat};
+
+use crate::console::Console;
+use crate::outcome::Usage;
+
+/// A file that is open to be read.
+pub struct Source {
+    /// Its name for messages.
+    pub name: String,
+    pub format: InputFormat,
+    reader: Box<dyn Read + Send>,
+}
+
+/// True for the name that stands for standard input or output.
+pub fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A path as messages show it.
+pub fn name_of(path: &Path) -> String {
+    if is_dash(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Says which option names the format that the ending does not tell.
+pub fn name_the_format(error: UnknownFormat, option: &str) -> Usage {
+    Usage(format!("{error} with {option}"))
+}
+
+impl Source {
+    /// Opens `path`; its format is the one given, or the one of its ending, or, on standard input, of its first bytes.
+    pub fn open(path: &Path, given: Option<InputFormat>) -> anyhow::Result<Self> {
+        let mut reader = io::open(path)?;
+        let name = name_of(path);
+        let format = match given {
+            Some(format) => format,
+            None if is_dash(path) => {
+                let mut head = Vec::new();
+                let first = crate::interrupt::waiting(|| reader.by_ref().take(8).read_to_end(&mut head));
+                first.with_context(|| format!("{name}: reading failed"))?;
+                let format = look_at(&head);
+                reader = Box::new(std::io::Cursor::new(head).chain(reader));
+                format
+            }
+            None => InputFormat::detect(path).map_err(|error| name_the_format(error, "--if"))?,
+        };
+        Ok(Self { name, format, reader })
+    }
+
+    /// The samples, each read when it is asked for.
+    pub fn samples<'c>(
+        self,
+        options: ReadOptions,
+        console: &'c Console,
+    ) -> Box<dyn Iterator<Item = Result<Sample, FormatError>> + 'c> {
+        let Self { name, format, reader } = self;
+        let reader = BufReader::with_capacity(1 << 18, console.count(reader));
+        match format {
+            InputFormat::SeedBinary => Box::new(Samples::new(reader, &name, options)),
+            _ => Box::new(std::iter::once_with(move || io::read(format, reader, &name, &options)).flat_map(|read| {
+                let (samples, error) = match read {
+                    Ok(samples) => (samples, None),
+                    Err(error) => (Vec::new(), Some(error)),
+                };
+                samples.into_iter().map(Ok).chain(error.map(Err))
+            })),
+        }
+    }
+}
+
+/// The format that a stream with these first bytes has. Whatever has no signature is read as text, whose reader
+/// says what is wrong if it is not.
+fn look_at(head: &[u8]) -> InputFormat {
+    match head {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => InputFormat::Npy,
+        [0x89, b'P', b'N', b'G', ..] => InputFormat::Png,
+        [b'P', b'1'..=b'7', ..] => InputFormat::Pgm,
+        _ => InputFormat::SeedText,
+    }
+}

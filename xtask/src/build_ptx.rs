@@ -1,0 +1,114 @@
+//! `cargo xtask build-ptx`: the kernels, compiled to PTX.
+//!
+//! rustc's NVPTX backend writes it as the assembly of the kernels' crate, after whole-program optimisation. Then
+//!
+//! 1. launch bounds move to where PTX wants them (`launch_bounds`),
+//! 2. a panic path left in a kernel is an error (`panics`),
+//! 3. symbols lose what depends on the machine (`symbols`),
+//! 4. a header says what the file is and of which sources (`hash`).
+//!
+//! The result is committed, and embedded in the library.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::toolchain::Toolchain;
+use crate::workspace::{self, read, succeed, write};
+use crate::{hash, launch_bounds, panics, ptx, symbols};
+
+/// The oldest architecture of this century's toolkits; the driver compiles its PTX for every later one.
+pub const BASE: &str = "sm_75";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Rebuild from nothing and compare with the committed files, byte for byte
+    #[arg(long)]
+    check: bool,
+    /// Compile for this architecture, several if given again [default: sm_75; with --check, every committed one]
+    #[arg(long)]
+    arch: Vec<String>,
+    /// Write to this directory [default: kernels/ptx]
+    #[arg(long, conflicts_with = "check")]
+    out: Option<PathBuf>,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let toolchain = Toolchain::find()?;
+    if options.check {
+        let archs = if options.arch.is_empty() { ptx::committed()? } else { options.arch.clone() };
+        return check(&toolchain, &archs);
+    }
+    let archs = if options.arch.is_empty() { vec![BASE.to_owned()] } else { options.arch.clone() };
+    let out = options.out.clone().unwrap_or_else(workspace::ptx_dir);
+    std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
+    // Not the host's own target directory: a build that is running there would hold this one up.
+    let target = workspace::target_dir()?.join("device");
+    for arch in &archs {
+        let path = out.join(format!("halotile.{arch}.ptx"));
+        write(&path, &build(&toolchain, arch, &target)?)?;
+        eprintln!("{} written", path.display());
+    }
+    Ok(())
+}
+
+fn check(toolchain: &Toolchain, archs: &[String]) -> Result<()> {
+    if archs.is_empty() {
+        bail!("no PTX is committed: run cargo xtask build-ptx");
+    }
+    let target = tempfile::tempdir().context("cannot make a temporary directory")?;
+    for arch in archs {
+        let path = workspace::ptx_file(arch);
+        let (committed, rebuilt) = (read(&path)?, build(toolchain, arch, target.path())?);
+        if committed != rebuilt {
+            let lines = committed.lines().zip(rebuilt.lines());
+            let same = lines.take_while(|(committed, rebuilt)| committed == rebuilt).count();
+            bail!(
+                "{} is not what the sources give: line {} is\n  {}\nand should be\n  {}\nRun cargo xtask build-ptx.",
+                path.display(),
+                same + 1,
+                committed.lines().nth(same).unwrap_or("(the end)"),
+                rebuilt.lines().nth(same).unwrap_or("(the end)"),
+            );
+        }
+        eprintln!("{} is what the sources give, byte for byte", path.display());
+    }
+    Ok(())
+}
+
+/// The text of the PTX file of one architecture.
+fn build(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
+    let raw = compile(toolchain, arch, target)?;
+    let text = launch_bounds::place(&raw)?;
+    panics::refuse(&text)?;
+    // LLVM's banner goes, ours comes.
+    let text: String = symbols::rename(&text).split_inclusive('\n').skip_while(|line| !line.starts_with('.')).collect();
+    Ok(format!(
+        "//\n\
+         // The GPU kernels of halotile, compiled to PTX. Made by `cargo xtask build-ptx` from kernels/ and simt/: do not\n\
+         // edit. A test fails when the sources have changed since, and CI rebuilds this file byte for byte.\n\
+         //\n\
+         // compiler: {}\n\
+         // arch: {arch}\n\
+         // {}{}\n\
+         //\n\n{}\n",
+        toolchain.version,
+        ptx::SOURCES,
+        hash::sources(workspace::root())?,
+        text.trim_end(),
+    ))
+}
+
+/// Runs the device compiler; what it writes as assembly is PTX.
+fn compile(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
+    let assembly = target.join("nvptx64-nvidia-cuda/ptx/deps/halotile_kernels.s");
+    let mut cargo = toolchain.cargo();
+    cargo.current_dir(workspace::root());
+    cargo.args(["rustc", "--quiet", "--locked", "--package", "halotile-kernels", "--profile", "ptx"]);
+    cargo.args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core", "--crate-type", "cdylib"]);
+    cargo.arg("--target-dir").arg(target);
+    // `true` stands in for the linker: the assembly is written before linking, and nothing needs the linked file.
+    cargo.args(["--", "--emit=asm", "-C", "linker=true", "-C", &format!("target-cpu={arch}")]);
+    succeed(&mut cargo).context("compiling the kernels")?;
+    read(&assembly)
+}

@@ -1,0 +1,54 @@
+//! `cargo xtask`: what building and checking halotile takes beyond plain cargo.
+//!
+//! Users of halotile need none of it: the PTX that `build-ptx` makes and the report that `ptx-report` makes of it
+//! are committed. Whoever changes a kernel runs both; CI runs them with `--check`.
+
+mod build_ptx;
+mod gpu_test;
+mod hash;
+mod launch_bounds;
+mod nvidia;
+mod panics;
+mod ptx;
+mod ptx_report;
+mod sass;
+mod symbols;
+mod toolchain;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "halotile's build tasks")]
+enum Command {
+    /// Compile the kernels to kernels/ptx/halotile.ARCH.ptx
+    BuildPtx(build_ptx::Options),
+    /// Assemble the committed PTX for every architecture and record what each kernel uses
+    PtxReport(ptx_report::Options),
+    /// Install the device compiler and NVIDIA's assembler where they are missing
+    Tools,
+    /// Print a kernel's machine code
+    Sass(sass::Options),
+    /// Run the kernels' tests on this machine's GPU, or pack them for another machine
+    GpuTest(gpu_test::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Command::parse() {
+        Command::BuildPtx(options) => build_ptx::run(&options),
+        Command::PtxReport(options) => ptx_report::run(&options),
+        Command::Tools => tools::run(),
+        Command::Sass(options) => sass::run(&options),
+        Command::GpuTest(options) => gpu_test::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The text of a PTX file: its header, and its functions.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::workspace;
+
+/// The header's field with the hash of the device sources.
+pub const SOURCES: &str = "sources: sha256 ";
+
+/// A function of PTX, kernel or not.
+pub struct Function<'a> {
+    pub name: &'a str,
+    /// A kernel can be launched; any other function is only called.
+    pub kernel: bool,
+    /// What comes before the body.
+    pub head: &'a str,
+    /// The body with its braces.
+    pub body: &'a str,
+}
+
+/// The functions that have a body, in the order of the text.
+///
+/// It reads what LLVM writes: a directive at the start of a line, and the body's braces each on a line of its own.
+pub fn functions(text: &str) -> Vec<Function<'_>> {
+    let mut functions = Vec::new();
+    let mut rest = text;
+    while let Some(brace) = line(rest, "{") {
+        let end = line(&rest[brace..], "}").map_or(rest.len(), |end| brace + end + 1);
+        // Declarations end in `;`, the functions before in `}`: what is left begins with this one's directive.
+        let before = &rest[..brace];
+        let start = before.rfind(";\n").map_or(0, |at| at + 2);
+        let directive = before[start..].lines().find(|line| line.contains(".entry ") || line.contains(".func "));
+        if let Some(directive) = directive {
+            let from = directive.as_ptr() as usize - text.as_ptr() as usize;
+            let to = brace + rest.as_ptr() as usize - text.as_ptr() as usize;
+            let head = &text[from..to];
+            functions.push(Function {
+                name: function_name(head),
+                kernel: directive.contains(".entry "),
+                head,
+                body: &rest[brace..end],
+            });
+        }
+        rest = &rest[end..];
+    }
+    functions
+}
+
+/// Where the first line that is exactly `wanted` begins.
+fn line(text: &str, wanted: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == wanted {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// `.visible .entry NAME(...)`, `.func (.param .b32 result) NAME(...)` or either without parameters.
+fn function_name(head: &str) -> &str {
+    let mut rest = head.split_once(".entry ").or_else(|| head.split_once(".func ")).map_or(head, |(_, rest)| rest);
+    rest = rest.trim_start();
+    if rest.starts_with('(') {
+        rest = rest.split_once(')').map_or(rest, |(_, rest)| rest).trim_start();
+    }
+    rest.split(|c: char| !is_symbol(c)).next().unwrap_or(rest)
+}
+
+/// Whether a character may be in a PTX identifier.
+pub fn is_symbol(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '$'
+}
+
+/// The value of a field of the header that `build-ptx` writes.
+pub fn header_field<'a>(text: &'a str, field: &str) -> Option<&'a str> {
+    text.lines()
+        .take_while(|line| line.starts_with("//"))
+        .find_map(|line| line.strip_prefix("// ")?.strip_prefix(field))
+}
+
+/// The architectures whose PTX is committed, sorted.
+pub fn committed() -> Result<Vec<String>> {
+    let directory = workspace::ptx_dir();
+    let mut archs: Vec<String> = Vec::new();
+    for entry in directory.read_dir().with_context(|| format!("cannot list {}", directory.display()))? {
+        let name = entry?.file_name();
+        let arch = Path::new(&name).to_str().and_then(|name| name.strip_prefix("halotile.")?.strip_suffix(".ptx"));
+        archs.extend(arch.map(str::to_owned));
+    }
+    archs.sort();
+    Ok(archs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+.version 6.3
+.shared .align 16 .b8 TILE[64];
+.func  (.param .b32 result) helper
+(
+\t.param .b32 helper_param_0
+)
+;
+
+\t// .globl\tone
+.visible .entry one(
+\t.param .u64 one_param_0
+)
+.maxntid 64, 1, 1
+{
+\tret;
+}
+.visible .entry two()
+{
+\t{ // a call
+\tcall.uni (retval0), helper, (param0);
+\t}
+\tret;
+}
+.func  (.param .b32 result) helper(
+\t.param .b32 helper_param_0
+)
+{
+\tret;
+}
+";
+
+    #[test]
+    fn functions_are_found_with_their_bodies() {
+        let functions = functions(TEXT);
+        let summary: Vec<_> = functions.iter().map(|f| (f.name, f.kernel)).collect();
+        assert_eq!(summary, [("one", true), ("two", true), ("helper", false)]);
+        assert!(functions[0].head.starts_with(".visible .entry one(") && functions[0].head.ends_with("1, 1\n"));
+        assert_eq!(functions[0].body, "{\n\tret;\n}");
+        assert!(functions[1].body.contains("helper") && functions[1].body.ends_with("ret;\n}"));
+    }
+
+    #[test]
+    fn a_field_is_read_from_the_header_only() {
+        let text = "// a: 1\n//\n// b: 2\n\n// c: 3\n";
+        assert_eq!(header_field(text, "b: "), Some("2"));
+        assert_eq!(header_field(text, "c: "), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo xtask tools`: installs what building and checking PTX takes, where it is missing.
+//!
+//! Two things: the compiler of device code, by the system's packages where they have its version and by rustup
+//! otherwise, and NVIDIA's assembler and disassemblers, which come as Python wheels. The wheels are only unpacked,
+//! below the target directory: nothing of Python's is changed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::nvidia;
+use crate::toolchain::{Toolchain, VERSION};
+use crate::workspace::{output, succeed};
+
+/// Debian's packages of the device compiler.
+const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev"];
+
+/// The wheels; one version, because another ptxas allocates other registers.
+const WHEELS: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm"];
+const WHEEL_VERSION: &str = "13.5.37";
+
+/// The programs wanted from the wheels.
+const PROGRAMS: [&str; 3] = ["ptxas", "cuobjdump", "nvdisasm"];
+
+pub fn run() -> Result<()> {
+    device_compiler()?;
+    nvidia_programs()
+}
+
+fn device_compiler() -> Result<()> {
+    if let Ok(toolchain) = Toolchain::find() {
+        eprintln!("device compiler: {} is here", toolchain.version);
+        return Ok(());
+    }
+    let packages = debian();
+    if let Err(error) = &packages {
+        eprintln!("device compiler: not from the system's packages ({error:#}); trying rustup");
+    }
+    if packages.is_err() || Toolchain::find().is_err() {
+        let install = ["toolchain", "install", VERSION, "--profile", "minimal", "--component", "rust-src"];
+        succeed(Command::new("rustup").args(install).arg("--no-self-update"))?;
+    }
+    eprintln!("device compiler: {} installed", Toolchain::find()?.version);
+    Ok(())
+}
+
+fn debian() -> Result<()> {
+    let root = output(Command::new("id").arg("-u"))?.trim() == "0";
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+        if !root {
+            command.args(["-n", "apt-get"]);
+        }
+        command.args(["-q", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+        succeed(&mut command)
+    };
+    apt(&["update"])?;
+    // Other releases have packages of these names in other versions, which would be of no use here.
+    let policy = output(Command::new("apt-cache").args(["policy", PACKAGES[0]]).env("LC_ALL", "C"))?;
+    let candidate = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: ")).unwrap_or("(none)");
+    if !candidate.starts_with(VERSION) {
+        bail!("{} there is of version {candidate}", PACKAGES[0]);
+    }
+    apt(&[["install", "--no-install-recommends"].as_slice(), PACKAGES.as_slice()].concat())
+}
+
+fn nvidia_programs() -> Result<()> {
+    let tools = nvidia::installed()?;
+    if current(&tools) {
+        eprintln!("NVIDIA's tools: {WHEEL_VERSION} is here");
+        return Ok(());
+    }
+    // Made beside the target and renamed, so that what is there is whole.
+    let parent = tools.parent().context("the target directory has no parent")?;
+    std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let fresh = tempfile::tempdir_in(parent).context("cannot make a temporary directory")?;
+    let wheels = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"]).arg(wheels.path());
+    succeed(pip.args(WHEELS.map(|wheel| format!("{wheel}=={WHEEL_VERSION}"))).stdin(Stdio::null()))
+        .context("downloading NVIDIA's wheels")?;
+    for wheel in wheels.path().read_dir()? {
+        // A wheel is a zip archive.
+        succeed(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(wheel?.path()).arg(fresh.path()))?;
+    }
+    make_executable(fresh.path())?;
+    if tools.exists() {
+        std::fs::remove_dir_all(&tools).with_context(|| format!("cannot remove {}", tools.display()))?;
+    }
+    std::fs::rename(fresh.keep(), &tools).with_context(|| format!("cannot create {}", tools.display()))?;
+    if !current(&tools) {
+        bail!("NVIDIA's wheels {WHEEL_VERSION} do not hold {}", PROGRAMS.join(", "));
+    }
+    eprintln!("NVIDIA's tools: {WHEEL_VERSION} installed in {}", tools.display());
+    Ok(())
+}
+
+/// Whether the wheels of our version are unpacked there, with the programs we want.
+fn current(tools: &Path) -> bool {
+    let unpacked = |wheel: &str| tools.join(format!("{}-{WHEEL_VERSION}.dist-info", wheel.replace('-', "_"))).is_dir();
+    let directories = nvidia::installed_programs(tools);
+    let there = |program: &str| directories.iter().any(|directory| directory.join(program).is_file());
+    WHEELS.into_iter().all(unpacked) && PROGRAMS.into_iter().all(there)
+}
+
+/// Python's zipfile drops the permissions that the wheel has.
+fn make_executable(tools: &Path) -> Result<()> {
+    for directory in nvidia::installed_programs(tools) {
+        for program in PROGRAMS {
+            let path = directory.join(program);
+            if path.is_file() {
+                succeed(Command::new("chmod").arg("+x").arg(path))?;
+            }
+        }
+    }
+    Ok(())
+}

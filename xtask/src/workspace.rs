@@ -1,0 +1,78 @@
+//! Where things lie in the workspace, and running other programs.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The directory of the workspace's Cargo.toml.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The directory of what `build-ptx` and `ptx-report` make.
+pub fn ptx_dir() -> PathBuf {
+    root().join("kernels/ptx")
+}
+
+/// The committed PTX of an architecture, as `sm_75`.
+pub fn ptx_file(arch: &str) -> PathBuf {
+    ptx_dir().join(format!("halotile.{arch}.ptx"))
+}
+
+/// The cargo that runs xtask.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Cargo's target directory, wherever the user's settings put it.
+pub fn target_dir() -> Result<PathBuf> {
+    let text = output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&text).context("cargo metadata printed no JSON")?;
+    let path = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
+    Ok(path.into())
+}
+
+/// Runs a command that must succeed; what it prints goes where ours goes.
+pub fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {}", name(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", name(command));
+    }
+    Ok(())
+}
+
+/// Runs a command that must succeed and returns its standard output.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {}", name(command)))?;
+    if !output.status.success() {
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        bail!("{} failed ({})\n{}{}", name(command), output.status, out, err);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{} printed something that is not text", name(command)))
+}
+
+fn name(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+/// Prints to standard output. A reader that has seen enough, like `head`, is no failure.
+pub fn print(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot print"),
+    }
+}
+
+/// Reads a text file, naming it in the error.
+pub fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Writes a file, naming it in the error.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
