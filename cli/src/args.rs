@@ -20,8 +20,9 @@ pub struct Args {
     pub command: Command,
 }
 
+// Long lines are wrapped to the terminal's width.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed (compare: there is a difference), 2 wrong command line,
+Exit codes: 0 done, 1 failed (compare: there is a difference), 2 wrong command line, \
 3 the device asked for is not there, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
@@ -40,7 +41,9 @@ pub enum Command {
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Print a completion script for a shell
-    #[command(after_help = "Example:\n  halotile completions bash > ~/.local/share/bash-completion/completions/halotile")]
+    #[command(
+        after_help = "Example:\n  halotile completions bash > ~/.local/share/bash-completion/completions/halotile"
+    )]
     Completions {
         /// The shell
         shell: Shell,
@@ -63,13 +66,15 @@ pub enum Generate {
 const ENTROPY_HELP: &str = "\
 The window is clipped at the border: only cells inside the grid count. A window of one class gives 0.
 
-Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text out; .bin is
-seed-binary (32-bit width and height, then bytes; any number of samples, a line of output each); .npy,
-.png (8-bit grey), .pgm. Standard input without --if is told by its first bytes.
+Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary \
+(32-bit width and height, then bytes; any number of samples, a line of output each); .npy; .png and .pgm \
+(8-bit grey). Standard input without --if is told by its first bytes.
 
---json prints one object: input, output, preview, input_format, output_format, samples, rows and cols
-(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null on the
-CPU), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU),
+--device auto takes cuda:0 if there is a GPU and the grid has at least 2^20 cells, and the CPU otherwise.
+
+--json prints one object: input, output, preview, input_format, output_format, samples, rows and cols \
+(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null on the \
+CPU), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU), \
 kernel_seconds (null on the CPU) and cells_per_second (cells over seconds.compute).
 
 Examples:
@@ -86,7 +91,7 @@ Examples:
 const COMPARE_HELP: &str = "\
 Any format of cells or of results can be compared with any other. NaN equals NaN and nothing else.
 
---json prints one object: a, b, cells, tolerance, above, unpaired_nan and largest (null when the
+--json prints one object: a, b, cells, tolerance, above, unpaired_nan and largest (null when the \
 files are equal, otherwise sample, row, col, a, b and difference; what is not finite is null).
 
 Example:

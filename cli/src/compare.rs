@@ -54,7 +54,10 @@ fn text(args: &CompareArgs, found: &Comparison) -> String {
         Some(d) => {
             let sample = if d.sample > 0 { format!("sample {}, ", d.sample) } else { String::new() };
             let (row, col, size) = (d.row, d.col, d.size);
-            format!("largest difference {size:e} at {sample}row {row}, column {col} (counted from 0): {} and {}", d.a, d.b)
+            format!(
+                "largest difference {size:.3e} at {sample}row {row}, column {col} (counted from 0): {} and {}",
+                d.a, d.b
+            )
         }
     };
     let nan = if unpaired_nan > 0 { format!(", {unpaired_nan} of them NaN on one side only") } else { String::new() };
@@ -62,9 +65,9 @@ fn text(args: &CompareArgs, found: &Comparison) -> String {
 }
 
 fn json(args: &CompareArgs, found: &Comparison) -> Value {
-    let largest = found.largest.map(|d| {
-        json!({ "sample": d.sample, "row": d.row, "col": d.col, "a": d.a, "b": d.b, "difference": d.size })
-    });
+    let largest = found
+        .largest
+        .map(|d| json!({ "sample": d.sample, "row": d.row, "col": d.col, "a": d.a, "b": d.b, "difference": d.size }));
     json!({
         "a": args.a.display().to_string(),
         "b": args.b.display().to_string(),

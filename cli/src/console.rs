@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::time::Duration;
 
 use halotile::observe::Observer;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::args::Loudness;
 use crate::interrupt::{self, Interrupted};
@@ -24,7 +24,7 @@ pub struct Console {
 }
 
 const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
-const CELLS: &str = "{msg} [{bar:32}] {human_pos}/{human_len} cells ({human_per_sec} cells/s, {eta} left)";
+const CELLS: &str = "{msg} [{bar:32}] {human_pos}/{human_len} cells ({rate}, {eta} left)";
 
 impl Console {
     /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
@@ -44,9 +44,7 @@ impl Console {
         let bar = if loudness.quiet || loudness.verbose > 0 || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
         };
         Self { quiet: loudness.quiet, bar }
     }
@@ -72,16 +70,20 @@ impl Console {
         if self.bar.is_hidden() {
             return;
         }
-        self.bar.set_position(0);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                // A bar is no place for an error.
+                let _ = write!(out, "{:.1} Mcell/s", state.per_sec() / 1e6);
+            };
+            self.bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
+        }
+        self.bar.set_message(doing.to_owned());
         match length {
             Some(length) => self.bar.set_length(length),
             None => self.bar.unset_length(),
         }
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("=> "));
-        }
-        self.bar.set_message(doing.to_owned());
-        self.bar.reset_eta();
+        self.bar.reset();
+        self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 
     /// Removes the bar.

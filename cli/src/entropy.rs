@@ -242,7 +242,9 @@ fn compute<T: Real>(
 fn room<T: Real>(rows: usize, cols: usize) -> anyhow::Result<Grid<T>> {
     let fits = rows.checked_mul(cols).is_some_and(|cells| Vec::<T>::new().try_reserve_exact(cells).is_ok());
     if !fits {
-        bail!("there is not enough memory for the entropy of {rows} x {cols} cells; take a smaller grid or --precision f32");
+        bail!(
+            "there is not enough memory for the entropy of {rows} x {cols} cells; take a smaller grid or --precision f32"
+        );
     }
     Ok(Grid::zeros(rows, cols)?)
 }
@@ -329,13 +331,15 @@ fn report(summary: &Summary) {
     tracing::info!(
         "seconds: read {read:.3}, open device {device:.3}, compute {compute:.3}, write {write:.3}, total {total:.3}"
     );
-    let kernel = summary.kernel.map(|kernel| {
-        format!(", kernel {kernel} for {:.6} s", summary.kernel_seconds.unwrap_or_default())
-    });
+    let kernel = summary
+        .kernel
+        .map(|kernel| format!(", kernel {kernel} for {:.6} s", summary.kernel_seconds.unwrap_or_default()));
+    let grids = match (summary.rows, summary.cols) {
+        (Some(rows), Some(cols)) => format!("{rows} x {cols} cells"),
+        _ => format!("{} cells of {} samples", summary.cells, summary.samples),
+    };
     tracing::info!(
-        "{} cells ({} samples) in {} on {}{}, {} threads: {:.1} Mcell/s",
-        summary.cells,
-        summary.samples,
+        "{grids} in {} on {}{}, {} threads: {:.1} Mcell/s",
         summary.precision,
         summary.device,
         kernel.unwrap_or_default(),

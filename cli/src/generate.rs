@@ -44,7 +44,10 @@ fn write(
     let (rows, cols, name) = (args.rows, args.cols, sink.name());
     // More than any reader of ours takes.
     let total = rows.checked_mul(cols).filter(|&cells| cells as u64 <= 1 << 40);
-    let total = total.with_context(|| format!("{name}: {rows} x {cols} cells are more than the 2^40 that a grid may have"))?;
+    let total =
+        total.with_context(|| format!("{name}: {rows} x {cols} cells are more than the 2^40 that a grid may have; make fewer"))?;
+    let file = BufWriter::new(console.watch(sink));
+    let mut writer = CellWriter::new(format, file, rows, cols).map_err(|e| write_failed(&name, e))?;
     let band = (BAND / cols).clamp(1, rows);
     let mut cells = Vec::new();
     if cells.try_reserve_exact(band * cols).is_err() {
@@ -52,8 +55,6 @@ fn write(
     }
     cells.resize(band * cols, 0);
     console.cells("making", total as u64);
-    let file = BufWriter::new(console.watch(sink));
-    let mut writer = CellWriter::new(format, file, rows, cols).map_err(|e| write_failed(&name, e))?;
     for first in (0..rows).step_by(band) {
         if interrupt::requested() {
             return Err(interrupt::Interrupted.into());

@@ -11,11 +11,13 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind as ParseErrorKind;
 use halotile::entropy;
 use halotile::exec::DeviceError;
 use halotile::io::FormatError;
 
+use crate::args::Args;
 use crate::{console, interrupt};
 
 const FAILED: u8 = 1;
@@ -68,24 +70,28 @@ pub fn of_parsing(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
     }
-    console::say(&one_line(&error.to_string()));
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    console::say(&one_line(&error.to_string(), &command_of(arguments)));
     ExitCode::from(USAGE)
 }
 
 /// The parser's message, several paragraphs with a usage and a hint to `--help`, as one line.
-fn one_line(message: &str) -> String {
-    let mut command = "halotile".to_owned();
-    let mut parts = Vec::new();
-    for paragraph in message.split("\n\n") {
-        let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(usage) = line.strip_prefix("Usage: ") {
-            // The subcommands stand before the first option or argument.
-            command = usage.split(' ').take_while(|w| w.bytes().all(|b| b.is_ascii_lowercase())).collect::<Vec<_>>().join(" ");
-        } else if !line.is_empty() && !line.starts_with("For more information") {
-            parts.push(line.strip_prefix("error: ").unwrap_or(&line).to_owned());
-        }
+fn one_line(message: &str, command: &str) -> String {
+    let paragraphs = message.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    let told = paragraphs.filter(|p| !p.starts_with("Usage:") && !p.starts_with("For more information"));
+    let told: Vec<_> = told.map(|p| p.strip_prefix("error: ").unwrap_or(&p).to_owned()).collect();
+    format!("{}; see {command} --help", told.join("; "))
+}
+
+/// The command that the arguments name, as far as it can be made out.
+fn command_of(arguments: impl Iterator<Item = String>) -> String {
+    let (mut command, mut name) = (Args::command(), "halotile".to_owned());
+    for argument in arguments {
+        let Some(found) = command.find_subcommand(&argument).cloned() else { break };
+        name = format!("{name} {argument}");
+        command = found;
     }
-    format!("{}; see {command} --help", parts.join("; "))
+    name
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
@@ -114,14 +120,14 @@ mod tests {
         assert_eq!(
             one_line(
                 "error: the following required arguments were not provided:\n  <INPUT>\n\n\
-                 Usage: halotile entropy <INPUT>\n\nFor more information, try '--help'.\n"
+                 Usage: halotile entropy <INPUT>\n\nFor more information, try '--help'.\n",
+                "halotile entropy"
             ),
             "the following required arguments were not provided: <INPUT>; see halotile entropy --help"
         );
-        assert_eq!(
-            one_line("error: invalid value 'x' for '--of <F>'\n  [possible values: a, b]\n\nFor more information, try '--help'.\n"),
-            "invalid value 'x' for '--of <F>' [possible values: a, b]; see halotile --help"
-        );
+        let of = |line: &str| command_of(line.split(' ').map(str::to_owned));
+        assert_eq!(of("generate grid --rows x"), "halotile generate grid");
+        assert_eq!(of("--frobnicate"), "halotile");
     }
 
     #[test]

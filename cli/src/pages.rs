@@ -21,7 +21,8 @@ pub fn man(names: &[String]) -> anyhow::Result<Done> {
     command.build();
     for name in names {
         let found = command.find_subcommand(name).cloned();
-        command = found.ok_or_else(|| Usage(format!("there is no command {:?}; see halotile --help", names.join(" "))))?;
+        command =
+            found.ok_or_else(|| Usage(format!("there is no command {:?}; see halotile --help", names.join(" "))))?;
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;

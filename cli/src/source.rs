@@ -44,7 +44,9 @@ impl Source {
                 let mut head = Vec::new();
                 let first = crate::interrupt::waiting(|| reader.by_ref().take(8).read_to_end(&mut head));
                 first.with_context(|| format!("{name}: reading failed"))?;
-                let format = look_at(&head);
+                let format = look_at(&head).ok_or_else(|| {
+                    Usage(format!("{name}: its first bytes do not say the format; name it with --if"))
+                })?;
                 reader = Box::new(std::io::Cursor::new(head).chain(reader));
                 format
             }
@@ -74,13 +76,16 @@ impl Source {
     }
 }
 
-/// The format that a stream with these first bytes has. Whatever has no signature is read as text, whose reader
-/// says what is wrong if it is not.
-fn look_at(head: &[u8]) -> InputFormat {
+/// The format that a stream with these first bytes has, if they say so. seed-binary has no signature.
+fn look_at(head: &[u8]) -> Option<InputFormat> {
+    // A byte order mark begins text, in UTF-16 too: the reader of text says what to do about that.
+    let is_text = |b: &u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
     match head {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => InputFormat::Npy,
-        [0x89, b'P', b'N', b'G', ..] => InputFormat::Png,
-        [b'P', b'1'..=b'7', ..] => InputFormat::Pgm,
-        _ => InputFormat::SeedText,
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(InputFormat::Npy),
+        [0x89, b'P', b'N', b'G', ..] => Some(InputFormat::Png),
+        [b'P', b'1'..=b'7', ..] => Some(InputFormat::Pgm),
+        [0xef, 0xbb, 0xbf, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(InputFormat::SeedText),
+        text if text.iter().all(is_text) => Some(InputFormat::SeedText),
+        _ => None,
     }
 }

@@ -5,10 +5,13 @@
 
 use simt::bits::{and_or, byte_permute, dot4, funnel_shift_right, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::texture::{Texture1d, Texture2d};
 use simt::{clock, constant, kernel, shared, thread, warp};
 
 /// Words that each thread writes.
 pub const WORDS: usize = 40;
+/// Width of the two-dimensional texture; it has 5 rows, the other one 70 elements.
+pub const TEXTURE_WIDTH: u32 = 50;
 /// Threads of a block; any number of blocks.
 pub const THREADS: u32 = 96;
 
@@ -24,13 +27,20 @@ shared! {
 
 /// Writes [`WORDS`] words a thread, thread t of the launch at element t · `WORDS`.
 ///
-/// `input` has a word for each thread; `counters` starts as zeros. Dynamic shared memory: 8 bytes a thread.
+/// `input` has a word for each thread; `counters` starts as zeros; textures are fetched in and out of bounds. Dynamic shared memory: 8 bytes a thread.
 ///
 /// # Safety
 /// `input` has a word for each thread of the launch, `output` [`WORDS`] of them, `counters` 4 words; blocks have
 /// [`THREADS`] threads and the dynamic shared memory above.
 #[kernel(threads = 96)]
-pub unsafe fn selftest(input: In<u32>, output: Out<u32>, counters: Out<u32>) {
+pub unsafe fn selftest(
+    input: In<u32>,
+    output: Out<u32>,
+    counters: Out<u32>,
+    line: Texture1d<f32>,
+    plane: Texture2d<u8>,
+    words_plane: Texture2d<u32>,
+) {
     let t = thread::thread_idx_x();
     let global = thread::index_x() as usize;
     let lane = warp::lane_id();
@@ -110,6 +120,10 @@ pub unsafe fn selftest(input: In<u32>, output: Out<u32>, counters: Out<u32>) {
     thread::device_fence();
     warp::sync_warp(warp::FULL);
     words[33] = u32::from(clock::cycles() >= cycles) + 2 * u32::from(clock::nanoseconds() >= nanoseconds);
+
+    words[34] = line.fetch(t as i32 - 7).to_bits();
+    words[35] = u32::from(plane.fetch(t as i32 - 20, thread::block_idx_x() as i32 * 3 - 1));
+    words[36] = words_plane.fetch((t % 60) as i32, (t / 16) as i32);
 
     let mut i = 0;
     while i < WORDS {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use halotile::exec::{Buffer, Device};
-use halotile_kernels::selftest::{THREADS, WORDS, selftest};
+use halotile::exec::{Buffer, Device, TexelFormat, Texture, TextureShape};
+use halotile_kernels::selftest::{TEXTURE_WIDTH, THREADS, WORDS, selftest};
 use simt::launch::LaunchConfig;
 
 /// Blocks of the launch.
@@ -17,7 +17,23 @@ pub fn run(device: &Arc<dyn Device>) -> Result<(Vec<u32>, Vec<u32>)> {
     let input = Buffer::from_slice(device, &input)?;
     let output = Buffer::from_slice(device, &vec![0xDEAD_BEEFu32; threads * WORDS])?;
     let counters = Buffer::from_slice(device, &[0u32; 4])?;
-    let args = [input.input::<u32>(), output.output::<u32>(), counters.output::<u32>()];
+    let reals: Vec<f32> = (0..70).map(|i| i as f32 * 0.5 - 3.0).collect();
+    let reals = Buffer::from_slice(device, &reals)?;
+    let line = Texture::new(&reals, TexelFormat::F32, TextureShape::Line { width: 70 })?;
+    // Five rows of 50, in rows of 64 bytes or 256.
+    let small = Buffer::from_slice(device, &(0..5 * 64).map(|i| (i * 7) as u8).collect::<Vec<u8>>())?;
+    let shape = |pitch| TextureShape::Plane { width: TEXTURE_WIDTH, height: 5, pitch };
+    let plane = Texture::new(&small, TexelFormat::U8, shape(64))?;
+    let large = Buffer::from_slice(device, &(0..5 * 64).map(|i: u32| i.wrapping_mul(0x0101_0101)).collect::<Vec<u32>>())?;
+    let words_plane = Texture::new(&large, TexelFormat::U32, shape(256))?;
+    let args = [
+        input.input::<u32>(),
+        output.output::<u32>(),
+        counters.output::<u32>(),
+        line.arg(),
+        plane.arg(),
+        words_plane.arg(),
+    ];
     let config = LaunchConfig { shared_bytes: 8 * THREADS, ..LaunchConfig::linear(BLOCKS, THREADS) };
     // SAFETY: the buffers have the lengths and the launch the shape that the kernel asks for.
     unsafe { device.launch(&selftest::ENTRY, &config, &args)? };

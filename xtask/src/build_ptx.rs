@@ -17,7 +17,7 @@ use crate::toolchain::Toolchain;
 use crate::workspace::{self, read, succeed, write};
 use crate::{hash, launch_bounds, panics, ptx, symbols};
 
-/// The oldest architecture of this century's toolkits; the driver compiles its PTX for every later one.
+/// The oldest architecture that CUDA 13 still knows. The driver compiles its PTX for every later one.
 pub const BASE: &str = "sm_75";
 
 #[derive(clap::Args)]

@@ -48,7 +48,9 @@ const SCRIPT: &str = "\
 # Runs halotile's GPU tests; arguments are passed on to them.
 set -eu
 cd \"$(dirname \"$0\")\"
-nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv || true
+if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv || true
+fi
 exec ./gpu-test \"$@\"
 ";
 

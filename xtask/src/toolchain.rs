@@ -31,10 +31,7 @@ impl Toolchain {
                 .context("HALOTILE_DEVICE_RUSTC and HALOTILE_DEVICE_CARGO name no device toolchain");
         }
         let system = Self::new("/usr/bin/rustc".into(), "/usr/bin/cargo".into());
-        let toolchain = system.or_else(|system| {
-            let rustup = Self::new(rustup_which("rustc")?, rustup_which("cargo")?);
-            rustup.map_err(|rustup| rustup.context(system))
-        });
+        let toolchain = system.or_else(|system| Self::of_rustup().map_err(|rustup| rustup.context(system)));
         toolchain.map_err(|error| {
             anyhow::anyhow!(
                 "kernels are compiled by rustc {VERSION} with its library source, and there is none here. Install\n  \
@@ -44,6 +41,10 @@ impl Toolchain {
                  or name another in HALOTILE_DEVICE_RUSTC and HALOTILE_DEVICE_CARGO.\n(tried: {error:#})"
             )
         })
+    }
+
+    fn of_rustup() -> Result<Self> {
+        Self::new(rustup_which("rustc")?, rustup_which("cargo")?)
     }
 
     fn new(rustc: PathBuf, cargo: PathBuf) -> Result<Self> {
@@ -74,7 +75,9 @@ impl Toolchain {
 /// The path of a program of rustup's toolchain of our version.
 fn rustup_which(program: &str) -> Result<PathBuf> {
     let mut rustup = Command::new("rustup");
-    let path = output(clean(&mut rustup).args(["which", "--toolchain", VERSION, program]))?;
+    // Asked for a toolchain that is not there, rustup would install it; looking must not change the machine.
+    clean(&mut rustup).env("RUSTUP_AUTO_INSTALL", "0");
+    let path = output(rustup.args(["which", "--toolchain", VERSION, program]))?;
     Ok(path.trim().into())
 }
 

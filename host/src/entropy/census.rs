@@ -142,10 +142,7 @@ mod tests {
 
     #[test]
     fn small_values_stay_as_they_are() {
-        assert_eq!(
-            coding(&[0, 3, 15, 3], None, None, true).unwrap(),
-            Coding { levels: 16, nodata: None, codes: None }
-        );
+        assert_eq!(coding(&[0, 3, 15, 3], None, None, true).unwrap(), Coding { levels: 16, nodata: None, codes: None });
         // Nodata that no cell has is no nodata.
         assert_eq!(coding(&[0, 3, 15, 3], None, Some(9), true).unwrap().nodata, None);
         assert_eq!(coding(&[0, 3, 255, 3], None, Some(255), false).unwrap().levels, 4);

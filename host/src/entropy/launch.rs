@@ -245,9 +245,7 @@ impl Prepared {
                 let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
-            Kernel::Sliding | Kernel::SlidingNarrow => {
-                (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS)
-            }
+            Kernel::Sliding | Kernel::SlidingNarrow => (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS),
         };
         let resident = device.resident_blocks(&kernel.entry(), threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);

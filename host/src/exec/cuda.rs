@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::{DriverError, result, sys};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use super::{Buffer, Device, DeviceError, Limits, check_rows};
+use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
 
 /// The kernels, compiled by `cargo xtask build-ptx`.
 pub const PTX: &str = include_str!("../../../kernels/ptx/halotile.sm_75.ptx");
@@ -51,8 +51,8 @@ pub fn driver_version() -> Result<(u32, u32), DeviceError> {
 /// How many CUDA devices there are. An error when CUDA is off: its text says why.
 pub fn count() -> Result<usize, DeviceError> {
     open()?;
-    let count = result::device::get_count()
-        .map_err(|error| driver_error("the CUDA driver", "cuDeviceGetCount", error))?;
+    let count =
+        result::device::get_count().map_err(|error| driver_error("the CUDA driver", "cuDeviceGetCount", error))?;
     if count == 0 {
         return Err(DeviceError::Absent("CUDA is off: the driver is there, and no GPU that it can use".into()));
     }
@@ -120,14 +120,12 @@ impl CudaDevice {
         };
         let device = result::device::get(ordinal as i32).map_err(fail("cuDeviceGet"))?;
         // SAFETY: `device` is a device of this driver; released in `drop`.
-        let context =
-            unsafe { result::primary_ctx::retain(device) }.map_err(fail("cuDevicePrimaryCtxRetain"))?;
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(fail("cuDevicePrimaryCtxRetain"))?;
         // SAFETY: the context has just been retained.
         unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
         let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
         let module = load(&label)?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
-            .map_err(fail("cuStreamCreate"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(fail("cuStreamCreate"))?;
         Ok(Self { description, device, context, module, stream, functions: Mutex::default() })
     }
 
@@ -172,8 +170,8 @@ impl CudaDevice {
         }
         let name = CString::new(kernel.name).expect("a kernel's name is an identifier");
         // SAFETY: the module lives as long as `self`.
-        let function = unsafe { result::module::get_function(self.module, name) }
-            .map_err(self.fail("cuModuleGetFunction"))?;
+        let function =
+            unsafe { result::module::get_function(self.module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
         functions.insert(kernel.name, Function(function));
         Ok(function)
     }
@@ -189,9 +187,7 @@ impl CudaDevice {
     /// Runs `work`, which puts things on the stream, and tells how many seconds they took there.
     fn timed(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
         self.enter()?;
-        let event = || {
-            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(self.fail("cuEventCreate"))
-        };
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(self.fail("cuEventCreate"));
         let (start, end) = (event()?, event()?);
         let run = || {
             // SAFETY: events and stream are live and of this context.
@@ -246,10 +242,8 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
 fn load(label: &str) -> Result<sys::CUmodule, DeviceError> {
     let image = CString::new(PTX).expect("PTX is text");
     let mut log = vec![0u8; 16 * 1024];
-    let mut options = [
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     // The driver takes option values as pointers, numbers included.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
     let mut module = std::ptr::null_mut();
@@ -312,11 +306,9 @@ impl Device for CudaDevice {
         // SAFETY: a context is current; the driver refuses 0 bytes.
         match unsafe { result::malloc_sync(bytes.max(1)) } {
             Ok(address) => Ok(address),
-            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Err(DeviceError::OutOfMemory {
-                device: self.name(),
-                wanted: bytes,
-                free: self.free_memory()?,
-            }),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                Err(DeviceError::OutOfMemory { device: self.name(), wanted: bytes, free: self.free_memory()? })
+            }
             Err(error) => Err(driver_error(&self.name(), "cuMemAlloc", error)),
         }
     }
@@ -399,6 +391,60 @@ impl Device for CudaDevice {
             WidthInBytes: width,
             Height: rows,
         })
+    }
+
+    fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
+        self.enter()?;
+        let element = match format {
+            TexelFormat::U8 => sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,
+            TexelFormat::U32 => sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32,
+            TexelFormat::F32 => sys::CUarray_format::CU_AD_FORMAT_FLOAT,
+        };
+        // SAFETY: plain data, and all zeros is a value of every field (an array, address mode "wrap", point filter).
+        let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
+        match shape {
+            TextureShape::Line { width } => {
+                resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_LINEAR;
+                resource.res.linear = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
+                    devPtr: buffer.address(),
+                    format: element,
+                    numChannels: 1,
+                    sizeInBytes: width as usize * format.bytes(),
+                };
+            }
+            TextureShape::Plane { width, height, pitch } => {
+                resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_PITCH2D;
+                resource.res.pitch2D = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_4 {
+                    devPtr: buffer.address(),
+                    format: element,
+                    numChannels: 1,
+                    width: width as usize,
+                    height: height as usize,
+                    pitchInBytes: pitch,
+                };
+            }
+        }
+        // SAFETY: as above.
+        let mut sampling: sys::CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
+        // Outside lies the border colour, which is zero.
+        sampling.addressMode = [sys::CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER; 3];
+        // Without this 8-bit elements would come as fractions of 1.
+        sampling.flags = sys::CU_TRSF_READ_AS_INTEGER;
+        let mut handle = 0;
+        // SAFETY: the descriptions are of a live buffer that is long enough, and outlive the call.
+        unsafe { sys::cuTexObjectCreate(&raw mut handle, &resource, &sampling, std::ptr::null()) }
+            .result()
+            .map_err(self.fail("cuTexObjectCreate"))?;
+        Ok(handle)
+    }
+
+    fn destroy_texture(&self, handle: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: `handle` came from `create_texture`, and its texture is being dropped.
+            if let Err(error) = unsafe { sys::cuTexObjectDestroy(handle) }.result() {
+                tracing::warn!("{}", driver_error(&self.name(), "cuTexObjectDestroy", error));
+            }
+        }
     }
 
     unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use simt::emulator::{self, Memory, Options, launch};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use super::{Buffer, Device, DeviceError, Limits, check_rows};
+use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
 
 /// An emulated device.
 pub struct EmulatedDevice {
@@ -24,6 +24,7 @@ struct State {
     memory: Memory,
     /// What lies at the addresses given out.
     buffers: HashMap<u64, emulator::Buffer>,
+    textures: HashMap<u64, emulator::Texture>,
 }
 
 impl State {
@@ -42,7 +43,8 @@ impl EmulatedDevice {
             // An emulated cell takes microseconds: about a second a launch, so that progress shows.
             launch_cells: 1 << 18,
         };
-        let state = State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new() };
+        let state =
+            State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new(), textures: HashMap::new() };
         Self { ordinal, limits, state: Mutex::new(state) }
     }
 
@@ -132,6 +134,27 @@ impl Device for EmulatedDevice {
             state.memory.read(source, row * pitch, &mut target[row * target_pitch..][..width]);
         }
         Ok(())
+    }
+
+    fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
+        let mut state = self.lock();
+        let source = state.buffer(buffer);
+        let texture = match shape {
+            TextureShape::Line { width } => state.memory.texture_1d(source, format, width),
+            TextureShape::Plane { width, height, pitch } => {
+                state.memory.texture_2d(source, format, width, height, pitch)
+            }
+        };
+        let Arg::Texture { handle, .. } = texture.arg() else { unreachable!("a texture's argument is a texture") };
+        state.textures.insert(handle, texture);
+        Ok(handle)
+    }
+
+    fn destroy_texture(&self, handle: u64) {
+        let mut state = self.lock();
+        if let Some(texture) = state.textures.remove(&handle) {
+            state.memory.free_texture(texture);
+        }
     }
 
     unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {

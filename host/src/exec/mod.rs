@@ -11,6 +11,10 @@ use simt::scalar::Scalar;
 
 pub mod cuda;
 pub mod emulator;
+mod texture;
+
+pub use simt::emulator::TexelFormat;
+pub use texture::{Texture, TextureShape};
 
 /// What a device can hold and run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +84,15 @@ pub trait Device: Send + Sync {
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
     /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `i * pitch`.
-    fn upload(&self, to: &Buffer, pitch: usize, source: &[u8], source_pitch: usize, width: usize, rows: usize)
-    -> Result<(), DeviceError>;
+    fn upload(
+        &self,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError>;
 
     /// Copies rows of `width` bytes to the host: row i from byte `i * pitch` to `target[i * target_pitch..]`.
     fn download(
@@ -93,6 +104,12 @@ pub trait Device: Send + Sync {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError>;
+
+    /// Makes a texture object over a buffer that is long enough. [`Texture::new`] destroys it by itself.
+    fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
+
+    /// Destroys a texture object.
+    fn destroy_texture(&self, handle: u64);
 
     /// Runs a kernel to its end. Returns how long it took on the device, in seconds.
     ///
@@ -160,5 +177,8 @@ impl Drop for Buffer {
 /// Panics unless rows of `width` bytes, `pitch` apart, lie inside `len` bytes.
 fn check_rows(len: usize, pitch: usize, width: usize, rows: usize) {
     let needed = rows.checked_sub(1).map_or(0, |gaps| gaps * pitch + width);
-    assert!(needed <= len && (rows <= 1 || width <= pitch), "{rows} rows of {width} bytes, {pitch} apart, in {len} bytes");
+    assert!(
+        needed <= len && (rows <= 1 || width <= pitch),
+        "{rows} rows of {width} bytes, {pitch} apart, in {len} bytes"
+    );
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use halotile::entropy::{Engine, Entropy, Kernel};
-use halotile::exec::{Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
+use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile_tests::runner::{Checked, check, compare, table, tolerance};
@@ -59,6 +59,8 @@ fn main() -> Result<()> {
             };
         }
         ensure!(failed == 0, "{failed} cases failed");
+        little_memory(&cuda)?;
+        several_devices(&device)?;
     }
     if args.bench {
         bench(&args, &cuda)?;
@@ -81,6 +83,58 @@ fn same_words(device: &Arc<dyn Device>) -> Result<()> {
     }
     ensure!(expected.1 == got.1, "selftest: counters {:x?}, emulator {:x?}", got.1, expected.1);
     println!("selftest: {} words as in the emulator", got.0.len());
+    Ok(())
+}
+
+/// A grid that needs more memory than is free is computed in bands, bit for bit as in one piece.
+fn little_memory(cuda: &Arc<CudaDevice>) -> Result<()> {
+    let device: Arc<dyn Device> = cuda.clone();
+    let engine = Engine::Devices(vec![Arc::clone(&device)]);
+    let cells = generate(Pattern::Random, 16, 8192)?;
+    let run = || -> Result<(usize, Grid<f32>)> {
+        let mut out = Grid::<f32>::zeros(8192, 8192)?;
+        let report = Entropy::new().size(21).compute_into(&engine, cells.view(), out.view_mut(), &())?;
+        Ok((report.bands, out))
+    };
+    let (_, whole) = run()?;
+    // All but 100 MB of the device's memory; the grid and its result take 335.
+    let free = device.free_memory()?;
+    let hog = Buffer::new(&device, free - (100 << 20))?;
+    let (bands, banded) = run()?;
+    drop(hog);
+    ensure!(bands > 1, "{bands} bands");
+    ensure!(whole == banded, "bands changed the result");
+    println!("little memory   8192 x 8192 in {bands} bands, not a bit different");
+    Ok(())
+}
+
+/// All devices of the machine together give what one gives.
+fn several_devices(device: &Arc<dyn Device>) -> Result<()> {
+    let count = cuda::count()?;
+    if count < 2 {
+        println!("several devices skipped: this machine has one");
+        return Ok(());
+    }
+    let all = (0..count).map(|i| Ok(Arc::new(CudaDevice::new(i)?) as Arc<dyn Device>)).collect::<Result<Vec<_>>>()?;
+    let cells = generate(Pattern::Clustered, 16, 8192)?;
+    let run = |engine: &Engine| -> Result<(f64, Grid<f32>)> {
+        let mut out = Grid::<f32>::zeros(8192, 8192)?;
+        let start = std::time::Instant::now();
+        Entropy::new().compute_into(engine, cells.view(), out.view_mut(), &())?;
+        Ok((start.elapsed().as_secs_f64(), out))
+    };
+    let engine = Engine::Devices(vec![Arc::clone(device)]);
+    run(&engine)?;
+    let (one_seconds, one) = run(&engine)?;
+    let engine = Engine::Devices(all);
+    run(&engine)?;
+    let (all_seconds, together) = run(&engine)?;
+    ensure!(one == together, "{count} devices changed the result");
+    println!(
+        "several devices 8192 x 8192, host to host: 1 in {:.1} ms, {count} in {:.1} ms, not a bit different",
+        one_seconds * 1e3,
+        all_seconds * 1e3
+    );
     Ok(())
 }
 

@@ -1,0 +1,91 @@
+//! Pipes that close and signals that come: how runs end that do not reach their end.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::place::{Place, ended, random};
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let place = Place::new();
+    place.cells("c.npy", &random(1500, 1500, 16));
+    for args in [
+        "entropy c.npy - -q",
+        "entropy c.npy - -q --of npy --preview p.png",
+        "generate grid --rows 3000 --cols 3000 - --of npy",
+        "generate grid --rows 3000 --cols 3000 - --of png",
+    ] {
+        let mut child = place.command(args).spawn().expect("the program starts");
+        let mut stdout = child.stdout.take().expect("a pipe");
+        stdout.read_exact(&mut [0; 100]).expect("a beginning");
+        drop(stdout);
+        let ran = ended(child);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
+        assert_eq!(place.names(), ["c.npy"], "{args}");
+    }
+}
+
+#[cfg(unix)]
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+/// Waits until the run has made its temporary files, then a little longer.
+#[cfg(unix)]
+fn under_way(place: &Place, files: usize) {
+    let start = Instant::now();
+    while place.names().len() < files {
+        assert!(start.elapsed() < Duration::from_secs(20), "no temporary file: {:?}", place.names());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[cfg(unix)]
+#[track_caller]
+fn interrupted(place: &Place, child: Child) {
+    let start = Instant::now();
+    let ran = ended(child);
+    assert_eq!((ran.code, ran.err.as_str()), (130, "halotile: interrupted\n"));
+    assert_eq!(place.names(), ["c.npy"]);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_a_run_and_leave_nothing() {
+    let place = Place::new();
+    // Minutes of emulation.
+    place.cells("c.npy", &random(3000, 3000, 256));
+    let slow = "entropy c.npy h.npy -q --device emulator --kernel naive --size 21 --preview p.png";
+    for signals in [&["INT"][..], &["TERM"], &["INT", "INT"]] {
+        let child = place.command(slow).spawn().expect("the program starts");
+        under_way(&place, 3);
+        for name in signals {
+            signal(&child, name);
+            // Signals that come together count as one.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        interrupted(&place, child);
+    }
+    let child = place.command("generate grid --rows 100000 --cols 1000000 g.npy").spawn().expect("the program starts");
+    under_way(&place, 2);
+    signal(&child, "INT");
+    interrupted(&place, child);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_signal_ends_a_run_that_waits_for_its_input() {
+    let place = Place::new();
+    place.cells("c.npy", &random(2, 2, 2));
+    let child = place.command("entropy - h.txt -q --if seed-text").stdin(Stdio::piped()).spawn();
+    let mut child = child.expect("the program starts");
+    let stdin = child.stdin.take();
+    under_way(&place, 2);
+    signal(&child, "INT");
+    interrupted(&place, child);
+    drop(stdin);
+}

@@ -1,0 +1,338 @@
+//! `halotile entropy` where it works.
+
+use halotile::entropy::Kernel;
+use halotile::grid::{Grid, GridView};
+use halotile::io::reals::{RealFormat, read};
+use halotile::reference;
+use serde_json::Value;
+
+use crate::place::{Place, VECTOR, VECTOR_ENTROPY, npy, random, seed_binary};
+
+/// What the program has to write for `cells`, straight from the definition.
+fn expected(cells: &Grid<u8>, size: usize, nodata: Option<u8>) -> String {
+    let entropy = reference::entropy(cells.view(), size, nodata);
+    let value = |v: &f64| if v.is_nan() { "         nan ".to_owned() } else { format!("{v:12.5} ") };
+    let line = |r| entropy.row(r).iter().map(value).collect::<String>() + "\n";
+    (0..cells.rows()).map(line).collect()
+}
+
+fn reals(place: &Place, name: &str) -> Grid<f64> {
+    let format = RealFormat::detect(name.as_ref()).expect("a known ending");
+    read(format, &place.read(name)[..], name).expect("numbers").remove(0)
+}
+
+#[test]
+fn the_vector_of_the_report_comes_out_digit_for_digit() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR);
+    assert_eq!(place.run("entropy v.txt h.txt -q").quietly(), "");
+    assert_eq!(place.text("h.txt"), VECTOR_ENTROPY);
+    assert_eq!(place.names(), ["h.txt", "v.txt"]);
+    // Whoever does not say -q hears where it is computed and why, and nothing else.
+    let ran = place.run("entropy v.txt -");
+    let note = "halotile: device auto: cpu, because 16 cells are too few to start a GPU for\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, note));
+    assert_eq!(String::from_utf8_lossy(&ran.out), VECTOR_ENTROPY);
+    assert_eq!(place.run("entropy v.txt - --device cpu").quietly(), VECTOR_ENTROPY);
+}
+
+#[test]
+fn text_is_the_definition_correctly_rounded() {
+    let place = Place::new();
+    for (rows, cols, levels, size) in
+        [(1, 1, 16, 5), (37, 41, 16, 5), (1, 90, 3, 7), (64, 1, 2, 255), (20, 30, 256, 21)]
+    {
+        let cells = random(rows, cols, levels);
+        place.cells("c.npy", &cells);
+        let text = place.run(&format!("entropy c.npy - -q --size {size}")).quietly();
+        assert_eq!(text, expected(&cells, size, None), "{rows} x {cols}, {levels} levels, size {size}");
+    }
+    assert_eq!(place.write("one.txt", "1 1\n9\n").run("entropy one.txt - -q").quietly(), "     0.00000 \n");
+}
+
+#[test]
+fn every_input_format_says_the_same() {
+    let place = Place::new();
+    let cells = random(23, 31, 16);
+    let wanted = expected(&cells, 5, None);
+    for name in ["c.txt", "c.npy", "c.png", "c.pgm"] {
+        place.cells(name, &cells);
+        assert_eq!(place.run(&format!("entropy {name} - -q")).quietly(), wanted, "{name}");
+        // The same through a pipe, by its first bytes, and by name from a file whose own says nothing.
+        assert_eq!(place.feed("entropy - - -q", &place.read(name)).quietly(), wanted, "{name}");
+        place.write("nameless", place.read(name));
+        let format = halotile::io::InputFormat::detect(name.as_ref()).expect("known");
+        assert_eq!(place.run(&format!("entropy nameless - -q --if {format}")).quietly(), wanted, "{name}");
+    }
+    let plain: String = cells.as_slice().iter().map(|c| format!("{c}\n")).collect();
+    place.write("plain.pgm", format!("P2\n31 23\n15\n{plain}"));
+    assert_eq!(place.run("entropy plain.pgm - -q").quietly(), wanted, "P2");
+    type Encode = fn(u8) -> Vec<u8>;
+    let types: [(&str, Encode); 5] = [
+        ("|u1", |c| vec![c]),
+        ("<u2", |c| u16::from(c).to_le_bytes().to_vec()),
+        (">i4", |c| i32::from(c).to_be_bytes().to_vec()),
+        ("<f4", |c| f32::from(c).to_le_bytes().to_vec()),
+        ("<f8", |c| f64::from(c).to_le_bytes().to_vec()),
+    ];
+    for (descr, encode) in types {
+        let c_order: Vec<u8> = cells.as_slice().iter().flat_map(|&c| encode(c)).collect();
+        let columns = (0..31).flat_map(|c| (0..23).map(move |r| (r, c)));
+        let fortran: Vec<u8> = columns.flat_map(|(r, c)| encode(cells.row(r)[c])).collect();
+        for (order, data) in [("False", c_order), ("True", fortran)] {
+            place.write("t.npy", npy(descr, order, "(23, 31)", &data));
+            assert_eq!(place.run("entropy t.npy - -q").quietly(), wanted, "{descr} {order}");
+        }
+    }
+}
+
+#[test]
+fn seed_binary_gives_a_line_a_sample() {
+    let place = Place::new();
+    let samples = [random(3, 4, 16), random(1, 1, 16), random(6, 2, 16)];
+    let line = |cells: &Grid<u8>| {
+        let entropy = reference::entropy(cells.view(), 5, None);
+        let values: String = entropy.as_slice().iter().map(|v| format!("{v:.5},")).collect();
+        format!("{},{},{values}\n", cells.cols(), cells.rows())
+    };
+    let wanted: String = samples.iter().map(line).collect();
+    place.write(
+        "s.bin",
+        seed_binary(&[(4, 3, samples[0].as_slice()), (1, 1, samples[1].as_slice()), (2, 6, samples[2].as_slice())]),
+    );
+    assert_eq!(place.run("entropy s.bin - -q").quietly(), wanted);
+    assert_eq!(place.feed("entropy - - -q --if seed-binary", &place.read("s.bin")).quietly(), wanted);
+    place.run("entropy s.bin s.txt -q").quietly();
+    assert_eq!(place.text("s.txt"), wanted);
+    // As text, an empty line between samples.
+    let texts = samples.each_ref().map(|cells| expected(cells, 5, None));
+    assert_eq!(place.run("entropy s.bin - -q --of text").quietly(), texts.join("\n"));
+    // One sample can be anything.
+    place.cells("one.bin", &samples[0]);
+    place.run("entropy one.bin one.npy -q --precision f64 --preview one.png").quietly();
+    assert_eq!(reals(&place, "one.npy"), reference::entropy(samples[0].view(), 5, None).map_close());
+    let json: Value = serde_json::from_str(&place.run("entropy s.bin s2.txt -q --json").quietly()).expect("JSON");
+    assert_eq!((&json["samples"], &json["cells"], &json["rows"]), (&3.into(), &25.into(), &Value::Null));
+}
+
+/// Compares within what f64 sums in another order may differ by.
+trait MapClose {
+    fn map_close(self) -> Close;
+}
+struct Close(Grid<f64>);
+impl MapClose for Grid<f64> {
+    fn map_close(self) -> Close {
+        Close(self)
+    }
+}
+impl PartialEq<Close> for Grid<f64> {
+    fn eq(&self, other: &Close) -> bool {
+        close(self, &other.0, 1e-12)
+    }
+}
+impl std::fmt::Debug for Close {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn close(a: &Grid<f64>, b: &Grid<f64>, tolerance: f64) -> bool {
+    halotile::compare::grids(a.view(), b.view(), tolerance).is_ok_and(|found| found.agrees())
+}
+
+#[test]
+fn units_are_what_they_say() {
+    let place = Place::new();
+    let cells = random(20, 30, 16);
+    place.cells("c.npy", &cells);
+    let nats = reference::entropy(cells.view(), 5, None);
+    for (options, factor) in [
+        ("--base e", 1.0),
+        ("--base 2", 1.0 / std::f64::consts::LN_2),
+        ("--base 10", 1.0 / std::f64::consts::LN_10),
+        ("--normalize --levels 16", 1.0 / 16f64.ln()),
+        ("--normalize --levels 20 --base 2", 1.0 / 20f64.ln()),
+    ] {
+        place.run(&format!("entropy c.npy h.npy -q --overwrite --precision f64 {options}")).quietly();
+        let scaled = Grid::from_fn(20, 30, |r, c| nats.row(r)[c] * factor).expect("a shape");
+        assert!(close(&reals(&place, "h.npy"), &scaled, 1e-12), "{options}");
+    }
+}
+
+#[test]
+fn decimals_and_precision() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR);
+    let first = |options: &str| {
+        let text = place.run(&format!("entropy v.txt - -q {options}")).quietly();
+        text.split(' ').find(|word| !word.is_empty()).map(str::to_owned)
+    };
+    assert_eq!(first("--decimals 2").as_deref(), Some("1.52"));
+    assert_eq!(first("--decimals 0").as_deref(), Some("2"));
+    assert_eq!(first("--decimals 12").as_deref(), Some("1.522955067531"));
+    // f32 has seven digits.
+    let single: f64 = first("--decimals 12 --precision f32").and_then(|w| w.parse().ok()).expect("a number");
+    assert!(single != 1.522955067531 && (single - 1.522955067531).abs() < 1e-6, "{single}");
+    for (options, descr) in [("", "<f4"), ("--precision f64", "<f8"), ("--precision f32", "<f4")] {
+        place.run(&format!("entropy v.txt h.npy -q --overwrite {options}")).quietly();
+        let header = String::from_utf8_lossy(&place.read("h.npy")[..60]).into_owned();
+        assert!(header.contains(descr), "{options}: {header}");
+    }
+    assert_eq!(place.run("entropy v.txt - -q --of npy").code, 0);
+}
+
+#[test]
+fn nodata_is_not_counted() {
+    let place = Place::new();
+    let cells = random(19, 17, 6);
+    // Class 5 stands for no data; the same grid with other values in its place.
+    let wanted = expected(&cells, 5, Some(5));
+    assert!(wanted.contains(" nan "));
+    let with = |value: &str| {
+        let word = |&c: &u8| if c == 5 { value.to_owned() } else { c.to_string() };
+        let line = |r| cells.row(r).iter().map(word).collect::<Vec<_>>().join(" ") + "\n";
+        "19 17\n".to_owned() + &(0..19).map(line).collect::<String>()
+    };
+    for value in ["5", "255", "-9999", "0.5", "nan"] {
+        place.write("c.txt", with(value));
+        let text = place.run(&format!("entropy c.txt - -q --levels 6 --nodata {value}")).quietly();
+        assert_eq!(text, wanted, "{value}");
+    }
+    let floats: Vec<u8> =
+        cells.as_slice().iter().flat_map(|&c| if c == 5 { f32::NAN } else { f32::from(c) }.to_le_bytes()).collect();
+    place.write("c.npy", npy("<f4", "False", "(19, 17)", &floats));
+    assert_eq!(place.run("entropy c.npy - -q --nodata nan").quietly(), wanted);
+    place.write("c.txt", with("5"));
+    assert_eq!(place.run("entropy c.txt - -q --nodata none").quietly(), expected(&cells, 5, None));
+    let all = place.write("all.txt", "1 2\n7 7\n").run("entropy all.txt - -q --nodata 7").quietly();
+    assert_eq!(all, "         nan          nan \n");
+}
+
+#[test]
+fn every_kernel_agrees_with_the_cpu() {
+    let place = Place::new();
+    let cells = random(26, 45, 16);
+    place.cells("c.npy", &cells);
+    let wanted = reference::entropy(cells.view(), 5, None);
+    for kernel in Kernel::ALL {
+        let name = kernel.name();
+        let args = format!("entropy c.npy h.npy -q --overwrite --device emulator --kernel {name} --json");
+        let json: Value = serde_json::from_str(&place.run(&args).quietly()).expect("JSON");
+        assert_eq!((&json["kernel"], &json["device"]), (&name.into(), &"emulator:0".into()));
+        assert_eq!(json["precision"] == "f64", kernel.is_f64(), "{name}");
+        assert!(json["kernel_seconds"].as_f64().is_some_and(|s| s > 0.0), "{name}");
+        assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
+    }
+    // Text is f64 whoever computes it, and several devices make no difference.
+    assert_eq!(place.run("entropy c.npy - -q --device emulator").quietly(), expected(&cells, 5, None));
+    place.run("entropy c.npy one.npy -q --device emulator").quietly();
+    place.run("entropy c.npy three.npy -q --device emulator:3").quietly();
+    assert_eq!(place.read("one.npy"), place.read("three.npy"));
+}
+
+#[test]
+fn previews_are_pictures() {
+    let place = Place::new();
+    place.cells("c.pgm", &random(40, 60, 16));
+    for options in ["", "--base 2", "--normalize --levels 16"] {
+        place.run(&format!("entropy c.pgm h.txt -q --preview h.png --overwrite {options}")).quietly();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(place.read("h.png"))).read_info().expect("a PNG");
+        let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+        let info = reader.next_frame(&mut pixels).expect("pixels");
+        assert!(info.width > 300 && info.height > 200 && info.color_type == png::ColorType::Rgb);
+    }
+    assert_eq!(place.names(), ["c.pgm", "h.png", "h.txt"]);
+    assert_ne!(place.run("entropy c.pgm - -q --preview p.png").out, b"");
+    assert!(place.names().contains(&"p.png".to_owned()));
+}
+
+#[test]
+fn what_is_there_is_replaced_only_when_asked() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR).write("h.txt", "old").write("h.png", "old");
+    let exists = |name| format!("halotile: {name}: the file exists already; choose another name or give --overwrite\n");
+    for (args, name) in [
+        ("entropy v.txt h.txt", "h.txt"),
+        ("entropy v.txt new.txt --preview h.png", "h.png"),
+        ("entropy v.txt v.txt", "v.txt"),
+        ("generate grid --rows 2 --cols 2 h.txt", "h.txt"),
+    ] {
+        let ran = place.run(args);
+        assert_eq!((ran.code, ran.err), (1, exists(name)), "{args}");
+    }
+    assert_eq!((place.text("h.txt").as_str(), place.names().len()), ("old", 3));
+    place.run("entropy v.txt h.txt --preview h.png -q --overwrite").quietly();
+    assert_eq!(place.text("h.txt"), VECTOR_ENTROPY);
+    assert!(place.read("h.png").starts_with(b"\x89PNG"));
+    // A failure keeps the old file.
+    place.write("bad.txt", "1 1\n-1\n");
+    assert_eq!(place.run("entropy bad.txt h.txt -q --overwrite").code, 1);
+    assert_eq!(place.text("h.txt"), VECTOR_ENTROPY);
+    // Onto itself.
+    place.run("entropy v.txt v.txt -q --overwrite").quietly();
+    assert_eq!((place.text("v.txt").as_str(), place.names().len()), (VECTOR_ENTROPY, 4));
+}
+
+#[test]
+fn json_says_what_was_done() {
+    let place = Place::new();
+    place.cells("c.npy", &random(50, 70, 16));
+    let args = "entropy c.npy h.npy -q --json --levels 16 --size 7 --nodata 3 --threads 1 --preview h.png";
+    let json: Value = serde_json::from_str(&place.run(args).quietly()).expect("JSON");
+    for (key, value) in [
+        ("input", Value::from("c.npy")),
+        ("output", "h.npy".into()),
+        ("preview", "h.png".into()),
+        ("input_format", "npy".into()),
+        ("output_format", "npy".into()),
+        ("samples", 1.into()),
+        ("rows", 50.into()),
+        ("cols", 70.into()),
+        ("cells", 3500.into()),
+        ("size", 7.into()),
+        ("levels", 16.into()),
+        ("unit", "nats".into()),
+        ("nodata", "3".into()),
+        ("device", "cpu".into()),
+        ("kernel", Value::Null),
+        ("kernel_seconds", Value::Null),
+        ("precision", "f32".into()),
+        ("threads", 1.into()),
+    ] {
+        assert_eq!(json[key], value, "{key}");
+    }
+    let stages: Vec<f64> = ["read", "device", "compute", "write", "total"]
+        .iter()
+        .map(|stage| json["seconds"][stage].as_f64().expect("seconds"))
+        .collect();
+    assert!(stages[..4].iter().sum::<f64>() <= stages[4], "{stages:?}");
+    assert!(json["cells_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(20));
+}
+
+#[test]
+fn threads_change_nothing_and_verbose_tells_times() {
+    let place = Place::new();
+    place.cells("c.npy", &random(300, 500, 16));
+    for threads in [1, 3] {
+        place.run(&format!("entropy c.npy h{threads}.npy -q --threads {threads}")).quietly();
+    }
+    assert!(place.read("h1.npy") == place.read("h3.npy"));
+    let ran = place.run("entropy c.npy h.npy -v --threads 2 --device emulator --size 3 --levels 16");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!((ran.code, ran.out.len(), lines.len()), (0, 0, 2), "{}", ran.err);
+    assert!(lines[0].trim_start().starts_with("INFO seconds: read 0."), "{}", lines[0]);
+    assert!(lines[1].contains("300 x 500 cells in f32 on emulator:0, kernel "), "{}", lines[1]);
+    assert!(lines[1].contains(", 2 threads: "), "{}", lines[1]);
+    assert!(place.run("entropy c.npy h.npy -vv --overwrite").err.contains("DEBUG"));
+}
+
+#[test]
+fn a_window_larger_than_the_grid_is_clipped() {
+    let place = Place::new();
+    let cells = Grid::from_vec(vec![1u8, 2, 2, 3], 2, 2).expect("a shape");
+    place.cells("c.txt", &cells);
+    let whole = reference::entropy(GridView::new(&[1, 2, 2, 3], 2, 2).expect("a shape"), 255, None);
+    assert!(whole.as_slice().iter().all(|&h| h == whole.row(0)[0]));
+    assert_eq!(place.run("entropy c.txt - -q --size 255").quietly(), expected(&cells, 255, None));
+}
