@@ -31,6 +31,7 @@ pub enum Command {
     #[command(after_help = ENTROPY_HELP)]
     Entropy(EntropyArgs),
     /// The GPUs of this machine, or why CUDA is off
+    #[command(after_help = DEVICES_HELP)]
     Devices(DevicesArgs),
     /// Make a synthetic grid
     Generate {
@@ -82,6 +83,15 @@ Examples:
   halotile entropy landcover.npy h.npy --size 21 --nodata 255 --preview h.png
   halotile entropy texture.png - --base 2 --decimals 3 | head
   halotile entropy big.npy h.npy --device cuda:0,1 --json";
+
+const DEVICES_HELP: &str = "\
+--json prints one object: cpu (threads), cuda (off: why, or null; version: what the driver supports; devices: \
+ordinal, name, compute_capability, multiprocessors, memory and memory_free in bytes, shared_per_block in \
+bytes, clock_khz, copy_bytes_per_second, null unless measured; a device that cannot be used has ordinal and error) \
+and emulator (shared_per_block and memory in bytes).
+
+Example:
+  halotile devices --measure";
 
 const GRID_HELP: &str = "\
 Examples:
@@ -140,8 +150,8 @@ pub struct EntropyArgs {
     /// Precision of the computation [default: that of --kernel; else f64 for text, f32 for npy]
     #[arg(long, value_parser = named(&[("f32", Precision::F32), ("f64", Precision::F64)]))]
     pub precision: Option<Precision>,
-    /// CPU threads; 0 for as many as there are cores
-    #[arg(long, value_name = "N", default_value = "0")]
+    /// CPU threads, 0 to 1024; 0 for as many as there are cores
+    #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
     pub threads: usize,
     /// Format of INPUT [default: by its name's ending]
     #[arg(long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
@@ -286,6 +296,11 @@ fn levels(text: &str) -> Result<usize, String> {
 
 fn decimals(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n <= 17).ok_or_else(|| "the number of decimals is from 0 to 17".to_owned())
+}
+
+/// More threads than any machine has cores would only keep each other waiting.
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n <= 1024).ok_or_else(|| "the number of threads is from 0 to 1024".to_owned())
 }
 
 fn side(text: &str) -> Result<usize, String> {

@@ -24,7 +24,7 @@ pub struct Console {
 }
 
 const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
-const CELLS: &str = "{msg} [{bar:32}] {human_pos}/{human_len} cells ({rate}, {eta} left)";
+const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
 
 impl Console {
     /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
@@ -70,6 +70,7 @@ impl Console {
         if self.bar.is_hidden() {
             return;
         }
+        self.bar.reset();
         if let Ok(style) = ProgressStyle::with_template(template) {
             let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 // A bar is no place for an error.
@@ -82,7 +83,6 @@ impl Console {
             Some(length) => self.bar.set_length(length),
             None => self.bar.unset_length(),
         }
-        self.bar.reset();
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 

@@ -160,7 +160,9 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let mut preview = None;
     loop {
         let start = Instant::now();
-        console.bytes("reading");
+        if several || summary.samples == 0 {
+            console.bytes("reading");
+        }
         let Some(sample) = samples.next().transpose()? else { break };
         if several && (format == OutputFormat::Npy || preview_sink.is_some()) {
             match samples.next() {

@@ -44,8 +44,9 @@ fn write(
     let (rows, cols, name) = (args.rows, args.cols, sink.name());
     // More than any reader of ours takes.
     let total = rows.checked_mul(cols).filter(|&cells| cells as u64 <= 1 << 40);
-    let total =
-        total.with_context(|| format!("{name}: {rows} x {cols} cells are more than the 2^40 that a grid may have; make fewer"))?;
+    let total = total.with_context(|| {
+        format!("{name}: {rows} x {cols} cells are more than the 2^40 that a grid may have; make fewer")
+    })?;
     let file = BufWriter::new(console.watch(sink));
     let mut writer = CellWriter::new(format, file, rows, cols).map_err(|e| write_failed(&name, e))?;
     let band = (BAND / cols).clamp(1, rows);

@@ -66,7 +66,7 @@ pub unsafe fn selftest(
     words[11] = u32::from(warp::warp_vote_all(warp::FULL, value > 2));
     words[12] = u32::from(warp::warp_vote_any(warp::FULL, value > 0xF000_0000));
     // Only the even lanes take part.
-    if lane % 2 == 0 {
+    if lane.is_multiple_of(2) {
         words[13] = warp::warp_shuffle_xor(0x5555_5555, value, 2, 32).0;
         words[14] = warp::warp_vote_ballot(0x5555_5555, value & 1 != 0);
     }

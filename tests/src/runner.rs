@@ -76,8 +76,8 @@ pub fn compare<T: Real + Into<f64>>(got: &Grid<T>, expected: &Grid<f64>, flat: b
                 continue;
             }
             let difference = (got - expected).abs();
-            // Written so that NaN fails.
-            if !(difference <= tolerance) {
+            // NaN is not within any tolerance.
+            if difference.is_nan() || difference > tolerance {
                 bail!("row {r}, column {c}: {got}, and {expected} was expected ({difference:e} off)");
             }
             ensure!(!flat || (got == 0.0 && got.is_sign_positive()), "row {r}, column {c}: {got}, not exactly 0");

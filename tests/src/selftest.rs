@@ -24,7 +24,8 @@ pub fn run(device: &Arc<dyn Device>) -> Result<(Vec<u32>, Vec<u32>)> {
     let small = Buffer::from_slice(device, &(0..5 * 64).map(|i| (i * 7) as u8).collect::<Vec<u8>>())?;
     let shape = |pitch| TextureShape::Plane { width: TEXTURE_WIDTH, height: 5, pitch };
     let plane = Texture::new(&small, TexelFormat::U8, shape(64))?;
-    let large = Buffer::from_slice(device, &(0..5 * 64).map(|i: u32| i.wrapping_mul(0x0101_0101)).collect::<Vec<u32>>())?;
+    let large =
+        Buffer::from_slice(device, &(0..5 * 64).map(|i: u32| i.wrapping_mul(0x0101_0101)).collect::<Vec<u32>>())?;
     let words_plane = Texture::new(&large, TexelFormat::U32, shape(256))?;
     let args = [
         input.input::<u32>(),

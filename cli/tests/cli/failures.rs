@@ -245,6 +245,10 @@ fn command_lines_that_cannot_be_meant() {
             "--decimals 18",
             format!("invalid value '18' for '--decimals <N>': the number of decimals is from 0 to 17; {see}"),
         ),
+        (
+            "--threads 5000",
+            format!("invalid value '5000' for '--threads <N>': the number of threads is from 0 to 1024; {see}"),
+        ),
         ("--base 3", format!("invalid value '3' for '--base <BASE>' [possible values: e, 2, 10]; {see}")),
         (
             "--nodata x",

@@ -85,8 +85,10 @@ fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks }: &Bounds) -> Res
     let note = format!("// simt-launch-bounds {threads} {blocks}");
     let statements = &body.stmts;
     Ok(quote! {
+        // The parameters are the kernel's interface to the driver: there is no other way to pass them.
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
+        #[allow(clippy::too_many_arguments)]
         #[unsafe(no_mangle)]
         #visibility unsafe extern "ptx-kernel" fn #name(#inputs) {
             // SAFETY: a comment.
@@ -96,6 +98,7 @@ fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks }: &Bounds) -> Res
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
+        #[allow(clippy::too_many_arguments)]
         #visibility unsafe fn #name(#inputs) #body
 
         #[cfg(not(target_arch = "nvptx64"))]
@@ -237,7 +240,8 @@ pub fn constant(input: TokenStream) -> TokenStream {
             "f32" | "u32" | "i32" => 32,
             "f64" | "u64" | "i64" => 64,
             _ => {
-                return syn::Error::new_spanned(ty, "a constant table holds 32- or 64-bit numbers").into_compile_error();
+                return syn::Error::new_spanned(ty, "a constant table holds 32- or 64-bit numbers")
+                    .into_compile_error();
             }
         };
         let holes = (0..count).map(|i| format!("{{v{i}}}")).collect::<Vec<_>>().join(", ");

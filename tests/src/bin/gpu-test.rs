@@ -4,6 +4,8 @@
 //! table of cases against the oracle; then, with `--bench`, verifies and times the kernels on large grids beside the
 //! device's own copy bandwidth, and writes a record with every raw time.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -192,13 +194,12 @@ fn bench(args: &Args, cuda: &Arc<CudaDevice>) -> Result<()> {
         "kernel", "size", "levels", "pattern", "cells", "median ms", "Gcell/s", "of copy"
     );
     let mut results = Vec::new();
-    let mut grids: Vec<((&str, usize, usize), Grid<u8>)> = Vec::new();
+    let mut grids = HashMap::new();
     for &(kernel, size, levels, pattern, side) in TIMED {
-        let key = (pattern.name(), levels, side);
-        if !grids.iter().any(|(held, _)| *held == key) {
-            grids.push((key, generate(pattern, levels, side)?));
-        }
-        let (_, cells) = grids.iter().find(|(held, _)| *held == key).expect("just put there");
+        let cells: &Grid<u8> = match grids.entry((pattern.name(), levels, side)) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(place) => place.insert(generate(pattern, levels, side)?),
+        };
         let entropy = Entropy::new().size(size).kernel(kernel);
         let mut out = Grid::<f32>::zeros(side, side)?;
         let (kernel, seconds) = entropy.time_kernel(&device, cells.view(), out.view_mut(), args.runs + 5)?;
