@@ -71,7 +71,8 @@ Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text 
 (32-bit width and height, then bytes; any number of samples, a line of output each); .npy; .png and .pgm \
 (8-bit grey). Standard input without --if is told by its first bytes.
 
---device auto takes cuda:0 if there is a GPU and the grid has at least 2^20 cells, and the CPU otherwise.
+--device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU: large \
+grids with large windows and many classes on few cores. It says so on stderr.
 
 --json prints one object: input, output, preview, input_format, output_format, samples, rows and cols \
 (null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null on the \

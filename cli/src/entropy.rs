@@ -12,11 +12,12 @@ use halotile::entropy::{Entropy, Error, Report};
 use halotile::grid::{Grid, GridView};
 use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Nodata, Number, OutputFormat, ReadOptions, ResultWriter, Sample, write_failed};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::{DeviceArg, EntropyArgs, Precision};
 use crate::console::{Console, Watched};
-use crate::engine::Chooser;
+use crate::engine::{Chooser, Load};
 use crate::outcome::{Done, Usage};
 use crate::sink::{self, Sink};
 use crate::source::{self, Source, is_dash};
@@ -216,7 +217,12 @@ fn compute<T: Real>(
 ) -> anyhow::Result<(Grid<T>, Report)> {
     let cells = sample.cells.view();
     let (rows, cols) = (cells.rows(), cells.cols());
-    let mut chosen = chooser.engine(rows * cols, console)?;
+    let load = || {
+        let highest = || sample.cells.as_slice().par_iter().copied().filter(|&cell| Some(cell) != sample.nodata).max();
+        let levels = args.levels.unwrap_or_else(|| highest().map_or(1, |cell| usize::from(cell) + 1));
+        Load { cells: rows * cols, size: args.size, levels, bytes: size_of::<T>() }
+    };
+    let mut chosen = chooser.engine(load, console)?;
     let mut grid = room::<T>(rows, cols).with_context(|| name.to_owned())?;
     let entropy = args.entropy().nodata(sample.nodata);
     let start = Instant::now();

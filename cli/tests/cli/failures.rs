@@ -454,8 +454,12 @@ fn a_gpu_that_is_not_there_is_never_replaced() {
         3,
         &format!("kernel sliding runs on a device, and {off}; choose --device emulator or no kernel"),
     );
-    // With auto, a grid that is worth it gets the CPU and the reason.
-    place.cells("large.npy", &random(1024, 1024, 16));
-    let ran = place.run("entropy large.npy h.npy");
+    // With auto, a grid that is worth a GPU gets the CPU and the reason.
+    place.cells("large.npy", &random(3000, 3000, 256));
+    let ran = place.run("entropy large.npy h.npy --size 101 --threads 1");
     assert_eq!((ran.code, ran.err), (0, format!("halotile: device auto: cpu, because {off}\n")));
+    // One that is not does not.
+    let ran = place.run("entropy large.npy small.npy --size 3 --threads 2");
+    let why = "halotile: device auto: cpu, because it may take 0.0 s, and a GPU with all copies 0.3 s\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, why));
 }
