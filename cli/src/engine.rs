@@ -36,7 +36,7 @@ impl Load {
     /// Seconds on a GPU: to start it, and to move the cells there and the results back, which takes so much longer than any
     /// kernel that it hides it. Measured on an H200.
     fn on_gpu(self) -> f64 {
-        0.25 + self.cells as f64 * self.bytes as f64 * 0.6e-9
+        0.25 + self.cells as f64 * self.bytes as f64 * 0.12e-9
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
         let load = |size, levels, bytes| Load { cells: 10240 * 10240, size, levels, bytes };
         // Seconds of a run with 16 threads beside an H200.
         for (load, cpu, gpu) in
-            [(load(5, 16, 4), 0.033, 0.49), (load(21, 16, 4), 0.057, 0.54), (load(5, 16, 8), 0.067, 0.79)]
+            [(load(5, 16, 4), 0.033, 0.25), (load(21, 16, 4), 0.055, 0.33), (load(5, 16, 8), 0.067, 0.35)]
         {
             assert!((0.5..2.0).contains(&(load.on_cpu(16) / cpu)), "{load:?}: {}", load.on_cpu(16));
             assert!((0.5..2.0).contains(&(load.on_gpu() / gpu)), "{load:?}: {}", load.on_gpu());

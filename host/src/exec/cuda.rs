@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{DriverError, result, sys};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
@@ -88,21 +88,22 @@ pub struct CudaDevice {
     description: Description,
     device: sys::CUdevice,
     context: sys::CUcontext,
-    module: sys::CUmodule,
     stream: sys::CUstream,
-    functions: Mutex<HashMap<&'static str, Function>>,
+    kernels: Mutex<Kernels>,
 }
 
-#[derive(Clone, Copy)]
-struct Function(sys::CUfunction);
+/// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
+/// together would take it a second, of which most runs need a fraction.
+#[derive(Default)]
+struct Kernels(HashMap<&'static str, (sys::CUmodule, sys::CUfunction)>);
 
 // SAFETY: the driver's handles may be used from any thread once its context is made current there, and
 // every method does that first.
 unsafe impl Send for CudaDevice {}
 // SAFETY: as above; the driver locks what it shares, and our own table is behind a mutex.
 unsafe impl Sync for CudaDevice {}
-// SAFETY: a function handle belongs to the context, not to a thread.
-unsafe impl Send for Function {}
+// SAFETY: module and function handles belong to the context, not to a thread.
+unsafe impl Send for Kernels {}
 
 impl CudaDevice {
     /// Opens device `ordinal`, counted from 0.
@@ -124,9 +125,8 @@ impl CudaDevice {
         // SAFETY: the context has just been retained.
         unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
         let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
-        let module = load(&label)?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(fail("cuStreamCreate"))?;
-        Ok(Self { description, device, context, module, stream, functions: Mutex::default() })
+        Ok(Self { description, device, context, stream, kernels: Mutex::default() })
     }
 
     /// What can be told of it.
@@ -164,15 +164,16 @@ impl CudaDevice {
     }
 
     fn function(&self, kernel: &KernelEntry) -> Result<sys::CUfunction, DeviceError> {
-        let mut functions = self.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(&Function(function)) = functions.get(kernel.name) {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&(_, function)) = kernels.0.get(kernel.name) {
             return Ok(function);
         }
+        let module = load(&self.name(), &module_of(kernel.name))?;
         let name = CString::new(kernel.name).expect("a kernel's name is an identifier");
-        // SAFETY: the module lives as long as `self`.
+        // SAFETY: the module has just been loaded, and lives as long as `self`.
         let function =
-            unsafe { result::module::get_function(self.module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
-        functions.insert(kernel.name, Function(function));
+            unsafe { result::module::get_function(module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
+        kernels.0.insert(kernel.name, (module, function));
         Ok(function)
     }
 
@@ -238,9 +239,22 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
     })
 }
 
-/// Has the driver compile the kernels; a failure carries the compiler's own words.
-fn load(label: &str) -> Result<sys::CUmodule, DeviceError> {
-    let image = CString::new(PTX).expect("PTX is text");
+/// The part of the PTX that one kernel needs: everything before the first entry (version, target, shared and constant
+/// variables) and its own entry. The whole text if there are functions that entries may call.
+fn module_of(kernel: &str) -> String {
+    const ENTRY: &str = "\n.visible .entry ";
+    let mut pieces = PTX.split(ENTRY);
+    let head = pieces.next().unwrap_or_default();
+    let own = pieces.find(|piece| piece.strip_prefix(kernel).is_some_and(|rest| rest.starts_with('(')));
+    match own {
+        Some(own) if !PTX.contains("\n.func") && !PTX.contains("\n.visible .func") => format!("{head}{ENTRY}{own}"),
+        _ => PTX.to_owned(),
+    }
+}
+
+/// Has the driver compile PTX; a failure carries the compiler's own words.
+fn load(label: &str, ptx: &str) -> Result<sys::CUmodule, DeviceError> {
+    let image = CString::new(ptx).expect("PTX is text");
     let mut log = vec![0u8; 16 * 1024];
     let mut options =
         [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
@@ -270,12 +284,15 @@ fn load(label: &str) -> Result<sys::CUmodule, DeviceError> {
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
-        // SAFETY: all three were made in `new` and nothing uses them any more. Nobody could do anything
-        // about a failure here.
+        let kernels = std::mem::take(self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a
+        // failure here.
         unsafe {
             let _ = result::ctx::set_current(self.context);
             let _ = result::stream::destroy(self.stream);
-            let _ = result::module::unload(self.module);
+            for (module, _) in kernels.0.into_values() {
+                let _ = result::module::unload(module);
+            }
             let _ = result::primary_ctx::release(self.device);
         }
     }
@@ -494,5 +511,22 @@ impl Device for CudaDevice {
         }
         .map_err(self.fail("cuOccupancyMaxActiveBlocksPerMultiprocessor"))?;
         Ok(blocks.unsigned_abs().max(1) * self.description.multiprocessors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_has_one_entry_and_all_variables() {
+        for kernel in halotile_kernels::FAMILIES.iter().copied().flatten() {
+            let module = module_of(kernel.name);
+            assert_eq!(module.matches(".visible .entry").count(), 1, "{}", kernel.name);
+            assert!(module.contains(&format!(".visible .entry {}(", kernel.name)));
+            assert!(module.contains(".extern .shared .align 16 .b8 simt_dynamic_shared[];"));
+            assert!(module.contains(".version") && module.matches('{').count() == module.matches('}').count());
+        }
+        assert_eq!(module_of("no such kernel"), PTX);
     }
 }
