@@ -159,6 +159,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let mut samples = source.samples(options, console);
     let mut writer = Output::<T>::new(output, format, args.decimals, console)?;
     let mut preview = None;
+    let mut levels = 1;
     loop {
         let start = Instant::now();
         if several || summary.samples == 0 {
@@ -180,6 +181,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         let (rows, cols) = (sample.cells.rows(), sample.cells.cols());
         let (grid, report) = compute::<T>(args, &sample, &mut chooser, console, &name, &mut summary)?;
         summary.samples += 1;
+        levels = report.levels;
         summary.cells += rows * cols;
         (summary.rows, summary.cols) = if summary.samples == 1 { (Some(rows), Some(cols)) } else { (None, None) };
         if let Some(kernel) = report.kernel {
@@ -197,7 +199,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let start = Instant::now();
     let output = writer.finish()?;
     let preview = match (preview, preview_sink) {
-        (Some(preview), Some(sink)) => Some(draw(preview, sink, args)?),
+        (Some(preview), Some(sink)) => Some(draw(preview, sink, args, levels)?),
         _ => None,
     };
     sink::commit([output].into_iter().chain(preview))?;
@@ -223,7 +225,8 @@ fn compute<T: Real>(
         Load { cells: rows * cols, size: args.size, levels, bytes: size_of::<T>() }
     };
     let mut chosen = chooser.engine(load, console)?;
-    let mut grid = room::<T>(rows, cols).with_context(|| name.to_owned())?;
+    let mut grid =
+        Grid::zeros(rows, cols).map_err(|error| anyhow!("{name}: {error}; take a smaller grid or --precision f32"))?;
     let entropy = args.entropy().nodata(sample.nodata);
     let start = Instant::now();
     let mut run = |chosen: &crate::engine::Chosen| {
@@ -231,8 +234,8 @@ fn compute<T: Real>(
         entropy.compute_into(&chosen.engine, cells, grid.view_mut(), console)
     };
     let mut result = run(&chosen);
-    // A grid that no kernel takes: the CPU engine takes any.
-    if let Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. })) = &result
+    // A grid that no kernel takes, or a device that is not up to it: the CPU engine takes any.
+    if let Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_))) = &result
         && let Some(cpu) = chooser.fall_back(&error.to_string(), console)
     {
         chosen = cpu;
@@ -244,17 +247,6 @@ fn compute<T: Real>(
     tracing::debug!("computed {rows} x {cols} cells in {seconds:.6} s on {}, in {} bands", chosen.name, report.bands);
     summary.device = chosen.name;
     Ok((grid, report))
-}
-
-/// A grid of zeros, or an error where allocating one would end the program.
-fn room<T: Real>(rows: usize, cols: usize) -> anyhow::Result<Grid<T>> {
-    let fits = rows.checked_mul(cols).is_some_and(|cells| Vec::<T>::new().try_reserve_exact(cells).is_ok());
-    if !fits {
-        bail!(
-            "there is not enough memory for the entropy of {rows} x {cols} cells; take a smaller grid or --precision f32"
-        );
-    }
-    Ok(Grid::zeros(rows, cols)?)
 }
 
 fn show(nodata: Nodata) -> String {
@@ -275,11 +267,11 @@ fn explain(error: Error, name: &str) -> anyhow::Error {
     anyhow!("{name}: {error}; {advice}")
 }
 
-fn draw(preview: Preview, mut sink: Sink, args: &EntropyArgs) -> anyhow::Result<Sink> {
+fn draw(preview: Preview, mut sink: Sink, args: &EntropyArgs, levels: usize) -> anyhow::Result<Sink> {
     let entropy: Entropy = args.entropy();
     let mut file = BufWriter::new(&mut sink.file);
     preview
-        .write(&mut file, entropy.max_value(), args.unit())
+        .write(&mut file, entropy.max_value(levels), args.unit())
         .and_then(|()| file.flush())
         .map_err(|e| write_failed(&args.preview.as_deref().map(sink::name_of).unwrap_or_default(), e))?;
     drop(file);

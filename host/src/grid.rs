@@ -26,6 +26,14 @@ pub enum ShapeError {
         /// Columns asked for.
         cols: usize,
     },
+    /// There is not enough memory for the grid.
+    #[error("there is not enough memory for a grid of {rows} x {cols} cells")]
+    Memory {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        cols: usize,
+    },
     /// The memory is too short (or, for an owned grid, not exactly right).
     #[error("{rows} x {cols} cells need {needed} values, and there are {got}")]
     Length {
@@ -318,6 +326,11 @@ impl<T: Clone + Default> Grid<T> {
         let Some(cells) = rows.checked_mul(cols) else {
             return Err(ShapeError::Length { rows, cols, needed: usize::MAX, got: 0 });
         };
+        // Tried first, because a failure in `vec!` would end the program; and not filled, because `vec!` gets zeros from
+        // the system without touching them.
+        if Vec::<T>::new().try_reserve_exact(cells).is_err() {
+            return Err(ShapeError::Memory { rows, cols });
+        }
         Ok(Self { data: vec![T::default(); cells], rows, cols })
     }
 }

@@ -180,6 +180,11 @@ fn windows() -> Vec<Case> {
         cases.push(Case::new("clustered 256", clustered(14, 29, 256), size));
         cases.push(Case::new("constant 3", grid(17, 30, |_, _| 3), size).flat());
     }
+    // Counts beyond a byte, prefix sums beyond 16 bits, the coarsest tables.
+    cases.push(Case::new("constant 3", grid(257, 258, |_, _| 3), 255).flat());
+    cases.push(Case::new("stripes", grid(257, 258, |r, _| (r / 7 % 3) as u8), 255));
+    // Errors of rounding all go one way.
+    cases.push(Case::new("gradient", grid(70, 120, |_, c| c as u8), 101));
     // Wider than the window, so that every column of a block of column histograms has a right and a left.
     cases.push(Case::new("random 16", random(2, 800, 16), 255));
     cases

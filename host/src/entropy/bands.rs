@@ -11,6 +11,7 @@
 //! result is the same bit for bit. (The table's unit depends on the whole grid's shape, never on a band's.)
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -45,6 +46,8 @@ struct Job<'a> {
     kernel: Option<Kernel>,
     scale: f64,
     observer: &'a dyn Observer,
+    /// Set when one device has failed: the others need not finish.
+    failed: AtomicBool,
 }
 
 /// Fills `out` on `devices`, each with a share of the rows.
@@ -60,8 +63,11 @@ pub(super) fn run<T: Real>(
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
     let work = Work::new::<T>(cells, coding, size);
-    let job = Job { cells, coding, work, kernel, scale, observer };
-    let share = cells.rows().div_ceil(devices.len().max(1));
+    let job = Job { cells, coding, work, kernel, scale, observer, failed: AtomicBool::new(false) };
+    if devices.is_empty() {
+        return Err(Error::NoDevices);
+    }
+    let share = cells.rows().div_ceil(devices.len());
     let results: Vec<Result<Report, Error>> = std::thread::scope(|scope| {
         let threads: Vec<_> = out
             .into_bands(share)
@@ -70,12 +76,22 @@ pub(super) fn run<T: Real>(
             .enumerate()
             .map(|(i, (part, device))| {
                 let job = &job;
-                scope.spawn(move || run_share(job, device, i * share, part))
+                scope.spawn(move || {
+                    let result = run_share(job, device, i * share, part);
+                    if result.is_err() {
+                        job.failed.store(true, Ordering::Relaxed);
+                    }
+                    result
+                })
             })
             .collect();
         // A panic on a device's thread is one here too.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
     });
+    // One device's failure stops the others: it, and not their having been stopped, is the reason.
+    if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(|error| !error.is_cancelled()) {
+        return Err(error.clone());
+    }
     let mut total = Report::default();
     for result in results {
         let report = result?;
@@ -94,7 +110,7 @@ fn run_share<T: Real>(
     top: usize,
     mut out: GridViewMut<'_, T>,
 ) -> Result<Report, Error> {
-    let Job { cells, coding, work, scale, observer, .. } = *job;
+    let Job { cells, coding, work, scale, observer, ref failed, .. } = *job;
     let limits = device.limits();
     let kernel = pick(job.kernel, &work, device)?;
     let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
@@ -106,7 +122,7 @@ fn run_share<T: Real>(
     let fits = |bytes: usize| bytes.saturating_sub(2 * halo * pitch) / row_bytes;
     // A tenth stays free: the driver needs some of it, and rounds allocations up.
     let mut band = fits(device.free_memory()? / 10 * 9)
-        .min(limits.launch_cells / cols)
+        .min((limits.launch_cells as f64 / (cols as f64 * kernel.cost(&work))) as usize)
         .clamp(1, out.rows().min(prepared.rows_at_most()));
     let (device_cells, device_out) = loop {
         match allocate::<T>(device, pitch, band, halo) {
@@ -118,10 +134,10 @@ fn run_share<T: Real>(
     };
     tracing::debug!(device = device.name(), kernel = kernel.name(), band, "rows at a time");
 
-    let mut report = Report { kernel: Some(kernel), bands: 0, kernel_seconds: 0.0 };
+    let mut report = Report { kernel: Some(kernel), ..Report::default() };
     let mut done = 0;
     while done < out.rows() {
-        if observer.cancelled() {
+        if observer.cancelled() || failed.load(Ordering::Relaxed) {
             return Err(Cancelled.into());
         }
         let count = band.min(out.rows() - done);
@@ -140,14 +156,12 @@ fn run_share<T: Real>(
         let mut part = out.reborrow().band(done..done + count);
         // Fresh memory costs a page fault every 4 KiB when it is first written: more than the copy itself, if the
         // copy's one thread has to take them all. So all cores take them while the device works.
-        let ((), seconds) = rayon::join(
-            || touch(part.reborrow()),
-            || {
-                upload(device, &device_cells, pitch, cells.band(above..below), coding)?;
-                prepared.launch(&frame)
-            },
-        );
-        report.kernel_seconds += seconds?;
+        let seconds = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| touch(part.reborrow()));
+            upload(device, &device_cells, pitch, cells.band(above..below), coding)?;
+            prepared.launch(&frame)
+        })?;
+        report.kernel_seconds += seconds;
         report.bands += 1;
         let stride = part.stride() * size_of::<T>();
         let width = cols * size_of::<T>();
@@ -194,6 +208,10 @@ pub(super) fn time<T: Real>(
     let kernel = pick(kernel, &work, device)?;
     let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
     let (rows, cols) = (cells.rows(), cells.cols());
+    if rows > prepared.rows_at_most() {
+        let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
+        return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
+    }
     let pitch = pitch_of(cols);
     let (device_cells, device_out) = allocate::<T>(device, pitch, rows, 0)?;
     upload(device, &device_cells, pitch, cells, coding)?;
@@ -223,9 +241,9 @@ fn allocate<T>(
 ) -> Result<(Buffer, Buffer), DeviceError> {
     let cells = Buffer::new(device, (band + 2 * halo) * pitch)?;
     let out = Buffer::new(device, band * pitch * size_of::<T>())?;
-    // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as NaN.
+    // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
     device.fill(&cells, 0)?;
-    device.fill(&out, 0xFF)?;
+    device.fill(&out, 0x7E)?;
     Ok((cells, out))
 }
 

@@ -107,6 +107,16 @@ impl Kernel {
         Err(why)
     }
 
+    /// Work of a cell, roughly, in units of what the fastest kernels take.
+    pub(super) fn cost(self, work: &Work) -> f64 {
+        let size = work.size as f64;
+        match self {
+            Self::Naive | Self::Tiled => size * size,
+            Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
+            Self::Columns | Self::Sliding | Self::SlidingNarrow => 1.0,
+        }
+    }
+
     /// Why the kernel cannot do this work on such a device; `None` when it can.
     pub(super) fn misfit(self, work: &Work, limits: &Limits) -> Option<String> {
         let Work { size, levels, nodata, largest, f64 } = *work;

@@ -105,6 +105,9 @@ pub enum Error {
         /// Why the last one tried cannot.
         reason: String,
     },
+    /// The list of devices is empty.
+    #[error("there is no device in the list of devices")]
+    NoDevices,
     /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -114,6 +117,12 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+}
+
+impl Error {
+    fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled(_))
+    }
 }
 
 /// The unit of the result.
@@ -160,6 +169,8 @@ pub enum Engine {
 /// What was done, for whoever wants to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
+    /// Levels: those given; or, where values are small, one more than the largest; or as many as occur.
+    pub levels: usize,
     /// The kernel, where devices did the work.
     pub kernel: Option<Kernel>,
     /// Bands that devices took, in all.
@@ -228,16 +239,15 @@ impl Entropy {
         self
     }
 
-    /// The largest value that a result can have, for scales and legends: the logarithm of the smaller of the
-    /// levels and the window's cells, or 1 when normalised.
+    /// The largest value that a result can have with so many levels, for scales and legends: the logarithm of the
+    /// smaller of the levels and the window's cells. [`Report::levels`] tells how many there were.
     ///
     /// ```
     /// use halotile::entropy::{Base, Entropy};
-    /// assert_eq!(Entropy::new().levels(16).base(Base::Two).max_value(), 4.0);
+    /// assert_eq!(Entropy::new().base(Base::Two).max_value(16), 4.0);
     /// ```
-    pub fn max_value(&self) -> f64 {
-        let most = self.levels.unwrap_or(MAX_LEVELS).min(self.size * self.size);
-        (most as f64).ln() * self.scale()
+    pub fn max_value(&self, levels: usize) -> f64 {
+        (levels.clamp(1, self.size * self.size) as f64).ln() * self.scale()
     }
 
     /// Checks what can be checked without a grid.
@@ -252,6 +262,21 @@ impl Entropy {
         }
         if self.normalize && self.levels.is_none() {
             return Err(Error::NormalizeWithoutLevels);
+        }
+        Ok(())
+    }
+
+    /// Checks the options and the shapes.
+    fn check<T>(&self, cells: GridView<'_, u8>, out: &GridViewMut<'_, T>, on_device: bool) -> Result<(), Error> {
+        self.validate()?;
+        let (rows, cols) = (cells.rows(), cells.cols());
+        if (out.rows(), out.cols()) != (rows, cols) {
+            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
+        }
+        // A row of results is at most what one copy moves, and a strip of a kernel may reach beyond the last column.
+        let max = (1 << 31) / size_of::<T>() - 4096;
+        if on_device && cols > max {
+            return Err(Error::TooWide { cols, max });
         }
         Ok(())
     }
@@ -305,13 +330,11 @@ impl Entropy {
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
-        self.validate()?;
+        self.check::<T>(cells, &out, matches!(engine, Engine::Devices(_)))?;
         let (rows, cols) = (cells.rows(), cells.cols());
-        if (out.rows(), out.cols()) != (rows, cols) {
-            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
-        }
         let on_device = matches!(engine, Engine::Devices(_));
         let coding = Coding::of(cells, self.levels, self.nodata, on_device)?;
+        let levels = self.levels.unwrap_or(coding.levels);
         match engine {
             Engine::Cpu => {
                 if let Some(kernel) = self.kernel {
@@ -331,15 +354,11 @@ impl Entropy {
                     scale: self.scale(),
                 };
                 cpu::run(&task, out, observer)?;
-                Ok(Report::default())
+                Ok(Report { levels, ..Report::default() })
             }
             Engine::Devices(devices) => {
-                // A strip of a kernel may reach beyond the last column.
-                const MAX_COLS: usize = (1 << 31) - 4096;
-                if cols > MAX_COLS {
-                    return Err(Error::TooWide { cols, max: MAX_COLS });
-                }
-                bands::run(devices, self.kernel, cells, &coding, self.size, self.scale(), out, observer)
+                let report = bands::run(devices, self.kernel, cells, &coding, self.size, self.scale(), out, observer)?;
+                Ok(Report { levels, ..report })
             }
         }
     }
@@ -355,11 +374,7 @@ impl Entropy {
         out: GridViewMut<'_, T>,
         runs: usize,
     ) -> Result<(Kernel, Vec<f64>), Error> {
-        self.validate()?;
-        let (rows, cols) = (cells.rows(), cells.cols());
-        if (out.rows(), out.cols()) != (rows, cols) {
-            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
-        }
+        self.check::<T>(cells, &out, true)?;
         let coding = Coding::of(cells, self.levels, self.nodata, true)?;
         bands::time(device, self.kernel, cells, &coding, self.size, self.scale(), out, runs)
     }

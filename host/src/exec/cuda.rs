@@ -157,6 +157,10 @@ impl CudaDevice {
         move |error| driver_error(&self.name(), call, error)
     }
 
+    fn out_of_memory(&self, wanted: usize) -> DeviceError {
+        DeviceError::OutOfMemory { device: self.name(), wanted, free: self.free_memory().unwrap_or(0) }
+    }
+
     /// Makes the device's context current on this thread.
     fn enter(&self) -> Result<(), DeviceError> {
         // SAFETY: the context lives as long as `self`.
@@ -173,15 +177,23 @@ impl CudaDevice {
         // SAFETY: the module has just been loaded, and lives as long as `self`.
         let function =
             unsafe { result::module::get_function(module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
+        self.allow_shared(function)?;
         kernels.0.insert(kernel.name, (module, function));
         Ok(function)
     }
 
-    /// Lets the function have as much dynamic shared memory as is asked for.
-    fn allow_shared(&self, function: sys::CUfunction, bytes: u32) -> Result<(), DeviceError> {
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function belongs to our module.
-        unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) }
+    /// Lets the function have all the dynamic shared memory that the device has for it. Once and for all: two threads that
+    /// set what they need before each launch would take it from each other.
+    fn allow_shared(&self, function: sys::CUfunction) -> Result<(), DeviceError> {
+        use sys::CUfunction_attribute_enum as attribute;
+        let own = attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        // SAFETY: the function belongs to a module of ours.
+        let own = unsafe { result::function::get_function_attribute(function, own) }
+            .map_err(self.fail("cuFuncGetAttribute"))?;
+        let most = self.description.shared_per_block as i32 - own;
+        let dynamic = attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: as above.
+        unsafe { result::function::set_function_attribute(function, dynamic, most) }
             .map_err(self.fail("cuFuncSetAttribute"))
     }
 
@@ -209,11 +221,19 @@ impl CudaDevice {
         Ok(f64::from(milliseconds?) / 1000.0)
     }
 
-    /// Copies rows between host and device by the driver's two-dimensional copy.
+    /// Copies rows between host and device by the driver's two-dimensional copy, on the stream that kernels run on: the
+    /// plain copy may return before the last bytes have arrived, and no other stream would wait for them.
     fn copy_rows(&self, copy: &sys::CUDA_MEMCPY2D) -> Result<(), DeviceError> {
         self.enter()?;
-        // SAFETY: the callers have checked both sides against the rows.
-        unsafe { sys::cuMemcpy2D_v2(copy) }.result().map_err(self.fail("cuMemcpy2D"))
+        // SAFETY: the callers have checked both sides against the rows, and both outlive the wait.
+        unsafe { sys::cuMemcpy2DAsync_v2(copy, self.stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))?;
+        self.wait()
+    }
+
+    /// Waits until the stream has nothing left to do.
+    fn wait(&self) -> Result<(), DeviceError> {
+        // SAFETY: our own stream.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))
     }
 }
 
@@ -308,7 +328,7 @@ impl Device for CudaDevice {
             multiprocessors: self.description.multiprocessors,
             shared_per_block: self.description.shared_per_block,
             memory: self.description.memory,
-            // Half a second of copying at the pace of pageable memory.
+            // A tenth of a second of copying at the pace of pageable memory.
             launch_cells: 1 << 28,
         }
     }
@@ -344,8 +364,7 @@ impl Device for CudaDevice {
         // SAFETY: the buffer is live and that long.
         unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.stream) }
             .map_err(self.fail("cuMemsetD8Async"))?;
-        // SAFETY: our own stream. Copies do not wait for it by themselves.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))
+        self.wait()
     }
 
     fn upload(
@@ -468,7 +487,6 @@ impl Device for CudaDevice {
         kernel.check(args)?;
         self.enter()?;
         let function = self.function(kernel)?;
-        self.allow_shared(function, config.shared_bytes)?;
         // The driver reads each argument through a pointer to it.
         let mut values: Vec<u64> = args
             .iter()
@@ -497,14 +515,17 @@ impl Device for CudaDevice {
                     &mut pointers,
                 )
             }
-            .map_err(self.fail("cuLaunchKernel"))
+            .map_err(|error| match error {
+                // A kernel's thread-private memory is taken when it is launched.
+                DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
+                error => driver_error(&self.name(), "cuLaunchKernel", error),
+            })
         })
     }
 
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.enter()?;
         let function = self.function(kernel)?;
-        self.allow_shared(function, shared_bytes)?;
         // SAFETY: the function belongs to our module.
         let blocks = unsafe {
             result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared_bytes as usize)

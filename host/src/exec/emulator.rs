@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+pub use simt::emulator::Order;
 use simt::emulator::{self, Memory, Options, launch};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
@@ -17,6 +18,7 @@ use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, chec
 pub struct EmulatedDevice {
     ordinal: usize,
     limits: Limits,
+    order: Order,
     state: Mutex<State>,
 }
 
@@ -40,17 +42,23 @@ impl EmulatedDevice {
             multiprocessors: 2,
             shared_per_block: 227 * 1024,
             memory: memory.unwrap_or(1 << 32),
-            // An emulated cell takes microseconds: about a second a launch, so that progress shows.
+            // About a second a launch, so that progress shows: a cell takes the fastest kernels some microseconds.
             launch_cells: 1 << 18,
         };
         let state =
             State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new(), textures: HashMap::new() };
-        Self { ordinal, limits, state: Mutex::new(state) }
+        Self { ordinal, limits, order: Order::Forward, state: Mutex::new(state) }
     }
 
     /// The same with another limit to the shared memory of a block, in bytes.
     pub fn with_shared_per_block(mut self, bytes: u32) -> Self {
         self.limits.shared_per_block = bytes;
+        self
+    }
+
+    /// The same with blocks and lanes run in this order. A kernel that is right gives the same result in each.
+    pub fn with_order(mut self, order: Order) -> Self {
+        self.order = order;
         self
     }
 
@@ -160,7 +168,12 @@ impl Device for EmulatedDevice {
     unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
         kernel.check(args)?;
         let mut state = self.lock();
-        let options = Options { shared_limit: self.limits.shared_per_block, ..Options::default() };
+        let options = Options {
+            shared_limit: self.limits.shared_per_block,
+            block_order: self.order,
+            lane_order: self.order,
+            ..Options::default()
+        };
         let start = Instant::now();
         launch(&mut state.memory, kernel, config, args, &options)
             .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;

@@ -17,7 +17,7 @@
 //! H = ln N − (1/N)·Σ n_i·ln n_i = (F(N) − Σ F(n_i)) / N      with F(n) = n·ln n
 //! ```
 //!
-//! Apart from the naive one the kernels take F as a table in fixed point: `f[n] = round(n·ln n·S)`,
+//! Apart from the first two the kernels take F as a table in fixed point: `f[n] = round(n·ln n·S)`,
 //! S chosen by the host so that F(largest N) fits. Integer sums do not depend on their order and do not drift when a
 //! window slides, and a window of one level gives F(N) − F(N) = exactly 0.
 //!

@@ -72,11 +72,14 @@ pub unsafe fn entropy_tiled(
         }
     }
     let mut sum = 0.0;
-    for n in counts {
+    for &n in &counts {
         sum += n_log2_n(u32::from(n));
     }
     let centre = tile.load((thread::thread_idx_y() + r) * width + thread::thread_idx_x() + r);
-    let h =
-        if u32::from(centre) == nodata { f32::NAN } else { ((n_log2_n(total) - sum) / total as f32).max(0.0) * scale };
+    let h = if u32::from(centre) == nodata {
+        f32::NAN
+    } else {
+        ((n_log2_n(total) - sum) / f64::from(total)).max(0.0) as f32 * scale
+    };
     out.store(i as usize * out_stride as usize + x as usize, h);
 }

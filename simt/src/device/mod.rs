@@ -2,8 +2,12 @@
 //!
 //! Accessors are written in assembly because rustc's NVPTX backend turns pointers into generic
 //! addresses, and ptxas then cannot know that an access goes to shared memory. Loads from
-//! read-only memory are `pure`, so that unused or repeated ones vanish; everything that
-//! synchronises is left without `nomem`, so that no access moves across it.
+//! read-only memory are `pure`, so that unused or repeated ones vanish; what orders memory is
+//! left without `nomem`, so that no access moves across it. Shuffles and votes order none.
+//!
+//! `asm!` cannot tell LLVM that an operation is convergent (must not be moved under a branch that only some
+//! lanes take). The barrier is an intrinsic, which can. Warp operations are `asm!`: a kernel calls them where
+//! all lanes of the mask pass, outside branches that LLVM could thread; the GPU test is what shows that it held.
 
 use core::arch::asm;
 use core::arch::nvptx;
@@ -56,8 +60,9 @@ registers! {
 
 #[inline(always)]
 pub fn sync_threads() {
+    // The compiler's own operation, and not `asm!`: it knows that this one must not be copied into branches.
     // SAFETY: a barrier; that all threads reach it is the kernel's promise.
-    unsafe { asm!("bar.sync 0;", options(nostack)) }
+    unsafe { nvptx::_syncthreads() }
 }
 
 #[inline(always)]

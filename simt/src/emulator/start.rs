@@ -79,6 +79,9 @@ fn check_config(kernel: &KernelEntry, config: &LaunchConfig, options: &Options<'
             "a block of {width} x {height} x {depth} threads: it takes 1 to 1024, and at most 64 along z"
         ));
     }
+    if threads > u128::from(kernel.max_threads) {
+        return refuse(format!("a block of {threads} threads, and the kernel's bounds allow {}", kernel.max_threads));
+    }
     if config.shared_bytes > options.shared_limit {
         let (bytes, limit) = (config.shared_bytes, options.shared_limit);
         return refuse(format!("{bytes} bytes of dynamic shared memory, and the limit is {limit}"));
