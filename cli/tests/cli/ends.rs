@@ -32,6 +32,28 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()));
 }
 
+/// A command that does not inherit ignored signals. A script's background job has SIGINT ignored, so have its children,
+/// and the program respects that: the tests would wait for ever.
+#[cfg(unix)]
+fn interruptible(place: &Place, args: &str) -> Command {
+    let plain = place.command(args);
+    let ignored = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            status.lines().find_map(|line| line.strip_prefix("SigIgn:").map(str::trim).map(str::to_owned))
+        })
+        .and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    // Signal n is bit n - 1: HUP is 1, INT 2, TERM 15.
+    if ignored.is_none_or(|mask| mask & 0x4003 == 0) {
+        return plain;
+    }
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM").arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(plain.get_current_dir().expect("set by the place"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 /// Waits until the run has made its temporary files, then a little longer.
 #[cfg(unix)]
 fn under_way(place: &Place, files: usize) {
@@ -61,7 +83,7 @@ fn signals_end_a_run_and_leave_nothing() {
     place.cells("c.npy", &random(3000, 3000, 256));
     let slow = "entropy c.npy h.npy -q --device emulator --kernel naive --size 21 --preview p.png";
     for signals in [&["INT"][..], &["TERM"], &["INT", "INT"]] {
-        let child = place.command(slow).spawn().expect("the program starts");
+        let child = interruptible(&place, slow).spawn().expect("the program starts");
         under_way(&place, 3);
         for name in signals {
             signal(&child, name);
@@ -70,7 +92,8 @@ fn signals_end_a_run_and_leave_nothing() {
         }
         interrupted(&place, child);
     }
-    let child = place.command("generate grid --rows 100000 --cols 1000000 g.npy").spawn().expect("the program starts");
+    let generate = "generate grid --rows 100000 --cols 1000000 g.npy";
+    let child = interruptible(&place, generate).spawn().expect("the program starts");
     under_way(&place, 2);
     signal(&child, "INT");
     interrupted(&place, child);
@@ -81,7 +104,7 @@ fn signals_end_a_run_and_leave_nothing() {
 fn one_signal_ends_a_run_that_waits_for_its_input() {
     let place = Place::new();
     place.cells("c.npy", &random(2, 2, 2));
-    let child = place.command("entropy - h.txt -q --if seed-text").stdin(Stdio::piped()).spawn();
+    let child = interruptible(&place, "entropy - h.txt -q --if seed-text").stdin(Stdio::piped()).spawn();
     let mut child = child.expect("the program starts");
     let stdin = child.stdin.take();
     under_way(&place, 2);

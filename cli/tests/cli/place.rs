@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
@@ -97,8 +99,17 @@ impl Place {
     }
 }
 
+/// Waits for the end of a run; one that takes two minutes hangs, and is killed.
 pub fn ended(child: Child) -> Ran {
+    let (pid, (done, waiting)) = (child.id(), std::sync::mpsc::channel::<()>());
+    let guard = std::thread::spawn(move || {
+        if waiting.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+        }
+    });
     let output = child.wait_with_output().expect("the program ends");
+    drop(done);
+    guard.join().expect("the guard does not panic");
     let err = String::from_utf8(output.stderr).expect("text");
     Ran { code: output.status.code().unwrap_or(-1), out: output.stdout, err }
 }
