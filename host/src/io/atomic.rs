@@ -126,14 +126,14 @@ fn create_failed(name: &str, path: &Path, error: io::Error) -> FormatError {
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The error as it came may tell the name of the temporary file, which means nothing to anybody: the kind
     // says it all.
-    let plain = io::Error::from(error.kind());
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory if !directory.is_dir() => {
             let what = format!("there is no directory {}", directory.display());
-            FormatError::from_io(name, &what, plain, "make it, or choose another place")
+            Problem::new(what, "make it, or choose another place").at(name, Place::FILE)
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             let what = format!("no file can be made in the directory {}", directory.display());
+            let plain = io::Error::from(error.kind());
             FormatError::from_io(name, &what, plain, "choose another place, or ask for write permission")
         }
         _ => FormatError::from_io(name, "the file cannot be made", error, "choose another name or place"),
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(
             message(&lost),
             format!(
-                "{d}/no/a.txt: there is no directory {d}/no: entity not found; \
+                "{d}/no/a.txt: there is no directory {d}/no; \
                  make it, or choose another place"
             )
         );
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(
             message(&dir.path().join("file/a.txt")),
             format!(
-                "{d}/file/a.txt: there is no directory {d}/file: not a directory; \
+                "{d}/file/a.txt: there is no directory {d}/file; \
                  make it, or choose another place"
             )
         );
