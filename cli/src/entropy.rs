@@ -74,7 +74,10 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
     let start = Instant::now();
     check(args)?;
     let console = Console::new(args.loudness);
-    rayon::ThreadPoolBuilder::new().num_threads(args.threads).build_global().context("no threads can be started")?;
+    // Said outright: left to itself, rayon takes any number from its environment variable.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if args.threads == 0 { cores } else { args.threads };
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
     let source = Source::open(&args.input, args.input_format)?;
     let format = output_format(args, source.format)?;
     let output = Sink::create(&args.output, args.overwrite)?;
