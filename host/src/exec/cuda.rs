@@ -59,6 +59,42 @@ pub fn count() -> Result<usize, DeviceError> {
     Ok(count.unsigned_abs() as usize)
 }
 
+/// The driver's functions that this file calls, as the library names them.
+const NEEDED: [&str; 32] = [
+    "cuCtxSetCurrent",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDriverGetVersion",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventElapsedTime",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuFuncGetAttribute",
+    "cuFuncSetAttribute",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuInit",
+    "cuLaunchKernel",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemGetInfo_v2",
+    "cuMemcpy2DAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuModuleGetFunction",
+    "cuModuleLoadDataEx",
+    "cuModuleUnload",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuStreamCreate",
+    "cuStreamSynchronize",
+    "cuTexObjectCreate",
+];
+
 /// Opens and initialises the driver, once. The error says what was tried.
 fn open() -> Result<(), DeviceError> {
     // SAFETY: only tries to open libcuda; its initialisers are the driver's own.
@@ -66,6 +102,15 @@ fn open() -> Result<(), DeviceError> {
         let file = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so or libcuda.so.1" };
         return Err(DeviceError::Absent(format!(
             "CUDA is off: no NVIDIA driver was found (looked for {file} on the library path)"
+        )));
+    }
+    // cudarc panics on a function that the library lacks (a driver that is very old, or a stand-in for one).
+    // SAFETY: the library has just been seen to open; the functions are looked up, not called.
+    let missing =
+        NEEDED.iter().find(|name| unsafe { sys::culib().get::<unsafe extern "C" fn()>(name.as_bytes()) }.is_err());
+    if let Some(name) = missing {
+        return Err(DeviceError::Absent(format!(
+            "CUDA is off: the NVIDIA driver lacks the function {name}; install a driver for CUDA 12 or later"
         )));
     }
     result::init().map_err(|error| {
