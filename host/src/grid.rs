@@ -139,11 +139,6 @@ impl<'a, T> GridView<'a, T> {
         }
     }
 
-    /// All cells as one slice when no gap separates the rows.
-    pub fn as_contiguous(&self) -> Option<&'a [T]> {
-        (self.stride == self.cols || self.rows == 1).then(|| &self.data[..self.rows * self.cols])
-    }
-
     /// The memory from the first cell to the last one, gaps included.
     pub fn as_strided(&self) -> &'a [T] {
         &self.data[..(self.rows - 1) * self.stride + self.cols]

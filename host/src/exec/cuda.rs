@@ -395,7 +395,7 @@ impl Device for CudaDevice {
         }
     }
 
-    fn release(&self, address: u64, _bytes: usize) {
+    fn release(&self, address: u64) {
         if self.enter().is_ok() {
             // SAFETY: `address` came from `allocate`, and its buffer is being dropped.
             if let Err(error) = unsafe { result::free_sync(address) } {

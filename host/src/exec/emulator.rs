@@ -92,7 +92,7 @@ impl Device for EmulatedDevice {
         Ok(buffer.address())
     }
 
-    fn release(&self, address: u64, _bytes: usize) {
+    fn release(&self, address: u64) {
         let mut state = self.lock();
         if let Some(buffer) = state.buffers.remove(&address) {
             state.memory.free(buffer);

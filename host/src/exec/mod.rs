@@ -78,7 +78,7 @@ pub trait Device: Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
     /// Gives memory back.
-    fn release(&self, address: u64, bytes: usize);
+    fn release(&self, address: u64);
 
     /// Makes every byte of a buffer be `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
@@ -170,7 +170,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.device.release(self.address, self.bytes);
+        self.device.release(self.address);
     }
 }
 
