@@ -271,8 +271,8 @@ fn named<T: Copy + Send + Sync + 'static>(values: &[(&'static str, T)]) -> impl 
 }
 
 fn kernels() -> impl TypedValueParser<Value = KernelArg> {
-    let all = Kernel::ALL.map(|kernel| (kernel.name(), KernelArg(Some(kernel))));
-    named(&[&[("auto", KernelArg(None))], all.as_slice()].concat())
+    let all = Kernel::all().map(|kernel| (kernel.name(), KernelArg(Some(kernel))));
+    named(&std::iter::once(("auto", KernelArg(None))).chain(all).collect::<Vec<_>>())
 }
 
 fn real_formats() -> impl TypedValueParser<Value = RealFormat> {

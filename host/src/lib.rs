@@ -11,6 +11,7 @@ pub mod exec;
 pub mod generate;
 pub mod grid;
 pub mod io;
+pub mod ladder;
 pub mod observe;
 pub mod reference;
 pub mod resources;

@@ -193,7 +193,7 @@ fn every_kernel_agrees_with_the_cpu() {
     let cells = random(26, 45, 16);
     place.cells("c.npy", &cells);
     let wanted = reference::entropy(cells.view(), 5, None);
-    for kernel in Kernel::ALL {
+    for kernel in Kernel::all() {
         let name = kernel.name();
         let args = format!("entropy c.npy h.npy -q --overwrite --device emulator --kernel {name} --json");
         let json: Value = serde_json::from_str(&place.run(&args).quietly()).expect("JSON");

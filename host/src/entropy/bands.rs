@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::census::Coding;
-use super::launch::{Kernel, Prepared, Work};
-use super::{Error, Report};
+use super::launch::{Prepared, Work};
+use super::{Error, Kernel, Report};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError};
 use crate::grid::{GridView, GridViewMut};

@@ -4,12 +4,12 @@
 //! arguments. What depends on the device (how many blocks run at once, how much shared memory a block may have) is asked of
 //! the device; nothing is tuned to one product by name.
 
-use std::fmt;
 use std::sync::Arc;
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
+use super::Kernel;
 use super::bands::Frame;
 use super::census::Coding;
 use super::fixed::{FINE, table_u32, table_u64};
@@ -17,79 +17,7 @@ use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
 
-/// A kernel for moving-window entropy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kernel {
-    /// One thread a cell, from the definition; counters in thread-private memory.
-    Naive,
-    /// The same from halo tiles in shared memory.
-    Tiled,
-    /// One thread a column slides a histogram down the rows.
-    Histogram,
-    /// The same with sums of 64 bits.
-    HistogramWide,
-    /// The same with results in f64.
-    HistogramF64,
-    /// Packed column histograms and prefix sums; up to 16 levels.
-    Columns,
-    /// 5 × 5 windows of up to 16 levels, in registers.
-    Sliding,
-    /// The same for devices with little shared memory.
-    SlidingNarrow,
-}
-
 impl Kernel {
-    /// All of them, from the simplest to the fastest.
-    pub const ALL: [Kernel; 8] = [
-        Self::Naive,
-        Self::Tiled,
-        Self::Histogram,
-        Self::HistogramWide,
-        Self::HistogramF64,
-        Self::Columns,
-        Self::Sliding,
-        Self::SlidingNarrow,
-    ];
-
-    /// Its name for users: "sliding".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Naive => "naive",
-            Self::Tiled => "tiled",
-            Self::Histogram => "histogram",
-            Self::HistogramWide => "histogram-wide",
-            Self::HistogramF64 => "histogram-f64",
-            Self::Columns => "columns",
-            Self::Sliding => "sliding",
-            Self::SlidingNarrow => "sliding-narrow",
-        }
-    }
-
-    /// The kernel of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
-    }
-
-    /// Its description, for an executor.
-    pub fn entry(self) -> KernelEntry {
-        match self {
-            Self::Naive => kernels::entropy_naive::ENTRY,
-            Self::Tiled => kernels::entropy_tiled::ENTRY,
-            Self::Histogram => kernels::entropy_histogram::ENTRY,
-            Self::HistogramWide => kernels::entropy_histogram_wide::ENTRY,
-            Self::HistogramF64 => kernels::entropy_histogram_f64::ENTRY,
-            Self::Columns => kernels::entropy_columns::ENTRY,
-            Self::Sliding => kernels::entropy_sliding::ENTRY,
-            Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
-        }
-    }
-
-    /// True when its results are f64.
-    pub fn is_f64(self) -> bool {
-        self == Self::HistogramF64
-    }
-
     /// The fastest kernel that fits.
     pub(super) fn choose(work: &Work, limits: &Limits) -> Result<Self, String> {
         let order = if work.f64 {
@@ -111,7 +39,7 @@ impl Kernel {
     pub(super) fn cost(self, work: &Work) -> f64 {
         let size = work.size as f64;
         match self {
-            Self::Naive | Self::Tiled => size * size,
+            Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
             Self::Columns | Self::Sliding | Self::SlidingNarrow => 1.0,
         }
@@ -144,19 +72,13 @@ impl Kernel {
     fn shared_needed(self, work: &Work) -> u32 {
         let size = work.size as u32;
         match self {
-            Self::Naive => 0,
+            Self::Naive | Self::Rung(_) => 0,
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Columns => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
         }
-    }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -200,6 +122,7 @@ fn histogram_counters(counters: u32) -> u32 {
 /// A kernel prepared for one device: its table is there, and what does not change from band to band is known.
 pub(super) struct Prepared {
     kernel: Kernel,
+    entry: KernelEntry,
     device: Arc<dyn Device>,
     work: Work,
     nodata: u32,
@@ -223,6 +146,7 @@ impl Prepared {
         nodata: Option<u8>,
         scale: f64,
     ) -> Result<Self, DeviceError> {
+        let Some(entry) = kernel.entry() else { unreachable!("{kernel} is no kernel of a device") };
         let entries = work.size * work.size + 1;
         let limits = device.limits();
         let (table, scale) = match kernel {
@@ -236,6 +160,7 @@ impl Prepared {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
+            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
         };
         let entries = entries as u32;
         let (near, shared_bytes, threads) = match kernel {
@@ -256,10 +181,11 @@ impl Prepared {
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
             Kernel::Sliding | Kernel::SlidingNarrow => (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS),
+            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
         };
-        let resident = device.resident_blocks(&kernel.entry(), threads, shared_bytes)?;
+        let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);
-        Ok(Self { kernel, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })
+        Ok(Self { kernel, entry, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })
     }
 
     /// The most output rows that one launch takes.
@@ -312,12 +238,13 @@ impl Prepared {
                 args.extend([self.nodata, rows_each].map(Arg::U32));
                 ([units.div_ceil(warps).min(self.resident), 1, 1], [kernels::SLIDING_THREADS, 1, 1])
             }
+            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
         let config = LaunchConfig { grid, block, shared_bytes: self.shared_bytes };
         // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
         // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
-        unsafe { self.device.launch(&self.kernel.entry(), &config, &args) }
+        unsafe { self.device.launch(&self.entry, &config, &args) }
     }
 }
 
@@ -342,14 +269,6 @@ fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_unique_and_found_again() {
-        for kernel in Kernel::ALL {
-            assert_eq!(Kernel::from_name(kernel.name()), Some(kernel));
-        }
-        assert_eq!(Kernel::from_name("fastest"), None);
-    }
 
     #[test]
     fn rows_are_shared_without_leaving_a_last_round_half_empty() {

@@ -24,10 +24,11 @@ use std::sync::Arc;
 mod bands;
 mod census;
 mod fixed;
+mod kernel;
 mod launch;
 
 use census::Coding;
-pub use launch::Kernel;
+pub use kernel::{Kernel, Place};
 
 use crate::cpu;
 pub use crate::cpu::Real;

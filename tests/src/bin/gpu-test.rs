@@ -53,7 +53,7 @@ fn main() -> Result<()> {
         same_words(&device)?;
         let table = table();
         let mut failed = 0;
-        for kernel in Kernel::ALL.map(Some).into_iter().chain([None]) {
+        for kernel in Kernel::all().map(Some).chain([None]) {
             failed += if kernel.is_some_and(Kernel::is_f64) {
                 cases::<f64>(&device, kernel, &table)
             } else {
