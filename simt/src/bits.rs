@@ -109,6 +109,28 @@ pub fn and_or(value: u32, mask: u32, other: u32) -> u32 {
     }
 }
 
+/// The bits of `ones` where `mask` has a one and those of `zeros` where it has a zero, as one three-input logic
+/// operation.
+///
+/// As [`and_or`]: written as `&` and `|` with a mask that is known, it may become two.
+#[inline(always)]
+pub fn select_bits(mask: u32, ones: u32, zeros: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result;
+        // SAFETY: pure arithmetic on registers. 0xCA is the truth table of a ? b : c.
+        unsafe {
+            asm!("lop3.b32 {r}, {m}, {o}, {z}, 0xCA;", r = out(reg32) result, m = in(reg32) mask,
+                o = in(reg32) ones, z = in(reg32) zeros, options(pure, nomem, nostack));
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        ones & mask | zeros & !mask
+    }
+}
+
 /// Base-2 logarithm in f32 by the special-function unit; absolute error at most 2^-22 between 0.5
 /// and 2, relative 2^-22 elsewhere. The host's result is correctly rounded or nearly so.
 #[inline(always)]

@@ -28,6 +28,7 @@ pub mod bits;
 pub mod clock;
 pub mod constant;
 pub mod global;
+pub mod matrix;
 pub mod scalar;
 pub mod shared;
 pub mod texture;

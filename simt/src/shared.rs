@@ -89,6 +89,22 @@ impl<T: Scalar> Shared<T> {
         T::load_shared(self.address.wrapping_add(bytes))
     }
 
+    /// The place of the first element in the block's shared memory, in bytes. With [`load_place`](Self::load_place) for
+    /// kernels that compute places by other means than the compiler's.
+    #[inline(always)]
+    pub fn place(self) -> u32 {
+        self.address
+    }
+
+    /// The element at `place`, which counts as [`place`](Self::place) does.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_place(self, place: u32) -> T {
+        let (bytes, len) = (place.wrapping_sub(self.address), self.len * size_of::<T>() as u32);
+        backend::check_shared_offset(self.address, bytes, size_of::<T>() as u32, len);
+        T::load_shared(place)
+    }
+
     /// Address of element `index`; the emulator checks that `count` elements start there.
     #[inline(always)]
     #[track_caller]

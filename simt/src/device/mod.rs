@@ -15,9 +15,11 @@ use core::arch::nvptx;
 use crate::{constant, shared};
 
 mod access;
+mod matrix;
 mod warp;
 
 pub use access::{Access, AccessWord};
+pub use matrix::*;
 pub use warp::*;
 
 /// A pointer to global memory.

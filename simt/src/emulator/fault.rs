@@ -118,6 +118,8 @@ pub enum Meeting {
     ShuffleDown,
     /// `warp_shuffle_xor`.
     ShuffleXor,
+    /// A matrix product.
+    Matrix,
 }
 
 impl fmt::Display for Meeting {
@@ -131,6 +133,7 @@ impl fmt::Display for Meeting {
             Self::ShuffleUp => "warp_shuffle_up",
             Self::ShuffleDown => "warp_shuffle_down",
             Self::ShuffleXor => "warp_shuffle_xor",
+            Self::Matrix => "a matrix product",
         })
     }
 }

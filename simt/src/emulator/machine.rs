@@ -12,6 +12,7 @@ use std::time::Instant;
 use corosensei::Yielder;
 
 use super::fault::{AccessKind, Fault, FaultKind, Meeting, Party, Place, Region, Space, Unit};
+use super::matrix::Fragments;
 use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Trouble};
@@ -74,6 +75,8 @@ pub(super) struct Slot {
     pub yielder: Cell<*const Yielder<(), ()>>,
     /// What a meeting gave it.
     pub result: Cell<(u32, bool)>,
+    /// What it brought to a matrix product, and then, in the first four words, what came of it.
+    pub fragments: Cell<Fragments>,
 }
 
 /// Counters; see [`Report`].
@@ -150,8 +153,12 @@ impl Machine {
         let Parts { kernel, arguments, config, buffers, textures, shared, first_phase } = parts;
         let threads = config.threads();
         let [width, height, _] = config.block;
-        let slot =
-            |_| Slot { state: Cell::new(State::Ready), yielder: Cell::new(ptr::null()), result: Cell::new((0, false)) };
+        let slot = |_| Slot {
+            state: Cell::new(State::Ready),
+            yielder: Cell::new(ptr::null()),
+            result: Cell::new((0, false)),
+            fragments: Cell::default(),
+        };
         Self {
             kernel,
             arguments,
@@ -256,12 +263,17 @@ impl Machine {
 
     /// The running lane waits; it goes on here when a meeting has made it ready.
     pub fn wait(&self, wait: Wait) -> (u32, bool) {
-        let slot = &self.slots[self.thread.get() as usize];
+        let slot = self.slot();
         slot.state.set(State::Waiting(wait));
         let yielder = slot.yielder.get();
         // SAFETY: set by the coroutine of this very lane, on whose stack we are, when it began.
         unsafe { &*yielder }.suspend(());
         slot.result.get()
+    }
+
+    /// The running lane's slot.
+    pub fn slot(&self) -> &Slot {
+        &self.slots[self.thread.get() as usize]
     }
 
     /// Ends the running lane, and with it the launch.

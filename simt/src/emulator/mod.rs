@@ -47,6 +47,7 @@ mod block;
 mod fault;
 mod lane;
 mod machine;
+mod matrix;
 mod memory;
 mod options;
 mod order;

@@ -8,6 +8,7 @@ use std::panic::Location;
 
 use super::fault::{Absence, FaultKind, LaunchError, Meeting, Place};
 use super::machine::{Machine, State, Wait, count};
+use super::matrix;
 
 pub(super) fn same_meeting(a: &Wait, b: &Wait) -> bool {
     a.meeting == b.meeting && a.mask == b.mask
@@ -95,6 +96,14 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
         Meeting::Ballot => {
             let bit = |lane: u32| waits[lane as usize].map_or(0, |there| there.value << lane);
             [(lanes_of(wait.mask).map(bit).sum(), true); 32]
+        }
+        Meeting::Matrix => {
+            let slots = &machine.slots[(warp * 32) as usize..][..32];
+            let products = matrix::multiply_add_u8(&std::array::from_fn(|lane| slots[lane].fragments.get()));
+            for (slot, [d0, d1, d2, d3]) in slots.iter().zip(products) {
+                slot.fragments.set([d0, d1, d2, d3, 0, 0, 0, 0, 0, 0]);
+            }
+            [(0, true); 32]
         }
         _ => {
             let mut result = [(0, false); 32];

@@ -6,6 +6,7 @@
 mod clean;
 mod faults;
 mod launches;
+mod matrices;
 mod memory;
 mod races;
 mod speed;

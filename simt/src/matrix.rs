@@ -1,0 +1,29 @@
+//! Small matrix products that a warp computes together on the tensor cores.
+//!
+//! A warp multiplies a 16 × 32 matrix A by a 32 × 8 matrix B of bytes and adds a 16 × 8 matrix C of words. Each lane
+//! holds a few elements of each, its fragments. With g = lane / 4 and t = lane % 4 (PTX ISA, "Matrix fragments for
+//! mma.m16n8k32"):
+//!
+//! | fragment | word | holds |
+//! |---|---|---|
+//! | A, row by row | 0 | row g, columns 4t .. 4t + 4 (the lowest byte first) |
+//! | | 1 | row g + 8, the same columns |
+//! | | 2 | row g, columns 16 + 4t .. 16 + 4t + 4 |
+//! | | 3 | row g + 8, these columns |
+//! | B | 0 | column g, rows 4t .. 4t + 4 |
+//! | | 1 | column g, rows 16 + 4t .. 16 + 4t + 4 |
+//! | C, result | 0, 1 | row g, columns 2t and 2t + 1 |
+//! | | 2, 3 | row g + 8, these columns |
+//!
+//! Which row of A is what, and in which order its columns come, is up to the kernel, as long as B follows.
+
+use crate::backend;
+
+/// A·B + C for unsigned bytes, wrapping in 32 bits. All 32 lanes call it together.
+///
+/// Needs compute capability 8.0: a kernel that calls it says `#[kernel(arch = 80)]`.
+#[inline(always)]
+#[track_caller]
+pub fn multiply_add_u8(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
+    backend::multiply_add_u8(a, b, c)
+}
