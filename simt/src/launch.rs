@@ -77,6 +77,8 @@ pub struct KernelEntry {
     pub params: &'static [Param],
     /// The most threads a block may have.
     pub max_threads: u32,
+    /// The least compute capability that has the kernel's instructions: 10 · major + minor.
+    pub arch: u32,
     /// The source file.
     pub file: &'static str,
     /// The line in it.

@@ -4,8 +4,9 @@
 //!
 //! 1. launch bounds move to where PTX wants them (`launch_bounds`),
 //! 2. a panic path left in a kernel is an error (`panics`),
-//! 3. symbols lose what depends on the machine (`symbols`),
-//! 4. a header says what the file is and of which sources (`hash`).
+//! 3. kernels are left out that need a newer architecture than the file's, or are in an older one's (`launch_bounds`),
+//! 4. symbols lose what depends on the machine (`symbols`),
+//! 5. a header says what the file is and of which sources (`hash`).
 //!
 //! The result is committed, and embedded in the library.
 
@@ -17,15 +18,17 @@ use crate::toolchain::Toolchain;
 use crate::workspace::{self, read, succeed, write};
 use crate::{hash, launch_bounds, panics, ptx, symbols};
 
-/// The oldest architecture that CUDA 13 still knows. The driver compiles its PTX for every later one.
-pub const BASE: &str = "sm_75";
+/// The architectures that PTX is made for: the oldest that CUDA 13 still knows, and those since which there are
+/// instructions that a kernel needs. A kernel is in the file of the oldest that has all of its own; the driver compiles it
+/// for every later one.
+const ARCHITECTURES: [&str; 2] = ["sm_75", "sm_80"];
 
 #[derive(clap::Args)]
 pub struct Options {
     /// Rebuild from nothing and compare with the committed files, byte for byte
     #[arg(long)]
     check: bool,
-    /// Compile for this architecture, several if given again [default: sm_75; with --check, every committed one]
+    /// Compile for this architecture, several if given again [default: sm_75 and sm_80; with --check, every committed one]
     #[arg(long)]
     arch: Vec<String>,
     /// Write to this directory [default: kernels/ptx]
@@ -39,7 +42,7 @@ pub fn run(options: &Options) -> Result<()> {
         let archs = if options.arch.is_empty() { ptx::committed()? } else { options.arch.clone() };
         return check(&toolchain, &archs);
     }
-    let archs = if options.arch.is_empty() { vec![BASE.to_owned()] } else { options.arch.clone() };
+    let archs = if options.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { options.arch.clone() };
     let out = options.out.clone().unwrap_or_else(workspace::ptx_dir);
     std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
     // Not the host's own target directory: a build that is running there would hold this one up.
@@ -79,7 +82,9 @@ fn check(toolchain: &Toolchain, archs: &[String]) -> Result<()> {
 /// The text of the PTX file of one architecture.
 fn build(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
     let raw = compile(toolchain, arch, target)?;
-    let text = launch_bounds::place(&raw)?;
+    let number = ptx::number(arch)?;
+    let own = |least| if ARCHITECTURES.contains(&arch) { least == number } else { least <= number };
+    let text = launch_bounds::place(&launch_bounds::select(&raw, own)?)?;
     panics::refuse(&text)?;
     // LLVM's banner goes, ours comes.
     let text: String = symbols::rename(&text).split_inclusive('\n').skip_while(|line| !line.starts_with('.')).collect();

@@ -1,8 +1,8 @@
-//! Putting launch bounds into PTX.
+//! Putting launch bounds into PTX, and choosing kernels by the architecture that they need.
 //!
 //! rustc has no attribute for `.maxntid` and `.minnctapersm`, so `#[kernel]` leaves a comment
-//! `// simt-launch-bounds THREADS BLOCKS` in the kernel's body. Here it becomes the two directives, which belong
-//! between the parameter list and the body.
+//! `// simt-launch-bounds THREADS BLOCKS ARCH` in the kernel's body. The first two become the directives, which belong
+//! between the parameter list and the body; the third says which PTX file the kernel is in.
 
 use anyhow::{Context, Result};
 
@@ -15,7 +15,7 @@ pub fn place(text: &str) -> Result<String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     for function in functions(text).into_iter().filter(|function| function.kernel) {
-        let (threads, blocks) = read(&function)?;
+        let [threads, blocks, _] = read(&function)?;
         let (before, after) = rest.split_once(function.head).expect("the function is part of the text");
         result += before;
         result += function.head;
@@ -27,11 +27,31 @@ pub fn place(text: &str) -> Result<String> {
     Ok(result.split_inclusive('\n').filter(|line| !marked(line)).collect())
 }
 
-fn read(kernel: &Function<'_>) -> Result<(u32, u32)> {
+/// The text with those kernels only whose least compute capability, 10 · major + minor, is `wanted`.
+pub fn select(text: &str, wanted: impl Fn(u32) -> bool) -> Result<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    for function in functions(text).into_iter().filter(|function| function.kernel) {
+        let [_, _, arch] = read(&function)?;
+        let (before, after) = rest.split_once(function.head).expect("the function is part of the text");
+        let (body, after) = after.split_at(function.body.len());
+        if wanted(arch) {
+            result.extend([before, function.head, body]);
+        } else {
+            // LLVM announces each function in a comment.
+            let announced = before.rfind("\t// .globl\t").unwrap_or(before.len());
+            result += &before[..announced];
+        }
+        rest = after;
+    }
+    Ok(result + rest)
+}
+
+fn read(kernel: &Function<'_>) -> Result<[u32; 3]> {
     let missing = || format!("the kernel {} has no launch bounds in its PTX: is it made by #[kernel]?", kernel.name);
     let bounds = kernel.body.lines().find_map(|line| line.trim_start().strip_prefix(MARK)).with_context(missing)?;
-    let (threads, blocks) = bounds.trim_end().split_once(' ').with_context(missing)?;
-    Ok((threads.parse().with_context(missing)?, blocks.parse().with_context(missing)?))
+    let numbers = bounds.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>().with_context(missing)?;
+    numbers.try_into().ok().with_context(missing)
 }
 
 /// The bounds that `place` has written: most threads in a block, and blocks a multiprocessor shall hold.
@@ -50,8 +70,8 @@ mod tests {
 
     #[test]
     fn bounds_move_before_the_body() {
-        let text = ".visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n\t// simt-launch-bounds 128 2\n\tret;\n}\n\
-                    .visible .entry l()\n{\n\t// simt-launch-bounds 64 1\n\tret;\n}\n";
+        let text = ".visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n\t// simt-launch-bounds 128 2 75\n\tret;\n}\n\
+                    .visible .entry l()\n{\n\t// simt-launch-bounds 64 1 80\n\tret;\n}\n";
         let placed_text = place(text).unwrap();
         assert_eq!(
             placed_text,
@@ -60,6 +80,21 @@ mod tests {
         );
         let bounds: Vec<_> = functions(&placed_text).iter().map(|kernel| placed(kernel).unwrap()).collect();
         assert_eq!(bounds, [(128, 2), (64, 1)]);
+    }
+
+    #[test]
+    fn kernels_are_chosen_by_what_they_need() {
+        let kernel = |name: &str, arch: u32| {
+            format!(
+                "\t// .globl\t{name}\n.visible .entry {name}()\n{{\n\t// simt-launch-bounds 64 1 {arch}\n\tret;\n}}\n"
+            )
+        };
+        let text = format!(".target sm_75\n{}{}{}", kernel("a", 75), kernel("b", 80), kernel("c", 75));
+        let old = select(&text, |arch| arch == 75).unwrap();
+        assert!(old.contains(" a(") && !old.contains('b') && old.contains(" c("), "{old}");
+        let names: Vec<_> = functions(&old).iter().map(|kernel| kernel.name.to_owned()).collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(select(&text, |_| true).unwrap(), text);
     }
 
     #[test]

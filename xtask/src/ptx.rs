@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::workspace;
+use crate::workspace::{self, read};
 
 /// The header's field with the hash of the device sources.
 pub const SOURCES: &str = "sources: sha256 ";
@@ -27,7 +27,7 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
     let mut functions = Vec::new();
     let mut rest = text;
     while let Some(brace) = line(rest, "{") {
-        let end = line(&rest[brace..], "}").map_or(rest.len(), |end| brace + end + 1);
+        let end = brace + body(&rest[brace..]);
         // Declarations end in `;`, the functions before in `}`: what is left begins with this one's directive.
         let before = &rest[..brace];
         let start = before.rfind(";\n").map_or(0, |at| at + 2);
@@ -46,6 +46,25 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
         rest = &rest[end..];
     }
     functions
+}
+
+/// The length of the body that `text` begins with. Blocks of inline assembly stand on lines of their own in it, and their
+/// lines are not indented.
+fn body(text: &str) -> usize {
+    let (mut at, mut depth) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let words = line.trim();
+        if words.starts_with('{') {
+            depth += 1;
+        } else if words.starts_with('}') {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return at + line.trim_end().len();
+        }
+        at += line.len();
+    }
+    text.len()
 }
 
 /// Where the first line that is exactly `wanted` begins.
@@ -82,7 +101,7 @@ pub fn header_field<'a>(text: &'a str, field: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix("// ")?.strip_prefix(field))
 }
 
-/// The architectures whose PTX is committed, sorted.
+/// The architectures whose PTX is committed, oldest first.
 pub fn committed() -> Result<Vec<String>> {
     let directory = workspace::ptx_dir();
     let mut archs: Vec<String> = Vec::new();
@@ -91,8 +110,20 @@ pub fn committed() -> Result<Vec<String>> {
         let arch = Path::new(&name).to_str().and_then(|name| name.strip_prefix("halotile.")?.strip_suffix(".ptx"));
         archs.extend(arch.map(str::to_owned));
     }
-    archs.sort();
+    archs.sort_by_key(|arch| number(arch).unwrap_or(u32::MAX));
     Ok(archs)
+}
+
+/// The committed PTX: architectures, oldest first, with their texts. Every kernel is in one of them.
+pub fn texts() -> Result<Vec<(String, String)>> {
+    let text = |arch: String| read(&workspace::ptx_file(&arch)).map(|text| (arch, text));
+    committed()?.into_iter().map(text).collect()
+}
+
+/// The number of an architecture: 75 of `sm_75`.
+pub fn number(arch: &str) -> Result<u32> {
+    let number = arch.strip_prefix("sm_").and_then(|number| number.parse().ok());
+    number.with_context(|| format!("{arch} is no architecture: they are called sm_75, sm_80, …"))
 }
 
 #[cfg(test)]
@@ -119,6 +150,9 @@ mod tests {
 .visible .entry two()
 {
 \t{ // a call
+{
+mov.u32 %r1, 0;
+}
 \tcall.uni (retval0), helper, (param0);
 \t}
 \tret;

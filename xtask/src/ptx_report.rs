@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::build_ptx::BASE;
 use crate::workspace::{self, print, read, write};
 use crate::{hash, launch_bounds, nvidia, ptx};
 
@@ -85,15 +84,30 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn report(archs: &[&str]) -> Result<Report> {
-    let path = workspace::ptx_file(BASE);
-    let text = read(&path)?;
-    hash::require_fresh(&path, &text)?;
-    let mut kernels = BTreeMap::new();
-    for kernel in ptx::functions(&text).iter().filter(|function| function.kernel) {
-        let (max_threads, min_blocks) = launch_bounds::placed(kernel)?;
-        kernels.insert(kernel.name.to_owned(), Kernel { max_threads, min_blocks, architectures: BTreeMap::new() });
+    let texts = ptx::texts()?;
+    let mut all = BTreeMap::new();
+    for (made_for, text) in &texts {
+        let mut kernels = BTreeMap::new();
+        for kernel in ptx::functions(text).iter().filter(|function| function.kernel) {
+            let (max_threads, min_blocks) = launch_bounds::placed(kernel)?;
+            kernels.insert(kernel.name.to_owned(), Kernel { max_threads, min_blocks, architectures: BTreeMap::new() });
+        }
+        assemble(made_for, text, archs, &mut kernels)?;
+        all.append(&mut kernels);
     }
+    let hashed: String = texts.into_iter().map(|(_, text)| text).collect();
+    Ok(Report { ptx_sha256: hash::text(&hashed), ptxas: nvidia::version("ptxas")?, kernels: all })
+}
+
+/// Assembles the PTX made for one architecture for those of `archs` that run it, and notes what each kernel uses.
+fn assemble(made_for: &str, text: &str, archs: &[&str], kernels: &mut BTreeMap<String, Kernel>) -> Result<()> {
+    let path = workspace::ptx_file(made_for);
+    hash::require_fresh(&path, text)?;
+    let oldest = ptx::number(made_for)?;
     for &arch in archs {
+        if ptx::number(arch)? < oldest {
+            continue;
+        }
         let mut ptxas = nvidia::command("ptxas")?;
         let target = format!("--gpu-name={arch}");
         // The report comes on standard error; the code itself is not wanted.
@@ -103,12 +117,12 @@ fn report(archs: &[&str]) -> Result<Report> {
             bail!("ptxas does not assemble {} for {arch}:\n{said_text}", path.display());
         }
         let mut usages = parse(&said_text).with_context(|| format!("reading what ptxas says of {arch}"))?;
-        for (name, kernel) in &mut kernels {
+        for (name, kernel) in &mut *kernels {
             let usage = usages.remove(name.as_str()).with_context(|| format!("ptxas says nothing of {name}"))?;
             kernel.architectures.insert(arch.to_owned(), usage);
         }
     }
-    Ok(Report { ptx_sha256: hash::text(&text), ptxas: nvidia::version("ptxas")?, kernels })
+    Ok(())
 }
 
 /// Reads `ptxas --verbose`:
@@ -199,7 +213,7 @@ ptxas info    : Used 10 registers, 384 bytes cmem[0]
     fn the_committed_report_is_of_the_committed_ptx() {
         let report = read(&workspace::ptx_dir().join("resources.json")).unwrap();
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-        let ptx = read(&workspace::ptx_file(BASE)).unwrap();
+        let ptx: String = ptx::texts().unwrap().into_iter().map(|(_, text)| text).collect();
         assert_eq!(
             report["ptx_sha256"],
             hash::text(&ptx),

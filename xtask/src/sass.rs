@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 
-use crate::build_ptx::BASE;
-use crate::workspace::{self, output, print, read, succeed};
+use crate::workspace::{self, output, print, succeed};
 use crate::{nvidia, ptx};
 
 #[derive(clap::Args)]
@@ -22,13 +21,16 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let path = workspace::ptx_file(BASE);
-    let text = read(&path)?;
-    let mut names: Vec<&str> = ptx::functions(&text).iter().filter(|f| f.kernel).map(|f| f.name).collect();
-    names.sort_unstable();
-    if !names.contains(&options.kernel.as_str()) {
+    let texts = ptx::texts()?;
+    let kernels = texts.iter().flat_map(|(arch, text)| {
+        ptx::functions(text).into_iter().filter(|f| f.kernel).map(move |f| (f.name, arch.as_str()))
+    });
+    let kernels: BTreeMap<&str, &str> = kernels.collect();
+    let Some(made_for) = kernels.get(options.kernel.as_str()) else {
+        let names: Vec<_> = kernels.into_keys().collect();
         bail!("there is no kernel {}; there are {}", options.kernel, names.join(", "));
-    }
+    };
+    let path = workspace::ptx_file(made_for);
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
     let cubin = directory.path().join("kernels.cubin");
     let target = format!("--gpu-name={}", options.arch);

@@ -13,8 +13,10 @@ use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
 
-/// The kernels, compiled by `cargo xtask build-ptx`.
-pub const PTX: &str = include_str!("../../../kernels/ptx/halotile.sm_75.ptx");
+/// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
+/// its instructions.
+pub const PTX: [&str; 2] =
+    [include_str!("../../../kernels/ptx/halotile.sm_75.ptx"), include_str!("../../../kernels/ptx/halotile.sm_80.ptx")];
 
 /// What can be told of a CUDA device.
 #[derive(Debug, Clone)]
@@ -308,13 +310,17 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
 /// variables) and its own entry. The whole text if there are functions that entries may call.
 fn module_of(kernel: &str) -> String {
     const ENTRY: &str = "\n.visible .entry ";
-    let mut pieces = PTX.split(ENTRY);
-    let head = pieces.next().unwrap_or_default();
-    let own = pieces.find(|piece| piece.strip_prefix(kernel).is_some_and(|rest| rest.starts_with('(')));
-    match own {
-        Some(own) if !PTX.contains("\n.func") && !PTX.contains("\n.visible .func") => format!("{head}{ENTRY}{own}"),
-        _ => PTX.to_owned(),
+    for text in PTX {
+        let mut pieces = text.split(ENTRY);
+        let head = pieces.next().unwrap_or_default();
+        let own = pieces.find(|piece| piece.strip_prefix(kernel).is_some_and(|rest| rest.starts_with('(')));
+        if let Some(own) = own {
+            let calls = text.contains("\n.func") || text.contains("\n.visible .func");
+            return if calls { text.to_owned() } else { format!("{head}{ENTRY}{own}") };
+        }
     }
+    // The driver will say that there is no such kernel.
+    PTX[0].to_owned()
 }
 
 /// Has the driver compile PTX; a failure carries the compiler's own words.
@@ -373,6 +379,7 @@ impl Device for CudaDevice {
             multiprocessors: self.description.multiprocessors,
             shared_per_block: self.description.shared_per_block,
             memory: self.description.memory,
+            arch: 10 * self.description.compute_capability.0 + self.description.compute_capability.1,
             // A tenth of a second of copying at the pace of pageable memory.
             launch_cells: 1 << 28,
         }
@@ -593,6 +600,6 @@ mod tests {
             assert!(module.contains(".extern .shared .align 16 .b8 simt_dynamic_shared[];"));
             assert!(module.contains(".version") && module.matches('{').count() == module.matches('}').count());
         }
-        assert_eq!(module_of("no such kernel"), PTX);
+        assert_eq!(module_of("no such kernel"), PTX[0]);
     }
 }

@@ -41,6 +41,7 @@ impl EmulatedDevice {
         let limits = Limits {
             multiprocessors: 2,
             shared_per_block: 227 * 1024,
+            arch: 90,
             memory: memory.unwrap_or(1 << 32),
             // About a second a launch, so that progress shows: a cell takes the fastest kernels some microseconds.
             launch_cells: 1 << 18,
@@ -53,6 +54,12 @@ impl EmulatedDevice {
     /// The same with another limit to the shared memory of a block, in bytes.
     pub fn with_shared_per_block(mut self, bytes: u32) -> Self {
         self.limits.shared_per_block = bytes;
+        self
+    }
+
+    /// The same with the instructions of another compute capability: 10 · major + minor.
+    pub fn with_arch(mut self, arch: u32) -> Self {
+        self.limits.arch = arch;
         self
     }
 

@@ -23,6 +23,8 @@ pub struct Limits {
     pub multiprocessors: u32,
     /// The most shared memory of one block, in bytes (after opting in to more than 48 KiB).
     pub shared_per_block: u32,
+    /// The compute capability: 10 · major + minor.
+    pub arch: u32,
     /// Memory of the device, in bytes.
     pub memory: usize,
     /// Cells that one launch should take at most, so that progress shows and a stop takes effect.

@@ -19,8 +19,9 @@ use syn::{Attribute, Expr, FnArg, Ident, ItemFn, LitInt, Pat, Result, Token, Typ
 ///
 /// `#[kernel(threads = 512, blocks = 1)]` are launch bounds: no launch has more threads in a block, and the
 /// compiler may use as many registers as let that many blocks share a multiprocessor. Without them
-/// a block may have up to 1024 threads. rustc has no attribute for PTX's `.maxntid` and
-/// `.minnctapersm`, so the bounds travel to `xtask build-ptx` as a comment in the assembly.
+/// a block may have up to 1024 threads. `arch = 80` is the least compute capability, 10 · major + minor, that has the
+/// kernel's instructions; 75 where it says nothing. rustc has no attribute for PTX's `.maxntid` and
+/// `.minnctapersm`, so all of this travels to `xtask build-ptx` as a comment in the assembly.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let bounds = parse_macro_input!(attribute as Bounds);
@@ -28,15 +29,16 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_kernel(&function, &bounds).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// `threads = N, blocks = N`, each at most once.
+/// `threads = N, blocks = N, arch = N`, each at most once.
 struct Bounds {
     threads: u32,
     blocks: u32,
+    arch: u32,
 }
 
 impl Parse for Bounds {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let mut bounds = Self { threads: 1024, blocks: 1 };
+        let mut bounds = Self { threads: 1024, blocks: 1, arch: 75 };
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -44,7 +46,8 @@ impl Parse for Bounds {
             match name.to_string().as_str() {
                 "threads" => bounds.threads = value,
                 "blocks" => bounds.blocks = value,
-                _ => return Err(syn::Error::new_spanned(name, "a kernel's bounds are `threads` and `blocks`")),
+                "arch" => bounds.arch = value,
+                _ => return Err(syn::Error::new_spanned(name, "a kernel's bounds are `threads`, `blocks` and `arch`")),
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -54,7 +57,7 @@ impl Parse for Bounds {
     }
 }
 
-fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks }: &Bounds) -> Result<Tokens> {
+fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks, arch }: &Bounds) -> Result<Tokens> {
     let signature = &function.sig;
     let refuse = |what: &str| Err(syn::Error::new_spanned(signature, what));
     if signature.unsafety.is_none() {
@@ -82,7 +85,7 @@ fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks }: &Bounds) -> Res
         (&function.attrs, &function.vis, &signature.ident, &signature.inputs, &function.block);
     let description = format!("The description of the kernel [`{name}`](fn@{name}).");
     let index = 0..types.len();
-    let note = format!("// simt-launch-bounds {threads} {blocks}");
+    let note = format!("// simt-launch-bounds {threads} {blocks} {arch}");
     let statements = &body.stmts;
     Ok(quote! {
         // The parameters are the kernel's interface to the driver: there is no other way to pass them.
@@ -116,6 +119,7 @@ fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks }: &Bounds) -> Res
                     ty: <#types as ::simt::launch::KernelParam>::TYPE,
                 }),*],
                 max_threads: #threads,
+                arch: #arch,
                 file: file!(),
                 line: line!(),
                 call: {
