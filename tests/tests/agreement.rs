@@ -61,6 +61,7 @@ kernels! {
     columns Columns f32, at least 70;
     sliding Sliding f32, at least 50;
     sliding_narrow SlidingNarrow f32, at least 50;
+    tensor Tensor f32, at least 50;
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn units_and_normalising_scale_the_result() {
 /// Blocks and lanes in another order: a kernel that depends on it has a race.
 #[test]
 fn the_order_of_blocks_and_lanes_changes_no_bit() {
-    for kernel in [Kernel::Tiled, Kernel::Histogram, Kernel::Columns, Kernel::Sliding] {
+    for kernel in [Kernel::Tiled, Kernel::Histogram, Kernel::Columns, Kernel::Sliding, Kernel::Tensor] {
         let cells = Grid::from_fn(30, 300, |r, c| ((r * 7 + c * c) % 16) as u8).unwrap();
         let run = |order| {
             let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_order(order));
@@ -182,6 +183,18 @@ fn a_device_with_little_shared_memory_takes_the_narrow_kernel() {
         Entropy::new().compute_into(&Engine::Devices(vec![device]), cells.view(), out.view_mut(), &()).unwrap();
     assert_eq!(report.kernel, Some(Kernel::SlidingNarrow));
     compare(&out, &halotile::reference::entropy(cells.view(), 5, None), false, 2e-6).unwrap();
+}
+
+#[test]
+fn a_device_without_the_instructions_takes_the_kernel_before() {
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_arch(75));
+    let cells = Grid::from_fn(9, 140, |r, c| ((r * 7 + c * c) % 16) as u8).unwrap();
+    let mut out = Grid::<f32>::zeros(9, 140).unwrap();
+    let engine = Engine::Devices(vec![device]);
+    let report = Entropy::new().compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
+    assert_eq!(report.kernel, Some(Kernel::Sliding));
+    let asked = Entropy::new().kernel(Kernel::Tensor).compute_into(&engine, cells.view(), out.view_mut(), &());
+    assert!(asked.unwrap_err().to_string().contains("compute capability 8.0, and the device has 7.5"));
 }
 
 #[test]

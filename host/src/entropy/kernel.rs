@@ -27,6 +27,8 @@ pub enum Kernel {
     Sliding,
     /// The same for devices with little shared memory.
     SlidingNarrow,
+    /// 5 × 5 windows of up to 16 levels, on the tensor cores.
+    Tensor,
     /// A rung of a ladder: made to be read and compared, chosen by name only.
     Rung(&'static Rung),
 }
@@ -44,7 +46,7 @@ pub enum Place {
 
 impl Kernel {
     /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest.
-    pub const PRODUCTION: [Kernel; 8] = [
+    pub const PRODUCTION: [Kernel; 9] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -53,6 +55,7 @@ impl Kernel {
         Self::Columns,
         Self::Sliding,
         Self::SlidingNarrow,
+        Self::Tensor,
     ];
 
     /// All of them: [`PRODUCTION`](Self::PRODUCTION), then the rungs of the ladders.
@@ -71,6 +74,7 @@ impl Kernel {
             Self::Columns => "columns",
             Self::Sliding => "sliding",
             Self::SlidingNarrow => "sliding-narrow",
+            Self::Tensor => "tensor",
             Self::Rung(rung) => rung.name,
         }
     }
@@ -97,6 +101,7 @@ impl Kernel {
             Self::Columns => kernels::entropy_columns::ENTRY,
             Self::Sliding => kernels::entropy_sliding::ENTRY,
             Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
+            Self::Tensor => kernels::entropy_tensor::ENTRY,
             Self::Rung(rung) => match &rung.how {
                 How::Device(device) => device.entry(),
                 How::Cpu(_) | How::Plan(_) => return None,

@@ -23,7 +23,15 @@ impl Kernel {
         let order = if work.f64 {
             [Self::HistogramF64].as_slice()
         } else {
-            &[Self::Sliding, Self::SlidingNarrow, Self::Columns, Self::Histogram, Self::HistogramWide, Self::Tiled]
+            &[
+                Self::Tensor,
+                Self::Sliding,
+                Self::SlidingNarrow,
+                Self::Columns,
+                Self::Histogram,
+                Self::HistogramWide,
+                Self::Tiled,
+            ]
         };
         let mut why = String::new();
         for kernel in order {
@@ -41,7 +49,7 @@ impl Kernel {
         match self {
             Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
-            Self::Columns | Self::Sliding | Self::SlidingNarrow => 1.0,
+            Self::Columns | Self::Sliding | Self::SlidingNarrow | Self::Tensor => 1.0,
         }
     }
 
@@ -51,10 +59,17 @@ impl Kernel {
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
         }
-        if matches!(self, Self::Sliding | Self::SlidingNarrow) && size != 5 {
+        if let Some(entry) = self.entry()
+            && entry.arch > limits.arch
+        {
+            let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
+            let (needs, has) = (of(entry.arch), of(limits.arch));
+            return Some(format!("it needs compute capability {needs}, and the device has {has}"));
+        }
+        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Tensor) && size != 5 {
             return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
         }
-        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Columns) && levels > 16 {
+        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Tensor | Self::Columns) && levels > 16 {
             return Some(format!("it takes up to 16 levels, and there are {levels}"));
         }
         if matches!(self, Self::Columns | Self::Histogram) && nodata && table_u32(1, largest).1 < FINE {
@@ -78,6 +93,7 @@ impl Kernel {
             Self::Columns => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
+            Self::Tensor => kernels::TENSOR_PAIRS * 32 * 4,
         }
     }
 }
@@ -146,7 +162,10 @@ impl Prepared {
         nodata: Option<u8>,
         scale: f64,
     ) -> Result<Self, DeviceError> {
-        let Some(entry) = kernel.entry() else { unreachable!("{kernel} is no kernel of a device") };
+        let entry = match kernel {
+            Kernel::Tensor if nodata.is_some() => kernels::entropy_tensor_nodata::ENTRY,
+            _ => kernel.entry().expect("only kernels of devices are prepared"),
+        };
         let entries = work.size * work.size + 1;
         let limits = device.limits();
         let (table, scale) = match kernel {
@@ -156,7 +175,7 @@ impl Prepared {
                 let (table, units) = table_u64(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
-            Kernel::Histogram | Kernel::Columns | Kernel::Sliding | Kernel::SlidingNarrow => {
+            Kernel::Histogram | Kernel::Columns | Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
@@ -181,6 +200,7 @@ impl Prepared {
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
             Kernel::Sliding | Kernel::SlidingNarrow => (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS),
+            Kernel::Tensor => (0, kernel.shared_needed(&work), kernels::TENSOR_THREADS),
             Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
         };
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
@@ -238,6 +258,18 @@ impl Prepared {
                 args.extend([self.nodata, rows_each].map(Arg::U32));
                 ([units.div_ceil(warps).min(self.resident), 1, 1], [kernels::SLIDING_THREADS, 1, 1])
             }
+            Kernel::Tensor => {
+                let warps = kernels::TENSOR_THREADS / 32;
+                let strips = (cols + 2).div_ceil(kernels::TENSOR_COLS);
+                let rows_each = rows_in_rounds(count, strips, self.resident * warps, 6);
+                let units = strips * count.div_ceil(rows_each);
+                // The border's cells, one a thread; all there are in a grid of few rows.
+                let frame = 4 * u64::from(cols) + 8 * u64::from(count);
+                let frame = frame.div_ceil(u64::from(kernels::TENSOR_THREADS)).min(u64::from(self.resident)) as u32;
+                args.extend([self.nodata, rows_each].map(Arg::U32));
+                let blocks = units.div_ceil(warps).max(frame).min(self.resident);
+                ([blocks, 1, 1], [kernels::TENSOR_THREADS, 1, 1])
+            }
             Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
@@ -246,6 +278,22 @@ impl Prepared {
         // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
         unsafe { self.device.launch(&self.entry, &config, &args) }
     }
+}
+
+/// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole
+/// rounds for `slots` workers that are all equally fast; a piece costs its rows plus `startup` rows' worth of work.
+fn rows_in_rounds(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
+    // Less would be mostly start.
+    const LEAST: u32 = 4;
+    let cost = |rows: u32| {
+        let units = u64::from(across) * u64::from(count.div_ceil(rows));
+        units.div_ceil(u64::from(slots)) * u64::from(rows + startup)
+    };
+    let whole = |rounds: u32| {
+        let pieces = (u64::from(rounds) * u64::from(slots) / u64::from(across.max(1))).clamp(1, u64::from(count));
+        count.div_ceil(pieces as u32).max(LEAST)
+    };
+    (1..=8).map(whole).min_by_key(|&rows| cost(rows)).unwrap_or(count)
 }
 
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces keep
@@ -271,6 +319,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_make_whole_rounds() {
+        // 83 strips on 132 multiprocessors with 24 warps each: 38 pieces of a strip, and nearly all warps have one.
+        assert_eq!(rows_in_rounds(10_240, 83, 3168, 6), 270);
+        assert_eq!(rows_in_rounds(2560, 21, 3168, 6), 18);
+        assert_eq!(rows_in_rounds(400, 4, 3168, 6), 4);
+        assert_eq!(rows_in_rounds(3, 4, 3168, 6), 4);
+        // More strips than workers.
+        assert_eq!(rows_in_rounds(10, 100_000, 3168, 6), 10);
+    }
+
+    #[test]
     fn rows_are_shared_without_leaving_a_last_round_half_empty() {
         // 83 strips of the sliding kernel on 132 multiprocessors with 16 warps each.
         let rows_each = share_rows(10_240, 83, 132 * 16, 3);
@@ -283,10 +342,16 @@ mod tests {
 
     #[test]
     fn the_fastest_kernel_that_fits_is_chosen() {
-        let hopper = Limits { multiprocessors: 132, shared_per_block: 232_448, memory: 1 << 37, launch_cells: 1 << 27 };
-        let turing = Limits { shared_per_block: 65_536, ..hopper.clone() };
+        let hopper = Limits {
+            multiprocessors: 132,
+            shared_per_block: 232_448,
+            arch: 90,
+            memory: 1 << 37,
+            launch_cells: 1 << 27,
+        };
+        let turing = Limits { shared_per_block: 65_536, arch: 75, ..hopper.clone() };
         let work = |size: usize, levels, nodata, f64| Work { size, levels, nodata, largest: size * size, f64 };
-        assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Sliding));
+        assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::HistogramWide));

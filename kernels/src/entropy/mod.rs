@@ -10,6 +10,8 @@
 //! | [`entropy_columns`](fn@entropy_columns) | any | 16 | packed column histograms and their prefix sums along the row |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
+//! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
+//! | [`entropy_tensor_nodata`](fn@entropy_tensor_nodata) | 5 × 5 | 16 | the same with cells that are not counted |
 //!
 //! With n_i = how often level i occurs in the window and N = Σ n_i,
 //!
@@ -33,12 +35,14 @@ mod columns;
 mod histogram;
 mod naive;
 mod sliding;
+mod tensor;
 mod tiled;
 
 pub use columns::*;
 pub use histogram::*;
 pub use naive::*;
 pub use sliding::*;
+pub use tensor::*;
 pub use tiled::*;
 
 /// The kernels of this family, for lookup by name.
@@ -52,6 +56,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
+    entropy_tensor::ENTRY,
+    entropy_tensor_nodata::ENTRY,
 ];
 
 /// What a byte is made that lies outside the grid or is nodata, in the kernels that pack cells: every shift

@@ -1,0 +1,107 @@
+//! The frame: the cells at the border of the grid, whose windows are clipped. Each lane counts windows of its own.
+//!
+//! They are little beside the others, but a strip that cared for the border would make every strip slow. All 25 loads of
+//! a window are made, and what lies outside is shifted to nothing: with a branch for each, the loads would wait for
+//! one another.
+
+use simt::bits::{reciprocal_fast, shift_left_clamped};
+use simt::thread;
+
+use super::{FULL_WINDOW, RADIX, ROW, Strip};
+
+/// Which of the cells to compute have a window that is clipped, or lie too close to the right border for a whole word.
+#[derive(Clone, Copy)]
+pub struct Frame {
+    /// The rows to compute.
+    begin: i32,
+    end: i32,
+    /// Rows `top..bottom` of them have full windows.
+    pub top: i32,
+    pub bottom: i32,
+    cols: i32,
+    /// Columns `left..right` are inside.
+    left: i32,
+    pub right: i32,
+}
+
+impl Frame {
+    #[inline(always)]
+    pub fn new(begin: i32, end: i32, rows: i32, cols: i32) -> Self {
+        let top = begin.max(2).min(end);
+        let bottom = end.min(rows - 2).max(top);
+        let left = cols.min(2);
+        Self { begin, end, top, bottom, cols, left, right: ((cols - 2) / 4 * 4).max(left) }
+    }
+
+    /// Cells of a row between `top` and `bottom` that are in the frame.
+    #[inline(always)]
+    fn sides(&self) -> i32 {
+        self.cols - self.right + self.left
+    }
+
+    /// Rows of the frame above and below.
+    #[inline(always)]
+    fn whole_rows(&self) -> i32 {
+        self.top - self.begin + self.end - self.bottom
+    }
+
+    #[inline(always)]
+    fn cells(&self) -> u32 {
+        (self.whole_rows() * self.cols + (self.bottom - self.top) * self.sides()) as u32
+    }
+
+    /// Row and column of a cell of the frame.
+    #[inline(always)]
+    fn cell(&self, index: u32) -> (i32, i32) {
+        let above = (self.whole_rows() * self.cols) as u32;
+        // The maxima tell the compiler that it never divides by 0.
+        if index < above {
+            let (r, x) = (index / (self.cols as u32).max(1), index % (self.cols as u32).max(1));
+            let y = self.begin + r as i32;
+            (if y < self.top { y } else { y + self.bottom - self.top }, x as i32)
+        } else {
+            let (index, sides) = (index - above, (self.sides() as u32).max(1));
+            let (r, x) = (index / sides, (index % sides) as i32);
+            (self.top + r as i32, if x < self.left { x } else { x - self.left + self.right })
+        }
+    }
+
+    /// Computes the frame, on all threads of the launch.
+    #[inline(always)]
+    pub fn compute(&self, strip: &Strip) {
+        let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
+        let mut index = thread::index_x();
+        while index < cells {
+            let (y, x) = self.cell(index);
+            self.window(strip, y, x);
+            index += threads;
+        }
+    }
+
+    /// The window around row `y`, column `x`.
+    #[inline(always)]
+    fn window(&self, strip: &Strip, y: i32, x: i32) {
+        // A byte a level.
+        let mut counts = [0u32; 4];
+        let (mut n, mut i) = (0, 0);
+        while i < FULL_WINDOW as i32 {
+            let (wy, wx) = (y + i / 5 - 2, x + i % 5 - 2);
+            let (row, col) = (wy.max(0).min(strip.rows - 1), wx.max(0).min(strip.cols - 1));
+            let level = strip.cells.load(row as usize * strip.stride as usize + col as usize);
+            let inside = (row, col) == (wy, wx);
+            let at = if inside { 8 * u32::from(level) } else { 1024 };
+            counts[0] += shift_left_clamped(1, at);
+            counts[1] += shift_left_clamped(1, at.wrapping_sub(32));
+            counts[2] += shift_left_clamped(1, at.wrapping_sub(64));
+            counts[3] += shift_left_clamped(1, at.wrapping_sub(96));
+            n += u32::from(inside);
+            i += 1;
+        }
+        let f = |n1: u32, n2: u32| strip.table.load_place((n1 + RADIX * n2) * ROW + strip.place[0]);
+        let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
+        let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
+        let rest = sum.wrapping_add(pairs(counts[3])).wrapping_sub(f(n, 0));
+        let h = rest as f32 * (reciprocal_fast(n as f32) * strip.scale);
+        strip.out.store((y + strip.out_row) as usize * strip.out_stride as usize + x as usize, h);
+    }
+}
