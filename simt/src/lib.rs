@@ -28,6 +28,7 @@ pub mod bits;
 pub mod clock;
 pub mod constant;
 pub mod global;
+pub mod private;
 pub mod scalar;
 pub mod shared;
 pub mod texture;

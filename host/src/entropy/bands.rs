@@ -24,7 +24,7 @@ use crate::grid::{GridView, GridViewMut};
 use crate::observe::{Cancelled, Observer};
 
 /// A band on a device, as the kernels take it.
-pub(super) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// `rows` rows of `cols` cells, `stride` bytes apart (a multiple of 4, the bytes in between initialised).
     pub cells: &'a Buffer,
     /// `count` rows, `out_stride` elements apart (a multiple of 4).
@@ -116,7 +116,7 @@ fn run_share<T: Real>(
     let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
 
     let (rows, cols, radius) = (cells.rows(), cells.cols(), work.size / 2);
-    let pitch = pitch_of(cols);
+    let pitch = prepared.pitch(cols);
     let halo = radius.min(rows - 1);
     let row_bytes = pitch * (1 + size_of::<T>());
     let fits = |bytes: usize| bytes.saturating_sub(2 * halo * pitch) / row_bytes;
@@ -185,12 +185,6 @@ fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<
     }
 }
 
-/// Cells from a row to the next on a device.
-fn pitch_of(cols: usize) -> usize {
-    // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
-    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
-}
-
 /// Runs the kernel `runs` times over the whole grid, which stays on the device, and downloads the last result. Returns the
 /// kernel and the seconds of each run.
 #[allow(clippy::too_many_arguments)]
@@ -212,7 +206,7 @@ pub(super) fn time<T: Real>(
         let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
         return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
     }
-    let pitch = pitch_of(cols);
+    let pitch = prepared.pitch(cols);
     let (device_cells, device_out) = allocate::<T>(device, pitch, rows, 0)?;
     upload(device, &device_cells, pitch, cells, coding)?;
     let frame = Frame {
