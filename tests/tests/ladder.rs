@@ -69,7 +69,7 @@ macro_rules! rungs {
         }
     };
 }
-rungs!(v0 v1 v2 v3 v4 v5 v6 v7 v8 v9);
+rungs!(v0 v1 v2 v3 v4 v5 v6 v7 v8 v9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9);
 
 #[test]
 fn every_kernel_of_a_ladder_has_its_test() {
@@ -80,21 +80,46 @@ fn every_kernel_of_a_ladder_has_its_test() {
     }
 }
 
+/// One kernel in seven shapes of blocks gives one result.
+#[test]
+fn shapes_of_blocks_change_no_bit() {
+    let cells = Grid::from_fn(41, 530, |r, c| ((r * r + 5 * c) % 16) as u8).unwrap();
+    let run = |kernel: Kernel| {
+        let mut out = Grid::<f32>::zeros(41, 530).unwrap();
+        let entropy = Entropy::new().kernel(kernel);
+        entropy.compute_into(&emulated(Order::Forward), cells.view(), out.view_mut(), &()).unwrap();
+        out
+    };
+    let expected = run(kernel("b8"));
+    let shapes: Vec<_> = Kernel::all().filter(|kernel| kernel.name().starts_with("b9")).collect();
+    assert_eq!(shapes.len(), 7);
+    for kernel in shapes {
+        assert!(run(kernel) == expected, "{kernel}");
+    }
+}
+
 /// Several launches, and a share of the rows for each device, change no bit.
 #[test]
 fn bands_and_devices_change_no_bit() {
-    let cells = Grid::from_fn(61, 90, |r, c| ((r * r + 5 * c) % 16) as u8).unwrap();
-    for kernel in ["v0", "v5", "v7", "v8", "v9"].map(kernel) {
+    fn run<T: Real + PartialEq>(name: &str, memory: usize) {
+        let cells = Grid::from_fn(61, 90, |r, c| ((r * r + 5 * c) % 16) as u8).unwrap();
         let run = |engine: &Engine| {
-            let mut out = Grid::<f32>::zeros(61, 90).unwrap();
-            let report = Entropy::new().kernel(kernel).compute_into(engine, cells.view(), out.view_mut(), &()).unwrap();
+            let mut out = Grid::<T>::zeros(61, 90).unwrap();
+            let entropy = Entropy::new().kernel(kernel(name));
+            let report = entropy.compute_into(engine, cells.view(), out.view_mut(), &()).unwrap();
             (report.bands, out)
         };
         let (_, whole) = run(&emulated(Order::Forward));
-        let device = |i| Arc::new(EmulatedDevice::new(i, Some(9_000))) as Arc<dyn Device>;
+        let device = |i| Arc::new(EmulatedDevice::new(i, Some(memory))) as Arc<dyn Device>;
         let (bands, several) = run(&Engine::Devices((0..3).map(device).collect()));
-        assert!(bands > 3, "{kernel}: {bands} bands");
-        assert!(several == whole, "{kernel}");
+        assert!(bands > 3, "{name}: {bands} bands");
+        assert!(several == whole, "{name}");
+    }
+    for name in ["v0", "v5", "v7", "v8", "v9", "b8"] {
+        run::<f32>(name, 9_000);
+    }
+    for name in ["b0", "b5", "b6", "b7"] {
+        run::<f64>(name, 20_000);
     }
 }
 
@@ -103,7 +128,7 @@ fn units_scale_the_result() {
     let cells = Grid::from_fn(20, 50, |r, c| ((r * r + 3 * c) % 13) as u8).unwrap();
     let nats = halotile::reference::entropy(cells.view(), 5, None);
     let bits = Grid::from_fn(20, 50, |r, c| nats.row(r)[c] / std::f64::consts::LN_2).unwrap();
-    for kernel in ["v0", "v7"].map(kernel) {
+    for kernel in ["v0", "v7", "b8"].map(kernel) {
         let mut out = Grid::<f32>::zeros(20, 50).unwrap();
         let entropy = Entropy::new().kernel(kernel).base(Base::Two);
         entropy.compute_into(&emulated(Order::Forward), cells.view(), out.view_mut(), &()).unwrap();

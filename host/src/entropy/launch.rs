@@ -16,7 +16,7 @@ use super::fixed::{FINE, table_u32, table_u64};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
-use crate::ladder::device::DeviceRung;
+use crate::ladder::device::{CellType, DeviceRung};
 
 impl Kernel {
     /// The fastest kernel that fits.
@@ -216,6 +216,16 @@ impl Prepared {
         let asked = self.kernel.rung().and_then(|rung| rung.pitch(cols));
         // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
         asked.unwrap_or_else(|| cols.next_multiple_of(if cols >= 256 { 32 } else { 4 }))
+    }
+
+    /// What cells are on the device.
+    pub fn cell_type(&self) -> CellType {
+        self.kernel.rung().map_or(CellType::U8, DeviceRung::cell_type)
+    }
+
+    /// Bytes on the device for each row, beside its cells and results.
+    pub fn bytes_per_row(&self) -> usize {
+        self.kernel.rung().map_or(0, DeviceRung::bytes_per_row)
     }
 
     /// Computes a band. Returns the seconds that the kernel took.

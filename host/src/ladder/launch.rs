@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::ladder::{LEVELS, LN, LN_F32, LOGS, RADIUS};
-use simt::launch::{Arg, LaunchConfig};
+use halotile_kernels::ladder::{LADDER_EXTENT, LEVELS, LN, LN_F32, LOGS, RADIUS};
+use simt::constant::Symbol;
+use simt::launch::{Arg, Constant, LaunchConfig};
 
 use super::device::{Cells, DeviceRung, Table};
 use super::{How, Rung};
@@ -53,7 +54,17 @@ impl DeviceRung {
 
     /// Cells from a row to the next on the device, for rows of `cols` cells; `None` when it does not matter.
     pub(crate) fn pitch(&self, cols: usize) -> Option<usize> {
-        (self.cells == Cells::Texture).then(|| cols.next_multiple_of(32))
+        match self.cells {
+            Cells::Bytes => None,
+            Cells::Texture => Some(cols.next_multiple_of(32)),
+            Cells::Rows | Cells::Flat | Cells::Extent | Cells::Constant | Cells::Narrow => Some(cols),
+        }
+    }
+
+    /// Bytes on the device for each row, beside its cells and results.
+    pub(crate) fn bytes_per_row(&self) -> usize {
+        // A pointer to each.
+        if self.cells == Cells::Rows { 2 * size_of::<u64>() } else { 0 }
     }
 
     /// The table on the device, if it is not the kernel's own.
@@ -74,33 +85,91 @@ impl DeviceRung {
         scale: f64,
     ) -> Result<f64, DeviceError> {
         let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
-        // Textures live until the launch is over.
-        let plane = match self.cells {
+        // What has to live until the launch is over.
+        let (plane, line, matrices, extent);
+        let mut args = Vec::new();
+        match self.cells {
+            Cells::Bytes => args.extend([cells.input::<u8>(), out.output::<f32>()]),
             Cells::Texture => {
                 let shape = TextureShape::Plane { width: cols, height: rows, pitch: stride as usize };
-                Some(Texture::new(cells, TexelFormat::U8, shape)?)
+                plane = Texture::new(cells, TexelFormat::U8, shape)?;
+                args.extend([plane.arg(), out.output::<f32>()]);
             }
-            Cells::Bytes => None,
-        };
-        let line = match (table, self.table) {
-            (Some(table), Table::Texture) => {
-                Some(Texture::new(table, TexelFormat::F32, TextureShape::Line { width: LOGS as u32 })?)
+            Cells::Rows | Cells::Flat => {
+                let rows_apart = self.cells == Cells::Rows;
+                matrices = [
+                    Matrix::new(device, cells, [rows, cols], rows_apart)?,
+                    Matrix::new(device, out, [count, cols], rows_apart)?,
+                ];
+                args.extend([matrices[0].arg(&cells.input::<f64>()), matrices[1].arg(&out.output::<f64>())]);
             }
-            _ => None,
-        };
-        let mut args = vec![plane.as_ref().map_or_else(|| cells.input::<u8>(), Texture::arg), out.output::<f32>()];
-        args.extend(table.map(|table| line.as_ref().map_or_else(|| table.input::<f64>(), Texture::arg)));
-        args.extend([rows, cols].map(Arg::U32));
-        if plane.is_none() {
-            args.push(Arg::U32(stride));
+            Cells::Extent => {
+                extent = Buffer::from_slice(device, &[rows, cols])?;
+                args.extend([cells.input::<f64>(), out.output::<f64>(), extent.input::<u32>()]);
+            }
+            Cells::Constant => args.extend([cells.input::<f64>(), out.output::<f64>()]),
+            Cells::Narrow => args.extend([cells.input::<i16>(), out.output::<f32>()]),
         }
-        args.extend([first, count, out_stride].map(Arg::U32));
-        args.push(Arg::F32(scale as f32));
+        match (self.table, table) {
+            (Table::Global, Some(table)) => args.push(table.input::<f64>()),
+            (Table::Texture, Some(table)) => {
+                line = Texture::new(table, TexelFormat::F32, TextureShape::Line { width: LOGS as u32 })?;
+                args.push(line.arg());
+            }
+            _ => {}
+        }
+        let numbers: &[u32] = match self.cells {
+            Cells::Bytes => &[rows, cols, stride, first, count, out_stride],
+            Cells::Texture => &[rows, cols, first, count, out_stride],
+            Cells::Rows | Cells::Flat => &[first],
+            Cells::Extent | Cells::Constant | Cells::Narrow => &[first, count],
+        };
+        args.extend(numbers.iter().copied().map(Arg::U32));
+        args.push(if self.is_f64() { Arg::F64(scale) } else { Arg::F32(scale as f32) });
+        let constants: &[Constant] = match self.cells {
+            Cells::Constant | Cells::Narrow => {
+                let bytes = bytemuck::cast_slice(&[rows, cols]).to_vec();
+                &[Constant { name: LADDER_EXTENT::NAME, bytes }]
+            }
+            _ => &[],
+        };
         let ([x, y], [width, height]) = (self.block, self.tile);
         let config =
             LaunchConfig { grid: [cols.div_ceil(width), count.div_ceil(height), 1], block: [x, y, 1], shared_bytes: 0 };
-        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; levels are below 16
-        // by `misfit`; tables and textures are as long as the kernels say.
-        unsafe { device.launch(&self.entry, &config, &args) }
+        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises with the pitch above;
+        // levels are below 16 by `misfit`; tables, textures, matrices and extents are as the kernels say.
+        unsafe { device.launch_with(&self.entry, &config, &args, constants) }
+    }
+}
+
+/// A matrix on the device, as ladder B begins with: a structure of height, width and a pointer, to the elements or to an array
+/// of pointers to rows.
+struct Matrix {
+    structure: Buffer,
+    rows: Option<Buffer>,
+}
+
+impl Matrix {
+    fn new(
+        device: &Arc<dyn Device>,
+        elements: &Buffer,
+        [height, width]: [u32; 2],
+        rows_apart: bool,
+    ) -> Result<Self, DeviceError> {
+        let row_bytes = u64::from(width) * size_of::<f64>() as u64;
+        let rows = if rows_apart {
+            let rows: Vec<u64> = (0..u64::from(height)).map(|row| elements.address() + row * row_bytes).collect();
+            Some(Buffer::from_slice(device, &rows)?)
+        } else {
+            None
+        };
+        let data = rows.as_ref().unwrap_or(elements).address();
+        let structure = Buffer::from_slice(device, &[u64::from(height), u64::from(width), data])?;
+        Ok(Self { structure, rows })
+    }
+
+    /// As an argument; `elements` is that of the elements.
+    fn arg(&self, elements: &Arg) -> Arg {
+        self.structure.pointers(&self.rows.as_ref().map_or(*elements, |rows| rows.pointers(elements)))
     }
 }

@@ -20,6 +20,22 @@
 //! | [`ladder_v8`](fn@ladder_v8) | v7 | cells through a texture |
 //! | [`ladder_v9`](fn@ladder_v9) | v7 | cells from a halo tile in shared memory |
 //!
+//! # Ladder B
+//! f64 cells and results, one thread a cell in blocks of 8 × 8 unless said otherwise.
+//!
+//! | rung | from | what it changes |
+//! |---|---|---|
+//! | [`ladder_b0`](fn@ladder_b0) | | rows behind an array of pointers; i32 counters, a logarithm for every count above 0 |
+//! | [`ladder_b1`](fn@ladder_b1) | b0 | a table of logarithms in global memory |
+//! | [`ladder_b2`](fn@ladder_b2) | b0 | the table thread-private |
+//! | [`ladder_b3`](fn@ladder_b3) | b0 | the table in shared memory |
+//! | [`ladder_b4`](fn@ladder_b4) | b0 | the table in constant memory |
+//! | [`ladder_b5`](fn@ladder_b5) | b3 | one array instead of pointers to rows |
+//! | [`ladder_b6`](fn@ladder_b6) | b5 | height and width out of the matrix, in global memory |
+//! | [`ladder_b7`](fn@ladder_b7) | b5 | height and width in constant memory |
+//! | [`ladder_b8`](fn@ladder_b8) | b7 | i16 cells and counters, f32 results and table |
+//! | [`ladder_b9`](fn@ladder_b9) | b8 | other blocks: 256 × 4, and six more |
+//!
 //! # What all of them compute
 //! 5 × 5 windows, clipped at the border, of up to 16 levels, without nodata. With n_i = how often level i occurs in a window
 //! of N cells,
@@ -34,15 +50,18 @@
 //! bottom and at the right).
 //!
 //! Parameters are those of the production kernels ([`entropy`](crate::entropy)): a band of `rows` × `cols` cells with its
-//! halo, of which the `count` rows from `first` on are computed, times `scale`.
+//! halo, of which the `count` rows from `first` on are computed, times `scale`. In ladder B a height and a width come as
+//! each rung has them.
 
 use core::ops::Range;
 
 use simt::bits::ln_f64;
 
 mod a;
+mod b;
 
 pub use a::*;
+pub use b::*;
 
 /// Levels of a cell: 0..16.
 pub const LEVELS: usize = 16;
@@ -98,6 +117,16 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     ladder_v7::ENTRY,
     ladder_v8::ENTRY,
     ladder_v9::ENTRY,
+    ladder_b0::ENTRY,
+    ladder_b1::ENTRY,
+    ladder_b2::ENTRY,
+    ladder_b3::ENTRY,
+    ladder_b4::ENTRY,
+    ladder_b5::ENTRY,
+    ladder_b6::ENTRY,
+    ladder_b7::ENTRY,
+    ladder_b8::ENTRY,
+    ladder_b9::ENTRY,
 ];
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Trouble};
 use super::shared::Window;
 use super::texture::TextureImage;
-use crate::launch::{Arg, BufferArg, KernelEntry, LaunchConfig};
+use crate::launch::{Arg, BufferArg, Constant, KernelEntry, LaunchConfig};
 
 thread_local! {
     static CURRENT: Cell<*const Machine> = const { Cell::new(ptr::null()) };
@@ -29,6 +29,8 @@ pub(super) struct Bound {
     /// The parameter's name.
     pub name: &'static str,
     pub argument: BufferArg,
+    /// What its pointers lead into, if it holds some.
+    pub leads_to: Option<BufferArg>,
     /// The argument's first byte, and where it is in its allocation.
     pub data: *mut u8,
     pub start: usize,
@@ -102,6 +104,7 @@ pub(super) struct Machine {
     pub config: LaunchConfig,
     pub buffers: Vec<Bound>,
     pub textures: Vec<BoundTexture>,
+    pub constants: Vec<Constant>,
     pub shared: Window,
     pub counts: Counts,
     pub slots: Vec<Slot>,
@@ -141,13 +144,14 @@ pub(super) struct Parts {
     pub config: LaunchConfig,
     pub buffers: Vec<Bound>,
     pub textures: Vec<BoundTexture>,
+    pub constants: Vec<Constant>,
     pub shared: Window,
     pub first_phase: u64,
 }
 
 impl Machine {
     pub fn new(parts: Parts, options: &Options<'_>) -> Self {
-        let Parts { kernel, arguments, config, buffers, textures, shared, first_phase } = parts;
+        let Parts { kernel, arguments, config, buffers, textures, constants, shared, first_phase } = parts;
         let threads = config.threads();
         let [width, height, _] = config.block;
         let slot =
@@ -158,6 +162,7 @@ impl Machine {
             config,
             buffers,
             textures,
+            constants,
             shared,
             counts: Counts::default(),
             slots: (0..threads).map(slot).collect(),

@@ -7,6 +7,7 @@ mod clean;
 mod faults;
 mod launches;
 mod memory;
+mod pointers;
 mod races;
 mod speed;
 mod support;
