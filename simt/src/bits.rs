@@ -169,8 +169,16 @@ pub fn fused_multiply_add(a: f32, b: f32, c: f32) -> f32 {
 /// is contracted, so both give the same bits; and it is `const`, for tables.
 #[inline(always)]
 pub const fn ln_f64(value: f64) -> f64 {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238_164_90e-01;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_700_02e-10;
+    // ln 2 in two parts, and the coefficients of s², s⁴, …, as the source has their bits.
+    const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+    const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
+    const L1: f64 = f64::from_bits(0x3FE5_5555_5555_5593);
+    const L2: f64 = f64::from_bits(0x3FD9_9999_9997_FA04);
+    const L3: f64 = f64::from_bits(0x3FD2_4924_9422_9359);
+    const L4: f64 = f64::from_bits(0x3FCC_71C5_1D8E_78AF);
+    const L5: f64 = f64::from_bits(0x3FC7_4664_96CB_03DE);
+    const L6: f64 = f64::from_bits(0x3FC3_9A09_D078_C69F);
+    const L7: f64 = f64::from_bits(0x3FC2_F112_DF3E_5244);
     let (mut x, mut k) = (value, 0);
     if x < f64::MIN_POSITIVE {
         if x == 0.0 {
@@ -183,8 +191,7 @@ pub const fn ln_f64(value: f64) -> f64 {
         x *= 18_014_398_509_481_984.0;
         k = -54;
     }
-    // Infinity and NaN; the negated form is true of NaN.
-    if !(x <= f64::MAX) {
+    if !x.is_finite() {
         return x;
     }
     // Adding to the high word what √½ lacks to 1 carries into the exponent above √2·2^k.
@@ -197,14 +204,10 @@ pub const fn ln_f64(value: f64) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
     let w = z * z;
-    let odd =
-        w * (3.999_999_999_940_941_908e-01 + w * (2.222_219_843_214_978_396e-01 + w * 1.531_383_769_920_937_332e-01));
-    let even = z
-        * (6.666_666_666_666_735_130e-01
-            + w * (2.857_142_874_366_239_149e-01
-                + w * (1.818_357_216_161_805_012e-01 + w * 1.479_819_860_511_658_591e-01)));
+    let even = w * (L2 + w * (L4 + w * L6));
+    let odd = z * (L1 + w * (L3 + w * (L5 + w * L7)));
     let k = k as f64;
-    s * (half_square + (even + odd)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
+    s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
 }
 
 #[cfg(test)]

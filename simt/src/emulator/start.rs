@@ -122,14 +122,10 @@ fn bind(
             }
             buffers.push((name, buffer, several.get(step + 1).copied().flatten()));
         }
-        match *argument {
-            Arg::Texture { handle, .. } => {
-                let image =
-                    *memory.image(handle).ok_or_else(|| refuse(name, "it is no live texture of this memory"))?;
-                memory.find_mut(image.buffer).ok_or_else(|| refuse(name, "the buffer of the texture was freed"))?;
-                images.push((name, handle, image));
-            }
-            _ => {}
+        if let Arg::Texture { handle, .. } = *argument {
+            let image = *memory.image(handle).ok_or_else(|| refuse(name, "it is no live texture of this memory"))?;
+            memory.find_mut(image.buffer).ok_or_else(|| refuse(name, "the buffer of the texture was freed"))?;
+            images.push((name, handle, image));
         }
     }
     let mut bound = |space, name, argument: BufferArg, leads_to| {
