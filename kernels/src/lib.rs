@@ -4,11 +4,12 @@
 #![deny(missing_docs)]
 
 pub mod entropy;
+pub mod ladder;
 pub mod selftest;
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[entropy::KERNELS, selftest::KERNELS];
+pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[entropy::KERNELS, ladder::KERNELS, selftest::KERNELS];
 
 /// The kernel of this name, in whichever family.
 ///

@@ -3,13 +3,14 @@
 //! The emulator claims to do what the GPU does. This kernel is how that is tested: run on both, its output must be
 //! equal word for word. It computes nothing of use.
 
-use simt::bits::{and_or, byte_permute, dot4, funnel_shift_right, shift_left_clamped};
-use simt::global::{In, Out};
+use simt::bits::{and_or, byte_permute, dot4, funnel_shift_right, ln_f64, shift_left_clamped};
+use simt::global::{In, Out, Pointers};
+use simt::private::Private;
 use simt::texture::{Texture1d, Texture2d};
 use simt::{clock, constant, kernel, shared, thread, warp};
 
 /// Words that each thread writes.
-pub const WORDS: usize = 40;
+pub const WORDS: usize = 44;
 /// Width of the two-dimensional texture; it has 5 rows, the other one 70 elements.
 pub const TEXTURE_WIDTH: u32 = 50;
 /// Threads of a block; any number of blocks.
@@ -18,6 +19,8 @@ pub const THREADS: u32 = 96;
 constant! {
     static SELFTEST_WORDS: [u32; 5] = [1, 0x8000_0000, 3, 0xFFFF_FFFF, 5];
     static SELFTEST_REALS: [f64; 3] = [0.1, -2.5e300, 1.0 / 3.0];
+    /// Set by the host.
+    pub static SELFTEST_SET: [u64; 2];
 }
 
 shared! {
@@ -27,16 +30,18 @@ shared! {
 
 /// Writes [`WORDS`] words a thread, thread t of the launch at element t · `WORDS`.
 ///
-/// `input` has a word for each thread; `counters` starts as zeros; textures are fetched in and out of bounds. Dynamic shared memory: 8 bytes a thread.
+/// `input` has a word for each thread; `counters` starts as zeros; `rows` leads to two arrays of pointers, each to 3 rows of 5
+/// words; textures are fetched in and out of bounds. Dynamic shared memory: 8 bytes a thread.
 ///
 /// # Safety
-/// `input` has a word for each thread of the launch, `output` [`WORDS`] of them, `counters` 4 words; blocks have
-/// [`THREADS`] threads and the dynamic shared memory above.
+/// `input` has a word for each thread of the launch, `output` [`WORDS`] of them, `counters` 4 words, `rows` what is said
+/// above; blocks have [`THREADS`] threads and the dynamic shared memory above.
 #[kernel(threads = 96)]
 pub unsafe fn selftest(
     input: In<u32>,
     output: Out<u32>,
     counters: Out<u32>,
+    rows: Pointers<Pointers<In<u32>>>,
     line: Texture1d<f32>,
     plane: Texture2d<u8>,
     words_plane: Texture2d<u32>,
@@ -124,6 +129,21 @@ pub unsafe fn selftest(
     words[34] = line.fetch(t as i32 - 7).to_bits();
     words[35] = u32::from(plane.fetch(t as i32 - 20, thread::block_idx_x() as i32 * 3 - 1));
     words[36] = words_plane.fetch((t % 60) as i32, (t / 16) as i32);
+
+    // Two pointers one after the other, and one of them as the number that it is.
+    let row = rows.load((t % 2) as usize).load((t % 3) as usize);
+    words[37] = row.load((t % 5) as usize);
+    words[38] = rows.numbers::<u64>().load(1).wrapping_sub(rows.numbers::<u64>().load(0)) as u32;
+    let set = constant::load::<SELFTEST_SET>(t % 2);
+    words[39] = (set >> 32) as u32 ^ set as u32;
+    let logarithm = ln_f64(f64::from(value) * 1e-3).to_bits();
+    words[40] = (logarithm >> 32) as u32;
+    words[41] = logarithm as u32;
+    // Thread-private, indexed by what only a running thread knows.
+    let mut own = Private::<u16, 7>::new(3);
+    own.write(&[1, 2, 3, 5, 8, 13, 21]);
+    own.store(value % 7, value as u16);
+    words[42] = u32::from(own.load(t % 7));
 
     let mut i = 0;
     while i < WORDS {

@@ -1,4 +1,4 @@
-//! Arithmetic that the GPU has as one instruction and Rust does not.
+//! Arithmetic that the GPU has as one instruction and Rust does not; and the logarithm that `core` lacks.
 //!
 //! On the host these are ordinary functions with the same results; the tests of this module pin
 //! the corner cases.
@@ -183,9 +183,74 @@ pub fn fused_multiply_add(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
+/// Natural logarithm in f64, within 1 unit in the last place; −∞ for 0, NaN below.
+///
+/// `core` has none, and CUDA's lies in a library that only NVIDIA's compiler reads. This is fdlibm's (`e_log.c`, Sun
+/// Microsystems 1993): x = 2^k · (1 + f) with 1 + f between √½ and √2; with s = f / (2 + f),
+/// ln(1 + f) = 2s + ⅔s³ + … = f − s·(f − R), R a polynomial in s². It is the same code on GPU and host, and nothing in it
+/// is contracted, so both give the same bits; and it is `const`, for tables.
+#[inline(always)]
+pub const fn ln_f64(value: f64) -> f64 {
+    // ln 2 in two parts, and the coefficients of s², s⁴, …, as the source has their bits.
+    const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+    const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
+    const L1: f64 = f64::from_bits(0x3FE5_5555_5555_5593);
+    const L2: f64 = f64::from_bits(0x3FD9_9999_9997_FA04);
+    const L3: f64 = f64::from_bits(0x3FD2_4924_9422_9359);
+    const L4: f64 = f64::from_bits(0x3FCC_71C5_1D8E_78AF);
+    const L5: f64 = f64::from_bits(0x3FC7_4664_96CB_03DE);
+    const L6: f64 = f64::from_bits(0x3FC3_9A09_D078_C69F);
+    const L7: f64 = f64::from_bits(0x3FC2_F112_DF3E_5244);
+    let (mut x, mut k) = (value, 0);
+    if x < f64::MIN_POSITIVE {
+        if x == 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        if x < 0.0 {
+            return f64::NAN;
+        }
+        // Subnormal: by 2^54 into the normal ones.
+        x *= 18_014_398_509_481_984.0;
+        k = -54;
+    }
+    if !x.is_finite() {
+        return x;
+    }
+    // Adding to the high word what √½ lacks to 1 carries into the exponent above √2·2^k.
+    let (bits, high) = (x.to_bits(), (x.to_bits() >> 32) as u32 + (0x3FF0_0000 - 0x3FE6_A09E));
+    k += (high >> 20) as i32 - 0x3FF;
+    let high = (high & 0x000F_FFFF) + 0x3FE6_A09E;
+    let f = f64::from_bits((high as u64) << 32 | bits & 0xFFFF_FFFF) - 1.0;
+
+    let half_square = 0.5 * f * f;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let even = w * (L2 + w * (L4 + w * L6));
+    let odd = z * (L1 + w * (L3 + w * (L5 + w * L7)));
+    let k = k as f64;
+    s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithms_are_within_a_unit_of_the_last_place() {
+        let mut worst = 0.0f64;
+        for i in 1..200_000u32 {
+            for x in [f64::from(i), f64::from(i) / 65536.0, f64::from(i) * 1e-310, 1.0 + f64::from(i) * 1e-12] {
+                let (got, expected) = (ln_f64(x), x.ln());
+                worst = worst.max((got - expected).abs() / (expected.abs() * f64::EPSILON).max(f64::MIN_POSITIVE));
+            }
+        }
+        assert!(worst <= 1.0, "{worst}");
+        assert_eq!(ln_f64(1.0), 0.0);
+        assert_eq!(ln_f64(0.0), f64::NEG_INFINITY);
+        assert_eq!(ln_f64(f64::INFINITY), f64::INFINITY);
+        assert!(ln_f64(-1.0).is_nan() && ln_f64(f64::NAN).is_nan());
+    }
 
     #[test]
     fn shifts_clamp_and_wrap_as_ptx_defines() {

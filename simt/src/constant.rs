@@ -1,5 +1,5 @@
-//! Constant memory: small tables that live in the module (`constant!`) and that a warp reads
-//! fastest when all its lanes read the same element.
+//! Constant memory: small tables that live in the module (`constant!`), or a few numbers that the host sets for a launch,
+//! and that a warp reads fastest when all its lanes read the same element.
 
 use crate::backend;
 use crate::scalar::Scalar;
@@ -10,7 +10,7 @@ pub trait Symbol {
     type Item: Scalar;
     /// The PTX name.
     const NAME: &'static str;
-    /// The values.
+    /// The values; zeros where the host sets them.
     const VALUES: &'static [Self::Item];
     /// Address of the first element in the constant window.
     #[cfg(target_arch = "nvptx64")]

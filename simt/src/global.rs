@@ -3,10 +3,12 @@
 //! An [`In`] is read only for the whole launch, so its loads go through the read-only cache
 //! (`ld.global.nc`). An [`Out`] may be read and written, and by several threads if atomically. Indices
 //! count elements. Nothing is checked on the GPU; the emulator checks bounds, alignment and races.
+//!
+//! [`Pointers`] is a buffer of pointers to others: an array of rows, or a structure with a pointer in it.
 
 use core::marker::PhantomData;
 
-use crate::backend::{self, Global};
+use crate::backend::{self, Access, Global};
 use crate::scalar::{Scalar, Word};
 
 /// A buffer of `T` that nobody writes during the launch.
@@ -16,6 +18,75 @@ pub struct In<T>(Global, PhantomData<*const T>);
 /// A buffer of `T` that the kernel may write.
 #[repr(transparent)]
 pub struct Out<T>(Global, PhantomData<*mut T>);
+
+/// A buffer of pointers that nobody writes during the launch, each to what an `H` is: `Pointers<In<f64>>` to read-only
+/// rows of f64, `Pointers<Pointers<In<f64>>>` to arrays of such.
+///
+/// With the argument the host says which buffer the pointers lead into; the emulator lets none lead elsewhere. What
+/// a pointer leads to ends with that buffer, since a pointer does not know a length.
+#[repr(transparent)]
+pub struct Pointers<H>(Global, PhantomData<*const H>);
+
+impl<H> Clone for Pointers<H> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for Pointers<H> {}
+
+/// What a pointer in global memory may lead to: [`In`], [`Out`] or [`Pointers`].
+pub trait Pointee: Copy {
+    /// The pointers still to follow, the element type after them, and whether a kernel may write it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const LEADS_TO: (u8, &'static str, bool);
+    /// Wraps what the backend knows of a buffer.
+    #[doc(hidden)]
+    fn wrap(global: Global) -> Self;
+}
+
+impl<T: Scalar> Pointee for In<T> {
+    #[cfg(not(target_arch = "nvptx64"))]
+    const LEADS_TO: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), false);
+    #[inline(always)]
+    fn wrap(global: Global) -> Self {
+        Self(global, PhantomData)
+    }
+}
+
+impl<T: Scalar> Pointee for Out<T> {
+    #[cfg(not(target_arch = "nvptx64"))]
+    const LEADS_TO: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), true);
+    #[inline(always)]
+    fn wrap(global: Global) -> Self {
+        Self(global, PhantomData)
+    }
+}
+
+impl<H: Pointee> Pointee for Pointers<H> {
+    #[cfg(not(target_arch = "nvptx64"))]
+    const LEADS_TO: (u8, &'static str, bool) = (H::LEADS_TO.0 + 1, H::LEADS_TO.1, H::LEADS_TO.2);
+    #[inline(always)]
+    fn wrap(global: Global) -> Self {
+        Self(global, PhantomData)
+    }
+}
+
+impl<H: Pointee> Pointers<H> {
+    /// What pointer `index` leads to: a load of the address. What is behind it is not touched.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load(self, index: usize) -> H {
+        let address = u64::load_global_readonly(self.0, index);
+        H::wrap(backend::follow(self.0, index, address))
+    }
+
+    /// The same bytes as numbers: what a structure holds beside its pointers.
+    #[inline(always)]
+    pub fn numbers<T: Scalar>(self) -> In<T> {
+        In(self.0, PhantomData)
+    }
+}
 
 macro_rules! handle {
     ($name:ident) => {

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::emulator;
-use crate::global::{In, Out};
+use crate::global::{In, Out, Pointee, Pointers};
 use crate::scalar::Scalar;
 use crate::texture::{Texel, Texture1d, Texture2d};
 
@@ -42,6 +42,15 @@ pub enum ParamType {
     In(&'static str),
     /// A buffer of this element type that may be written.
     Out(&'static str),
+    /// A buffer of pointers.
+    Pointers {
+        /// How many have to be followed one after the other, at least 1.
+        steps: u8,
+        /// The element type that the last one leads to.
+        element: &'static str,
+        /// Whether the kernel may write that.
+        writable: bool,
+    },
     /// A number of this type.
     Value(&'static str),
     /// A texture of this many dimensions.
@@ -53,6 +62,13 @@ impl fmt::Display for ParamType {
         match self {
             Self::In(element) => write!(f, "In<{element}>"),
             Self::Out(element) => write!(f, "Out<{element}>"),
+            Self::Pointers { steps, element, writable } => {
+                for _ in 0..*steps {
+                    f.write_str("Pointers<")?;
+                }
+                write!(f, "{}<{element}>", if *writable { "Out" } else { "In" })?;
+                f.write_str(&">".repeat(usize::from(*steps)))
+            }
             Self::Value(number) => f.write_str(number),
             Self::Texture(dimensions) => write!(f, "Texture{dimensions}d"),
         }
@@ -93,6 +109,13 @@ pub struct KernelEntry {
 pub enum Arg {
     /// A device buffer, by what its executor knows it by.
     Buffer(BufferArg),
+    /// A device buffer of pointers.
+    Pointers {
+        /// The buffer, of u64.
+        array: BufferArg,
+        /// The buffer that they lead into; and the one that the pointers in there lead into, if there are some.
+        into: [Option<BufferArg>; 2],
+    },
     /// A 32-bit unsigned number.
     U32(u32),
     /// A 32-bit signed number.
@@ -123,6 +146,15 @@ pub struct BufferArg {
     pub bytes: usize,
     /// True when the kernel may write it.
     pub writable: bool,
+}
+
+/// A value for a variable in constant memory that the host sets (`constant!` without values), for one launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Constant {
+    /// The variable's name.
+    pub name: &'static str,
+    /// Its bytes, from the first element on.
+    pub bytes: Vec<u8>,
 }
 
 /// An argument list that does not fit a kernel.
@@ -162,6 +194,11 @@ impl KernelEntry {
             let fits = match (param.ty, argument) {
                 (ParamType::In(element), Arg::Buffer(buffer)) => element == buffer.element,
                 (ParamType::Out(element), Arg::Buffer(buffer)) => element == buffer.element && buffer.writable,
+                (ParamType::Pointers { steps, element, writable }, Arg::Pointers { into, .. }) => {
+                    let targets = || into.iter().flatten();
+                    targets().count() == usize::from(steps)
+                        && targets().last().is_some_and(|last| element == last.element && (last.writable || !writable))
+                }
                 (ParamType::Value("u32"), Arg::U32(_))
                 | (ParamType::Value("i32"), Arg::I32(_))
                 | (ParamType::Value("u64"), Arg::U64(_))
@@ -188,6 +225,12 @@ impl Arg {
         match self {
             Self::Buffer(buffer) if buffer.writable => format!("Out<{}>", buffer.element),
             Self::Buffer(buffer) => format!("In<{}>", buffer.element),
+            Self::Pointers { into, .. } => {
+                let steps = into.iter().flatten().count() as u8;
+                let last = into.iter().flatten().last();
+                let (element, writable) = last.map_or(("nothing", false), |last| (last.element, last.writable));
+                ParamType::Pointers { steps, element, writable }.to_string()
+            }
             Self::U32(_) => "u32".into(),
             Self::I32(_) => "i32".into(),
             Self::U64(_) => "u64".into(),
@@ -246,6 +289,17 @@ macro_rules! buffer_params {
     )*};
 }
 buffer_params!(In Out);
+
+impl<H: Pointee> KernelParam for Pointers<H> {
+    const TYPE: ParamType =
+        ParamType::Pointers { steps: H::LEADS_TO.0 + 1, element: H::LEADS_TO.1, writable: H::LEADS_TO.2 };
+    fn from_arg(argument: &Arg) -> Self {
+        match argument {
+            Arg::Pointers { array, .. } => Self::wrap(emulator::backend::Global::from_arg(array)),
+            _ => unreachable!("arguments are checked before a launch"),
+        }
+    }
+}
 
 macro_rules! texture_params {
     ($($handle:ident $dimensions:literal;)*) => {$(

@@ -29,6 +29,7 @@ pub mod clock;
 pub mod constant;
 pub mod global;
 pub mod matrix;
+pub mod private;
 pub mod scalar;
 pub mod shared;
 pub mod texture;

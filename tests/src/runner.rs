@@ -18,7 +18,7 @@ pub const DOUBLE: f64 = 1e-12;
 pub fn tolerance<T>(kernel: Option<Kernel>) -> f64 {
     match kernel {
         _ if size_of::<T>() == 8 => DOUBLE,
-        Some(Kernel::Naive | Kernel::Tiled) => TOLERANCE,
+        Some(Kernel::Naive | Kernel::Tiled | Kernel::Rung(_)) => TOLERANCE,
         _ => PRODUCTION,
     }
 }

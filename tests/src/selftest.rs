@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use halotile::exec::{Buffer, Device, TexelFormat, Texture, TextureShape};
-use halotile_kernels::selftest::{TEXTURE_WIDTH, THREADS, WORDS, selftest};
-use simt::launch::LaunchConfig;
+use halotile_kernels::selftest::{SELFTEST_SET, TEXTURE_WIDTH, THREADS, WORDS, selftest};
+use simt::constant::Symbol;
+use simt::launch::{Constant, LaunchConfig};
 
 /// Blocks of the launch.
 const BLOCKS: u32 = 3;
@@ -27,17 +28,24 @@ pub fn run(device: &Arc<dyn Device>) -> Result<(Vec<u32>, Vec<u32>)> {
     let large =
         Buffer::from_slice(device, &(0..5 * 64).map(|i: u32| i.wrapping_mul(0x0101_0101)).collect::<Vec<u32>>())?;
     let words_plane = Texture::new(&large, TexelFormat::U32, shape(256))?;
+    // Six rows of 5 words; two arrays of three pointers each; two pointers to those.
+    let data = Buffer::from_slice(device, &(0..30).map(|i: u32| i.wrapping_mul(0x0101_4259)).collect::<Vec<_>>())?;
+    let arrays = Buffer::from_slice(device, &[5, 0, 3, 1, 4, 2].map(|row: u64| data.address() + row * 5 * 4))?;
+    let matrices = Buffer::from_slice(device, &[arrays.address() + 3 * 8, arrays.address()])?;
     let args = [
         input.input::<u32>(),
         output.output::<u32>(),
         counters.output::<u32>(),
+        matrices.pointers(&arrays.pointers(&data.input::<u32>())),
         line.arg(),
         plane.arg(),
         words_plane.arg(),
     ];
     let config = LaunchConfig { shared_bytes: 8 * THREADS, ..LaunchConfig::linear(BLOCKS, THREADS) };
+    let set =
+        Constant { name: SELFTEST_SET::NAME, bytes: bytemuck::cast_slice(&[0x1234_5678_9ABC_DEF0u64, 7]).to_vec() };
     // SAFETY: the buffers have the lengths and the launch the shape that the kernel asks for.
-    unsafe { device.launch(&selftest::ENTRY, &config, &args)? };
+    unsafe { device.launch_with(&selftest::ENTRY, &config, &args, &[set])? };
     Ok((words(device, &output)?, words(device, &counters)?))
 }
 

@@ -12,5 +12,7 @@ fn every_operation_runs_in_the_emulator() {
     // Thread 1 of block 2: its indices, and the clocks that did not run backwards.
     let row = &output[(2 * 96 + 1) * halotile_kernels::selftest::WORDS..];
     assert_eq!((row[0], row[1], row[2], row[33]), (2 << 16 | 1, 96 << 16 | 3, 1, 3));
+    // Matrix 1, row 1 of it: row 0 of the data; its element 1. The second array lies 24 bytes before the first.
+    assert_eq!((row[37], row[38], row[39]), (0x0101_4259, (-24i32).cast_unsigned(), 7));
     assert_eq!((counters[2], counters[3]), (7, 9));
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use halotile::entropy::Kernel;
 use halotile::exec::cuda;
 use png::{BitDepth, ColorType};
 
@@ -214,7 +215,8 @@ fn files_that_are_no_grids() {
 fn command_lines_that_cannot_be_meant() {
     let place = Place::new();
     place.write("v.txt", VECTOR).write("v.tif", VECTOR);
-    let kernels = "auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, sliding, sliding-narrow";
+    let kernels: Vec<_> = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect();
+    let kernels = kernels.join(", ");
     let see = "see halotile entropy --help";
     for (options, message) in [
         (

@@ -21,10 +21,11 @@ use super::{Error, Kernel, Report};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError};
 use crate::grid::{GridView, GridViewMut};
+use crate::ladder::device::CellType;
 use crate::observe::{Cancelled, Observer};
 
 /// A band on a device, as the kernels take it.
-pub(super) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// `rows` rows of `cols` cells, `stride` bytes apart (a multiple of 4, the bytes in between initialised).
     pub cells: &'a Buffer,
     /// `count` rows, `out_stride` elements apart (a multiple of 4).
@@ -116,16 +117,18 @@ fn run_share<T: Real>(
     let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
 
     let (rows, cols, radius) = (cells.rows(), cells.cols(), work.size / 2);
-    let pitch = pitch_of(cols);
+    let pitch = prepared.pitch(cols);
     let halo = radius.min(rows - 1);
-    let row_bytes = pitch * (1 + size_of::<T>());
-    let fits = |bytes: usize| bytes.saturating_sub(2 * halo * pitch) / row_bytes;
+    let cell_type = prepared.cell_type();
+    let (cell_bytes, beside) = (cell_type.bytes(), prepared.bytes_per_row());
+    let row_bytes = pitch * (cell_bytes + size_of::<T>()) + beside;
+    let fits = |bytes: usize| bytes.saturating_sub(2 * halo * (pitch * cell_bytes + beside)) / row_bytes;
     // A tenth stays free: the driver needs some of it, and rounds allocations up.
     let mut band = fits(device.free_memory()? / 10 * 9)
         .min((limits.launch_cells as f64 / (cols as f64 * kernel.cost(&work))) as usize)
         .clamp(1, out.rows().min(prepared.rows_at_most()));
     let (device_cells, device_out) = loop {
-        match allocate::<T>(device, pitch, band, halo) {
+        match allocate::<T>(device, cell_type, pitch, band, halo) {
             Ok(buffers) => break buffers,
             // Somebody else may have taken memory meanwhile, or what is free is not in one piece.
             Err(DeviceError::OutOfMemory { .. }) if band > 1 => band = band.div_ceil(2),
@@ -158,7 +161,7 @@ fn run_share<T: Real>(
         // copy's one thread has to take them all. So all cores take them while the device works.
         let seconds = rayon::in_place_scope(|scope| {
             scope.spawn(|_| touch(part.reborrow()));
-            upload(device, &device_cells, pitch, cells.band(above..below), coding)?;
+            upload(device, &device_cells, cell_type, pitch, cells.band(above..below), coding)?;
             prepared.launch(&frame)
         })?;
         report.kernel_seconds += seconds;
@@ -185,12 +188,6 @@ fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<
     }
 }
 
-/// Cells from a row to the next on a device.
-fn pitch_of(cols: usize) -> usize {
-    // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
-    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
-}
-
 /// Runs the kernel `runs` times over the whole grid, which stays on the device, and downloads the last result. Returns the
 /// kernel and the seconds of each run.
 #[allow(clippy::too_many_arguments)]
@@ -212,9 +209,10 @@ pub(super) fn time<T: Real>(
         let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
         return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
     }
-    let pitch = pitch_of(cols);
-    let (device_cells, device_out) = allocate::<T>(device, pitch, rows, 0)?;
-    upload(device, &device_cells, pitch, cells, coding)?;
+    let pitch = prepared.pitch(cols);
+    let cell_type = prepared.cell_type();
+    let (device_cells, device_out) = allocate::<T>(device, cell_type, pitch, rows, 0)?;
+    upload(device, &device_cells, cell_type, pitch, cells, coding)?;
     let frame = Frame {
         cells: &device_cells,
         out: &device_out,
@@ -235,11 +233,12 @@ pub(super) fn time<T: Real>(
 /// Buffers for a band of `band` rows and its halos.
 fn allocate<T>(
     device: &Arc<dyn Device>,
+    cell_type: CellType,
     pitch: usize,
     band: usize,
     halo: usize,
 ) -> Result<(Buffer, Buffer), DeviceError> {
-    let cells = Buffer::new(device, (band + 2 * halo) * pitch)?;
+    let cells = Buffer::new(device, (band + 2 * halo) * pitch * cell_type.bytes())?;
     let out = Buffer::new(device, band * pitch * size_of::<T>())?;
     // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
     device.fill(&cells, 0)?;
@@ -253,29 +252,39 @@ fn touch<T: Real>(mut part: GridViewMut<'_, T>) {
     part.as_strided_mut().par_chunks_mut(stride).for_each(|row| row[..cols].fill(T::default()));
 }
 
-/// Copies a band to the device, by its codes where it has some.
+/// Copies a band to the device, by its codes where it has some, as cells of the kernel's type.
 fn upload(
     device: &Arc<dyn Device>,
     to: &Buffer,
+    cell_type: CellType,
     pitch: usize,
     band: GridView<'_, u8>,
     coding: &Coding,
 ) -> Result<(), DeviceError> {
     let (rows, cols) = (band.rows(), band.cols());
-    let Some(codes) = &coding.codes else {
-        return device.upload(to, pitch, band.as_strided(), band.stride(), cols, rows);
-    };
-    let coded = recode(band, codes);
-    device.upload(to, pitch, &coded, cols, cols, rows)
+    let code = |value: u8| coding.codes.as_ref().map_or(value, |codes| codes[usize::from(value)]);
+    let bytes = cell_type.bytes();
+    let packed = |cells: &[u8]| device.upload(to, pitch * bytes, cells, cols * bytes, cols * bytes, rows);
+    match (cell_type, &coding.codes) {
+        (CellType::U8, None) => device.upload(to, pitch, band.as_strided(), band.stride(), cols, rows),
+        (CellType::U8, Some(codes)) => packed(&recode(band, codes)),
+        (CellType::I16, _) => packed(bytemuck::cast_slice(&convert(band, |value| i16::from(code(value))))),
+        (CellType::F64, _) => packed(bytemuck::cast_slice(&convert(band, |value| f64::from(code(value))))),
+    }
 }
 
 /// A copy of `band` with every value replaced by its code.
 pub(super) fn recode(band: GridView<'_, u8>, codes: &[u8; 256]) -> Vec<u8> {
-    let mut coded = vec![0; band.rows() * band.cols()];
-    coded.par_chunks_mut(band.cols()).enumerate().for_each(|(r, row)| {
-        for (code, &value) in row.iter_mut().zip(band.row(r)) {
-            *code = codes[usize::from(value)];
+    convert(band, |value| codes[usize::from(value)])
+}
+
+/// A copy of `band`, each cell made something else.
+fn convert<C: Default + Copy + Send>(band: GridView<'_, u8>, of: impl Fn(u8) -> C + Sync) -> Vec<C> {
+    let mut converted = vec![C::default(); band.rows() * band.cols()];
+    converted.par_chunks_mut(band.cols()).enumerate().for_each(|(r, row)| {
+        for (cell, &value) in row.iter_mut().zip(band.row(r)) {
+            *cell = of(value);
         }
     });
-    coded
+    converted
 }

@@ -16,6 +16,7 @@ use super::fixed::{FINE, table_u32, table_u64};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
+use crate::ladder::device::{CellType, DeviceRung};
 
 impl Kernel {
     /// The fastest kernel that fits.
@@ -55,7 +56,7 @@ impl Kernel {
 
     /// Why the kernel cannot do this work on such a device; `None` when it can.
     pub(super) fn misfit(self, work: &Work, limits: &Limits) -> Option<String> {
-        let Work { size, levels, nodata, largest, f64 } = *work;
+        let Work { size, cols, levels, nodata, largest, f64 } = *work;
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
         }
@@ -65,6 +66,9 @@ impl Kernel {
             let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
             let (needs, has) = (of(entry.arch), of(limits.arch));
             return Some(format!("it needs compute capability {needs}, and the device has {has}"));
+        }
+        if let Some(rung) = self.rung() {
+            return rung.misfit(size, cols, levels, nodata);
         }
         if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Tensor) && size != 5 {
             return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
@@ -81,6 +85,14 @@ impl Kernel {
         (needed > limits.shared_per_block).then(|| {
             format!("it needs {needed} bytes of shared memory a block, and there are {}", limits.shared_per_block)
         })
+    }
+
+    /// What a rung that is a kernel is launched with.
+    fn rung(self) -> Option<&'static DeviceRung> {
+        match self {
+            Self::Rung(rung) => rung.device(),
+            _ => None,
+        }
     }
 
     /// The least shared memory of a block that the kernel runs with.
@@ -102,6 +114,7 @@ impl Kernel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Work {
     pub size: usize,
+    pub cols: usize,
     pub levels: usize,
     /// Whether there are nodata cells; their code is then `levels` or below it.
     pub nodata: bool,
@@ -114,6 +127,7 @@ impl Work {
     pub fn new<T: Real>(cells: GridView<'_, u8>, coding: &Coding, size: usize) -> Self {
         Self {
             size,
+            cols: cells.cols(),
             levels: coding.levels,
             nodata: coding.nodata.is_some(),
             largest: size.min(cells.rows()) * size.min(cells.cols()),
@@ -179,7 +193,7 @@ impl Prepared {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
-            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
+            Kernel::Rung(_) => (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale),
         };
         let entries = entries as u32;
         let (near, shared_bytes, threads) = match kernel {
@@ -201,7 +215,7 @@ impl Prepared {
             }
             Kernel::Sliding | Kernel::SlidingNarrow => (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS),
             Kernel::Tensor => (0, kernel.shared_needed(&work), kernels::TENSOR_THREADS),
-            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
+            Kernel::Rung(_) => (0, 0, kernel.rung().map_or(0, DeviceRung::threads)),
         };
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);
@@ -213,12 +227,32 @@ impl Prepared {
         match self.kernel {
             // One row of blocks each: a grid has at most 65,535 along y.
             Kernel::Naive | Kernel::Tiled => 65_535 * kernels::TILE_ROWS as usize,
-            _ => 1 << 30,
+            kernel => kernel.rung().map_or(1 << 30, DeviceRung::rows_at_most),
         }
+    }
+
+    /// Cells from a row to the next on a device.
+    pub fn pitch(&self, cols: usize) -> usize {
+        let asked = self.kernel.rung().and_then(|rung| rung.pitch(cols));
+        // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
+        asked.unwrap_or_else(|| cols.next_multiple_of(if cols >= 256 { 32 } else { 4 }))
+    }
+
+    /// What cells are on the device.
+    pub fn cell_type(&self) -> CellType {
+        self.kernel.rung().map_or(CellType::U8, DeviceRung::cell_type)
+    }
+
+    /// Bytes on the device for each row, beside its cells and results.
+    pub fn bytes_per_row(&self) -> usize {
+        self.kernel.rung().map_or(0, DeviceRung::bytes_per_row)
     }
 
     /// Computes a band. Returns the seconds that the kernel took.
     pub fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
+        if let Some(rung) = self.kernel.rung() {
+            return rung.launch(&self.device, frame, self.table.as_ref(), self.scale);
+        }
         let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
         let size = self.work.size as u32;
         let mut args: Vec<Arg> = vec![cells.input::<u8>()];
@@ -270,7 +304,7 @@ impl Prepared {
                 let blocks = units.div_ceil(warps).max(frame).min(self.resident);
                 ([blocks, 1, 1], [kernels::TENSOR_THREADS, 1, 1])
             }
-            Kernel::Rung(_) => unreachable!("rungs are not launched from here yet"),
+            Kernel::Rung(_) => unreachable!("a rung has been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
         let config = LaunchConfig { grid, block, shared_bytes: self.shared_bytes };
@@ -350,7 +384,8 @@ mod tests {
             launch_cells: 1 << 27,
         };
         let turing = Limits { shared_per_block: 65_536, arch: 75, ..hopper.clone() };
-        let work = |size: usize, levels, nodata, f64| Work { size, levels, nodata, largest: size * size, f64 };
+        let work =
+            |size: usize, levels, nodata, f64| Work { size, cols: 999, levels, nodata, largest: size * size, f64 };
         assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));

@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-mod bands;
+pub(crate) mod bands;
 mod census;
 mod fixed;
 mod kernel;

@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{DriverError, result, sys};
-use simt::launch::{Arg, KernelEntry, LaunchConfig};
+use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
 
@@ -62,7 +62,7 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 32] = [
+const NEEDED: [&str; 35] = [
     "cuCtxSetCurrent",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
@@ -87,14 +87,17 @@ const NEEDED: [&str; 32] = [
     "cuMemGetInfo_v2",
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
     "cuMemsetD8Async",
     "cuModuleGetFunction",
+    "cuModuleGetGlobal_v2",
     "cuModuleLoadDataEx",
     "cuModuleUnload",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuStreamCreate",
     "cuStreamSynchronize",
     "cuTexObjectCreate",
+    "cuTexObjectDestroy",
 ];
 
 /// Opens and initialises the driver, once. The error says what was tried.
@@ -137,6 +140,8 @@ pub struct CudaDevice {
     context: sys::CUcontext,
     stream: sys::CUstream,
     kernels: Mutex<Kernels>,
+    /// Held from the setting of constants to the end of the launch that is to read them.
+    constants: Mutex<()>,
 }
 
 /// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
@@ -173,7 +178,7 @@ impl CudaDevice {
         unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
         let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(fail("cuStreamCreate"))?;
-        Ok(Self { description, device, context, stream, kernels: Mutex::default() })
+        Ok(Self { description, device, context, stream, kernels: Mutex::default(), constants: Mutex::default() })
     }
 
     /// What can be told of it.
@@ -214,10 +219,10 @@ impl CudaDevice {
         unsafe { result::ctx::set_current(self.context) }.map_err(self.fail("cuCtxSetCurrent"))
     }
 
-    fn function(&self, kernel: &KernelEntry) -> Result<sys::CUfunction, DeviceError> {
+    fn function(&self, kernel: &KernelEntry) -> Result<(sys::CUmodule, sys::CUfunction), DeviceError> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&(_, function)) = kernels.0.get(kernel.name) {
-            return Ok(function);
+        if let Some(&known) = kernels.0.get(kernel.name) {
+            return Ok(known);
         }
         let module = load(&self.name(), &module_of(kernel.name))?;
         let name = CString::new(kernel.name).expect("a kernel's name is an identifier");
@@ -226,7 +231,19 @@ impl CudaDevice {
             unsafe { result::module::get_function(module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
         self.allow_shared(function)?;
         kernels.0.insert(kernel.name, (module, function));
-        Ok(function)
+        Ok((module, function))
+    }
+
+    /// Sets a variable in the constant memory of a module, on the stream that kernels run on.
+    fn set(&self, module: sys::CUmodule, constant: &Constant) -> Result<(), DeviceError> {
+        let name = CString::new(constant.name).expect("a variable's name is an identifier");
+        // SAFETY: the module is one of ours.
+        let (address, bytes) =
+            unsafe { result::module::get_global(module, name) }.map_err(self.fail("cuModuleGetGlobal"))?;
+        assert!(constant.bytes.len() <= bytes, "{} has {bytes} bytes, not {}", constant.name, constant.bytes.len());
+        // SAFETY: the variable is that long, and the driver has copied pageable memory when it returns.
+        unsafe { result::memcpy_htod_async(address, &constant.bytes, self.stream) }
+            .map_err(self.fail("cuMemcpyHtoDAsync"))
     }
 
     /// Lets the function have all the dynamic shared memory that the device has for it. Once and for all: two threads that
@@ -535,15 +552,24 @@ impl Device for CudaDevice {
         }
     }
 
-    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+    unsafe fn launch_with(
+        &self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+        constants: &[Constant],
+    ) -> Result<f64, DeviceError> {
         kernel.check(args)?;
         self.enter()?;
-        let function = self.function(kernel)?;
+        let (module, function) = self.function(kernel)?;
+        let _held = (!constants.is_empty()).then(|| self.constants.lock().unwrap_or_else(PoisonError::into_inner));
+        constants.iter().try_for_each(|constant| self.set(module, constant))?;
         // The driver reads each argument through a pointer to it.
         let mut values: Vec<u64> = args
             .iter()
             .map(|arg| match *arg {
                 Arg::Buffer(buffer) => buffer.address,
+                Arg::Pointers { array, .. } => array.address,
                 Arg::U32(value) => u64::from(value),
                 Arg::I32(value) => u64::from(value.cast_unsigned()),
                 Arg::U64(value) => value,
@@ -577,7 +603,7 @@ impl Device for CudaDevice {
 
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.enter()?;
-        let function = self.function(kernel)?;
+        let (_, function) = self.function(kernel)?;
         // SAFETY: the function belongs to our module.
         let blocks = unsafe {
             result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared_bytes as usize)

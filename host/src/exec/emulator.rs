@@ -10,7 +10,7 @@ use std::time::Instant;
 
 pub use simt::emulator::Order;
 use simt::emulator::{self, Memory, Options, launch};
-use simt::launch::{Arg, KernelEntry, LaunchConfig};
+use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
 
@@ -172,13 +172,20 @@ impl Device for EmulatedDevice {
         }
     }
 
-    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+    unsafe fn launch_with(
+        &self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+        constants: &[Constant],
+    ) -> Result<f64, DeviceError> {
         kernel.check(args)?;
         let mut state = self.lock();
         let options = Options {
             shared_limit: self.limits.shared_per_block,
             block_order: self.order,
             lane_order: self.order,
+            constants,
             ..Options::default()
         };
         let start = Instant::now();

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use simt::launch::{Arg, ArgumentError, BufferArg, KernelEntry, LaunchConfig, element_name};
+use simt::launch::{Arg, ArgumentError, BufferArg, Constant, KernelEntry, LaunchConfig, element_name};
 use simt::scalar::Scalar;
 
 pub mod cuda;
@@ -117,7 +117,23 @@ pub trait Device: Send + Sync {
     ///
     /// # Safety
     /// The arguments keep the promise in the kernel's `# Safety` section.
-    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError>;
+    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_with(kernel, config, args, &[]) }
+    }
+
+    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that nobody
+    /// else's launch comes between.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    unsafe fn launch_with(
+        &self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+        constants: &[Constant],
+    ) -> Result<f64, DeviceError>;
 
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
@@ -163,6 +179,21 @@ impl Buffer {
     /// The buffer as an argument for a parameter `Out<T>`.
     pub fn output<T: Scalar>(&self) -> Arg {
         self.arg::<T>(true)
+    }
+
+    /// The buffer, which holds addresses in the buffer that `into` is of, as an argument for a parameter `Pointers`.
+    ///
+    /// # Panics
+    /// When `into` is no buffer, or more than one array of pointers away from one.
+    pub fn pointers(&self, into: &Arg) -> Arg {
+        let array = BufferArg { address: self.address, element: "u64", bytes: self.bytes, writable: false };
+        match *into {
+            Arg::Buffer(target) => Arg::Pointers { array, into: [Some(target), None] },
+            Arg::Pointers { array: between, into: [target, None] } => {
+                Arg::Pointers { array, into: [Some(between), target] }
+            }
+            _ => panic!("pointers lead to a buffer, by way of one array of pointers at most"),
+        }
     }
 
     fn arg<T: Scalar>(&self, writable: bool) -> Arg {

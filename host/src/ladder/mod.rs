@@ -3,7 +3,7 @@
 //!
 //! | rungs | what they are | where |
 //! |---|---|---|
-//! | v0..v9, b0..b9 and ours | kernels | `device`, and `kernels/src/ladder` |
+//! | v0..v9, b0..b9 and ours | kernels | `device` and `launch`, and `kernels/src/ladder` |
 //! | v10..v13, b10 | functions on the CPU | `cpu` |
 //! | v14 | plans over several devices and the CPU | `plan` |
 //!
@@ -13,6 +13,7 @@ use std::hash::{Hash, Hasher};
 
 pub(crate) mod cpu;
 pub(crate) mod device;
+pub(crate) mod launch;
 pub(crate) mod plan;
 
 /// A rung: one step of a ladder.

@@ -226,6 +226,9 @@ pub fn shared(input: TokenStream) -> TokenStream {
 /// Declares a table in constant memory: `constant! { static LN: [f32; 26] = TABLE; }`, `TABLE` being a
 /// constant array and the length a literal.
 ///
+/// Without values, `constant! { static SIZE: [u32; 2]; }`, it is zeros until the host sets it for a launch (see
+/// `simt::launch::Constant`).
+///
 /// The name becomes a type that implements `simt::constant::Symbol`; a kernel reads it with
 /// `simt::constant::load::<LN>(i)`. Names are PTX symbols: unique among all kernels.
 #[proc_macro]
@@ -233,9 +236,6 @@ pub fn constant(input: TokenStream) -> TokenStream {
     let Declarations(list) = parse_macro_input!(input as Declarations);
     let items = list.iter().map(|declaration| {
         let Declaration { attributes, visibility, name, ty, len, value } = declaration;
-        let Some(value) = value else {
-            return syn::Error::new_spanned(name, "a constant table needs its values").into_compile_error();
-        };
         let Ok(count) = syn::parse2::<LitInt>(quote!(#len)).and_then(|n| n.base10_parse::<usize>()) else {
             return syn::Error::new_spanned(len, "the length of a constant table is a literal number")
                 .into_compile_error();
@@ -248,19 +248,32 @@ pub fn constant(input: TokenStream) -> TokenStream {
                     .into_compile_error();
             }
         };
-        let holes = (0..count).map(|i| format!("{{v{i}}}")).collect::<Vec<_>>().join(", ");
-        let variable = format!(".const .align 16 .b{width} {name}[{count}] = {{{{ {holes} }}}};");
         let address = format!("mov.u64 {{address}}, {name};");
-        let operand = (0..count).map(|i| format_ident!("v{i}"));
-        let convert = if width == 32 { quote!(u32) } else { quote!(u64) };
-        let index = 0..count;
+        let (variable, value) = match value {
+            // Visible, because the driver finds it by its name.
+            None => {
+                let variable = format!(".visible .const .align 16 .b{width} {name}[{count}];");
+                (quote!(::core::arch::global_asm!(#variable);), quote!([0 as #ty; #len]))
+            }
+            Some(value) => {
+                let holes = (0..count).map(|i| format!("{{v{i}}}")).collect::<Vec<_>>().join(", ");
+                let variable = format!(".const .align 16 .b{width} {name}[{count}] = {{{{ {holes} }}}};");
+                let operand = (0..count).map(|i| format_ident!("v{i}"));
+                let convert = if width == 32 { quote!(u32) } else { quote!(u64) };
+                let index = 0..count;
+                let variable = quote! {
+                    ::core::arch::global_asm!(#variable, #(#operand = const {
+                        // SAFETY: both types are plain numbers of the same width. (PTX takes any number as the
+                        // integer that has its bits.)
+                        unsafe { ::core::mem::transmute::<#ty, #convert>((#value)[#index]) }
+                    }),*);
+                };
+                (variable, quote!(#value))
+            }
+        };
         quote! {
             #[cfg(target_arch = "nvptx64")]
-            ::core::arch::global_asm!(#variable, #(#operand = const {
-                // SAFETY: both types are plain numbers of the same width. (PTX takes any number as the
-                // integer that has its bits.)
-                unsafe { ::core::mem::transmute::<#ty, #convert>((#value)[#index]) }
-            }),*);
+            #variable
 
             #(#attributes)*
             #[allow(non_camel_case_types)]

@@ -9,9 +9,10 @@ use super::warp;
 use crate::launch::BufferArg;
 use crate::{constant, shared};
 
-/// A buffer of the launch: where its bytes are, how many, and what is known of it.
+/// A buffer of the launch, or its end from some byte on: where its bytes are, how many, and what is known of it.
 #[derive(Clone, Copy)]
 pub struct Global {
+    start: usize,
     bytes: usize,
     bound: *const Bound,
 }
@@ -22,7 +23,7 @@ impl Global {
         Machine::with(|machine| {
             let bound = machine.buffers.iter().find(|bound| bound.argument == *argument);
             let bound = bound.expect("every argument of the launch has been bound");
-            Self { bytes: argument.bytes, bound }
+            Self { start: 0, bytes: argument.bytes, bound }
         })
     }
 }
@@ -230,11 +231,20 @@ fn out_of_bounds(space: Space, name: &str, index: usize, count: usize, len: usiz
 #[inline]
 #[track_caller]
 pub fn constant_load<S: constant::Symbol>(index: u32) -> S::Item {
-    Machine::with(|machine| count(&machine.counts.constant_loads));
-    match S::VALUES.get(index as usize) {
-        Some(value) => *value,
-        None => out_of_bounds(Space::Constant, S::NAME, index as usize, 1, S::VALUES.len()),
-    }
+    let index = index as usize;
+    let Some(value) = S::VALUES.get(index) else {
+        out_of_bounds(Space::Constant, S::NAME, index, 1, S::VALUES.len());
+    };
+    Machine::with(|machine| {
+        count(&machine.counts.constant_loads);
+        let Some(set) = machine.constants.iter().find(|constant| constant.name == S::NAME) else { return *value };
+        let bytes = size_of::<S::Item>();
+        match set.bytes.get(index * bytes..(index + 1) * bytes) {
+            // SAFETY: as many bytes as the type has, and any bits are a number.
+            Some(bytes) => unsafe { bytes.as_ptr().cast::<S::Item>().read_unaligned() },
+            None => *value,
+        }
+    })
 }
 
 #[track_caller]
@@ -273,7 +283,7 @@ fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, r
     if index >= len || len - index < N {
         out_of_bounds(bound.space, bound.name, index, N, len);
     }
-    let offset = index * size_of::<T>();
+    let offset = buffer.start + index * size_of::<T>();
     let bytes = size_of::<[T; N]>();
     if !(bound.start + offset).is_multiple_of(bytes) {
         misaligned(bound, offset, bytes);
@@ -288,6 +298,25 @@ fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, r
         machine.global(bound, offset, bytes, access, read_only, at)
     })
     .cast()
+}
+
+/// The buffer at an address that a buffer of pointers holds at `index`.
+#[track_caller]
+pub fn follow(pointers: Global, index: usize, address: u64) -> Global {
+    let at = Location::caller();
+    // SAFETY: as in `global`.
+    let bound = unsafe { &*pointers.bound };
+    Machine::with(|machine| {
+        let target = bound.leads_to.and_then(|target| machine.buffers.iter().find(|bound| bound.argument == target));
+        let found = target.and_then(|target| {
+            let start = usize::try_from(address.checked_sub(target.argument.address)?).ok()?;
+            Some(Global { start, bytes: target.argument.bytes.checked_sub(start)?, bound: target })
+        });
+        found.unwrap_or_else(|| {
+            let memory = Region { space: bound.space, name: bound.name.into() };
+            machine.fault(FaultKind::Pointer { memory, index: index as u64, address }, at)
+        })
+    })
 }
 
 #[cold]

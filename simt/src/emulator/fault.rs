@@ -226,6 +226,16 @@ pub enum FaultKind {
         /// How many there are.
         len: u64,
     },
+    /// A pointer to elsewhere than the argument said.
+    #[error("pointer {index} of {memory} is {address:#x}, which is not in the buffer that its pointers lead into")]
+    Pointer {
+        /// The memory that holds it.
+        memory: Region,
+        /// Which of its pointers.
+        index: u64,
+        /// The pointer.
+        address: u64,
+    },
     /// An address that is no multiple of the access's size.
     #[error(
         "an access of {bytes} bytes at byte {offset} of {memory}: its address {address:#x} is no multiple of {bytes}"

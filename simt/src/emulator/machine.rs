@@ -18,7 +18,7 @@ use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Trouble};
 use super::shared::Window;
 use super::texture::TextureImage;
-use crate::launch::{Arg, BufferArg, KernelEntry, LaunchConfig};
+use crate::launch::{Arg, BufferArg, Constant, KernelEntry, LaunchConfig};
 
 thread_local! {
     static CURRENT: Cell<*const Machine> = const { Cell::new(ptr::null()) };
@@ -30,6 +30,8 @@ pub(super) struct Bound {
     /// The parameter's name.
     pub name: &'static str,
     pub argument: BufferArg,
+    /// What its pointers lead into, if it holds some.
+    pub leads_to: Option<BufferArg>,
     /// The argument's first byte, and where it is in its allocation.
     pub data: *mut u8,
     pub start: usize,
@@ -105,6 +107,7 @@ pub(super) struct Machine {
     pub config: LaunchConfig,
     pub buffers: Vec<Bound>,
     pub textures: Vec<BoundTexture>,
+    pub constants: Vec<Constant>,
     pub shared: Window,
     pub counts: Counts,
     pub slots: Vec<Slot>,
@@ -144,13 +147,14 @@ pub(super) struct Parts {
     pub config: LaunchConfig,
     pub buffers: Vec<Bound>,
     pub textures: Vec<BoundTexture>,
+    pub constants: Vec<Constant>,
     pub shared: Window,
     pub first_phase: u64,
 }
 
 impl Machine {
     pub fn new(parts: Parts, options: &Options<'_>) -> Self {
-        let Parts { kernel, arguments, config, buffers, textures, shared, first_phase } = parts;
+        let Parts { kernel, arguments, config, buffers, textures, constants, shared, first_phase } = parts;
         let threads = config.threads();
         let [width, height, _] = config.block;
         let slot = |_| Slot {
@@ -165,6 +169,7 @@ impl Machine {
             config,
             buffers,
             textures,
+            constants,
             shared,
             counts: Counts::default(),
             slots: (0..threads).map(slot).collect(),

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::launch::Constant;
+
 /// An order of blocks or of lanes. A kernel that is right gives the same result in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
@@ -57,6 +59,8 @@ pub struct Options<'a> {
     /// Accesses to shared memory and to buffers that may be written which a lane may make between two meetings. One that
     /// makes more is taken to wait for something that no other lane can do meanwhile.
     pub spin_limit: u64,
+    /// Constants that the host sets for this launch.
+    pub constants: &'a [Constant],
     /// Told of progress.
     pub observer: Option<Observer<'a>>,
 }
@@ -73,6 +77,7 @@ impl Default for Options<'_> {
             stack_bytes: 128 * 1024,
             // Some seconds.
             spin_limit: 1 << 30,
+            constants: &[],
             observer: None,
         }
     }

@@ -38,6 +38,7 @@ pub fn launch(
         config: *config,
         buffers,
         textures,
+        constants: options.constants.to_vec(),
         shared: Window::new(arena, options.shared_limit, config.shared_bytes),
         first_phase: memory.phase,
     };
@@ -102,42 +103,46 @@ fn bind(
     let mut images = Vec::new();
     let mut watched = Vec::new();
     for (name, argument) in kernel.params.iter().map(|param| param.name).zip(arguments) {
-        match *argument {
-            Arg::Buffer(buffer) => {
-                let (allocation, _) = memory
-                    .find_mut(Buffer { address: buffer.address, bytes: buffer.bytes })
-                    .ok_or_else(|| refuse(name, "it is no live buffer of this memory"))?;
-                if !buffer.address.is_multiple_of(element_bytes(buffer.element)) {
-                    return Err(refuse(name, &format!("its address is not aligned for {}", buffer.element)));
-                }
-                if buffer.writable && options.races {
-                    watched.push(allocation.address());
-                }
-                buffers.push((name, buffer));
+        // A buffer of pointers brings those that they lead into.
+        let several = match *argument {
+            Arg::Buffer(buffer) => [Some(buffer), None, None],
+            Arg::Pointers { array, into: [first, second] } => [Some(array), first, second],
+            _ => [None; 3],
+        };
+        for (step, buffer) in several.into_iter().enumerate() {
+            let Some(buffer) = buffer else { break };
+            let (allocation, _) = memory
+                .find_mut(Buffer { address: buffer.address, bytes: buffer.bytes })
+                .ok_or_else(|| refuse(name, "it is no live buffer of this memory"))?;
+            if !buffer.address.is_multiple_of(element_bytes(buffer.element)) {
+                return Err(refuse(name, &format!("its address is not aligned for {}", buffer.element)));
             }
-            Arg::Texture { handle, .. } => {
-                let image =
-                    *memory.image(handle).ok_or_else(|| refuse(name, "it is no live texture of this memory"))?;
-                memory.find_mut(image.buffer).ok_or_else(|| refuse(name, "the buffer of the texture was freed"))?;
-                images.push((name, handle, image));
+            if buffer.writable && options.races {
+                watched.push(allocation.address());
             }
-            Arg::U32(_) | Arg::I32(_) | Arg::U64(_) | Arg::F32(_) | Arg::F64(_) => {}
+            buffers.push((name, buffer, several.get(step + 1).copied().flatten()));
+        }
+        if let Arg::Texture { handle, .. } = *argument {
+            let image = *memory.image(handle).ok_or_else(|| refuse(name, "it is no live texture of this memory"))?;
+            memory.find_mut(image.buffer).ok_or_else(|| refuse(name, "the buffer of the texture was freed"))?;
+            images.push((name, handle, image));
         }
     }
-    let mut bound = |space, name, argument: BufferArg| {
+    let mut bound = |space, name, argument: BufferArg, leads_to| {
         let part = Buffer { address: argument.address, bytes: argument.bytes };
         let (allocation, start) = memory.find_mut(part).expect("found above");
         let is_watched = watched.contains(&allocation.address());
         let (data, written, shadow) = allocation.pointers(is_watched);
-        Bound { space, name, argument, data: data.wrapping_add(start), start, written, shadow }
+        Bound { space, name, argument, leads_to, data: data.wrapping_add(start), start, written, shadow }
     };
     let textures = images.into_iter().map(|(name, handle, image)| {
         let Buffer { address, bytes } = image.buffer;
         let argument = BufferArg { address, element: "u8", bytes, writable: false };
-        BoundTexture { handle, image, bound: bound(Space::Texture, name, argument) }
+        BoundTexture { handle, image, bound: bound(Space::Texture, name, argument, None) }
     });
     let textures = textures.collect();
-    Ok((buffers.into_iter().map(|(name, buffer)| bound(Space::Global, name, buffer)).collect(), textures))
+    let buffers = buffers.into_iter().map(|(name, buffer, leads_to)| bound(Space::Global, name, buffer, leads_to));
+    Ok((buffers.collect(), textures))
 }
 
 /// The size of an element type, by its name.

@@ -8,6 +8,7 @@ mod faults;
 mod launches;
 mod matrices;
 mod memory;
+mod pointers;
 mod races;
 mod speed;
 mod support;
