@@ -243,7 +243,7 @@ fn a_stop_reaches_devices_and_one_failure_stops_the_others() {
     let stopped = Entropy::new().compute_into(&emulated(2), cells.view(), out.view_mut(), &Stop);
     assert!(matches!(stopped, Err(Error::Cancelled(_))));
 
-    let small: Arc<dyn Device> = Arc::new(EmulatedDevice::new(1, Some(1000)));
+    let small: Arc<dyn Device> = Arc::new(EmulatedDevice::new(1, Some(300)));
     let Engine::Devices(mut devices) = emulated(1) else { unreachable!("emulated devices are devices") };
     devices.push(small);
     let failed = Entropy::new().compute_into(&Engine::Devices(devices), cells.view(), out.view_mut(), &());
@@ -256,7 +256,10 @@ fn a_stop_reaches_devices_and_one_failure_stops_the_others() {
 /// A grid that is wide and flat is split by columns over devices, and where a device's memory does not hold whole rows.
 #[test]
 fn strips_of_columns_change_no_bit() {
-    for (rows, cols, size) in [(10, 3000, 5), (1, 4000, 5), (30, 900, 21), (6, 700, 255)] {
+    // The last number: bytes of memory for bands.
+    for (rows, cols, size, memory) in
+        [(10, 3000, 5, 4000), (1, 4000, 5, 2000), (30, 900, 21, 20_000), (6, 700, 255, 15_000)]
+    {
         let cells = Grid::from_fn(rows, cols, |r, c| ((r * r + 7 * c * c + r * c) % 16) as u8).unwrap();
         let run = |engine: &Engine| {
             let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
@@ -266,9 +269,8 @@ fn strips_of_columns_change_no_bit() {
         };
         let (_, whole) = run(&emulated(1));
         let (bands, split) = run(&emulated(4));
-        // By rows the halves of one row would leave devices without work.
         assert!(bands == 4 && split == whole, "{bands} bands, {rows} x {cols}, window {size}");
-        let memory = 8 * (size * size + 1) + 2048 + 8 * rows * 2 * size;
+        let memory = 4 * (size * size + 1) + memory;
         let small = (0..2).map(|i| Arc::new(EmulatedDevice::new(i, Some(memory))) as Arc<dyn Device>).collect();
         let (bands, banded) = run(&Engine::Devices(small));
         assert!(bands > 2 && banded == whole, "{bands} bands, {rows} x {cols}, window {size}");

@@ -104,7 +104,7 @@ pub(super) fn run<T: Real>(
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
     let job = Job::new::<T>(cells, coding, size, kernel, scale, observer);
-    let axis = axis(out.rows(), out.cols(), devices.len(), size);
+    let axis = axis(out.rows(), out.cols(), devices.len().max(1), size);
     side_by_side(&job, devices, Part::band(0, out), axis)
 }
 
@@ -180,11 +180,12 @@ fn own(len: usize, all: usize, size: usize) -> f64 {
     if len >= all { 1.0 } else { len as f64 / (len + size - 1) as f64 }
 }
 
-/// The side along which `pieces` pieces are best cut off a grid, for windows of `size`: rows, unless they would mostly be halo.
+/// The side along which a grid is best cut into `pieces` for windows of `size`: rows, unless they would mostly be halo, or too
+/// few for all.
 pub(crate) fn axis(rows: usize, cols: usize, pieces: usize, size: usize) -> Axis {
-    let by_rows = own(rows.div_ceil(pieces.max(1)), rows, size);
-    let by_columns = own(cols.div_ceil(pieces.max(1)), cols, size);
-    if by_rows < OWN && by_rows < by_columns { Axis::Columns } else { Axis::Rows }
+    // What a piece should be, of what it takes.
+    let useful = |len: usize| len as f64 / pieces as f64 / (len.div_ceil(pieces) + size - 1).min(len) as f64;
+    if useful(rows) < OWN && useful(rows) < useful(cols) { Axis::Columns } else { Axis::Rows }
 }
 
 /// A device with a job's kernel, its table and buffers for a band.

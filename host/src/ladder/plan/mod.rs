@@ -86,11 +86,10 @@ impl PlanRung {
         if self.one_copy_at_a_time {
             job = job.one_copy_at_a_time();
         }
-        let axis = if self.columns { bands::axis(out.rows(), out.cols(), devices.len(), SIZE) } else { Axis::Rows };
         if self.cpu {
-            share::run(&job, devices, task, out, axis)
-        } else {
-            bands::side_by_side(&job, devices, out, axis)
+            return share::run(&job, devices, task, out);
         }
+        let axis = if self.columns { bands::axis(out.rows(), out.cols(), devices.len(), SIZE) } else { Axis::Rows };
+        bands::side_by_side(&job, devices, out, axis)
     }
 }

@@ -22,7 +22,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{SIZE, Task, v12};
-use crate::entropy::bands::{Job, Share, Worker, together};
+use crate::entropy::bands::{self, Job, Share, Worker, together};
 use crate::entropy::{Error, Report};
 use crate::exec::Device;
 use crate::observe::{Cancelled, Observer};
@@ -31,13 +31,16 @@ use crate::part::{Axis, Part};
 /// Into how many small pieces the whole would be cut.
 const SMALL: usize = 128;
 
+/// How many pieces everybody takes, roughly: some small ones, then half of what is left each time.
+const EACH: usize = 16;
+
 pub(super) fn run(
     job: &Job<'_>,
     devices: &[Arc<dyn Device>],
     task: &Task<'_>,
     out: Part<'_, f32>,
-    axis: Axis,
 ) -> Result<Report, Error> {
+    let axis = axis(out.rows(), out.cols(), devices.len() + 1);
     // The most that a device is likely to get at once; of more it makes several bands.
     let each = out.len(axis).div_ceil(devices.len());
     let (rows, cols) = match axis {
@@ -65,6 +68,11 @@ pub(super) fn run(
         shares.push(Box::new(move || on_cpu(job, task, pool, queue, devices.len())));
     }
     together(job, shares)
+}
+
+/// The side along which pieces are cut off.
+pub(super) fn axis(rows: usize, cols: usize, workers: usize) -> Axis {
+    bands::axis(rows, cols, EACH * workers, SIZE)
 }
 
 /// The CPU's share.

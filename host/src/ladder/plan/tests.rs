@@ -73,7 +73,7 @@ fn every_plan_is_right_on_any_number_of_devices_by_rows_and_by_columns() {
                 assert!(report.bands > 0 && report.kernel_seconds > 0.0, "{what}: {report:?}");
                 assert_eq!(observer.0.into_inner(), rows * cols, "{what}");
                 // Everybody gets a first piece, as long as there are any.
-                let length = if bands::axis(rows, cols, count, 5) == Axis::Rows { rows } else { cols };
+                let length = if share::axis(rows, cols, count + 1) == Axis::Rows { rows } else { cols };
                 assert_eq!(report.cpu_cells > 0, name == "v14-share" && length >= 16 * (count + 1), "{what}");
             }
         }
