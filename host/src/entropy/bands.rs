@@ -222,7 +222,7 @@ impl<'j> Worker<'j> {
         };
         let (mut rows, mut width) = (rows, cols);
         let (cells, out, band) = loop {
-            let (tall, wide) = fit(rows, width, job.cells.rows(), job.cells.cols(), work.size, &height);
+            let (tall, wide) = fit(rows, width, job.cells.rows(), job.cells.cols(), work.size, height);
             let (pitch, halo) = job.pitch_and_halo(wide);
             match allocate::<T>(device, pitch, tall, halo) {
                 Ok((cells, out)) => break (cells, out, (tall, wide)),

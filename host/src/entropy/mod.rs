@@ -380,6 +380,14 @@ impl Entropy {
         runs: usize,
     ) -> Result<(Kernel, Vec<f64>), Error> {
         self.check::<T>(cells, &out, true)?;
+        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
+            Some((Place::Cpu, name)) => return Err(Error::KernelOnDevice(name)),
+            Some((Place::Both, kernel)) => {
+                let reason = "it is a plan over devices, and no single launch".into();
+                return Err(Error::KernelMisfit { kernel, reason });
+            }
+            _ => {}
+        }
         let coding = Coding::of(cells, self.levels, self.nodata, true)?;
         bands::time(device, self.kernel, cells, &coding, self.size, self.scale(), out, runs)
     }

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A count is four reads whatever the window's size: 64 reads a cell for 16 levels, where counting reads 25, and they are of
-//! four bytes each, besides the 16 sums a cell to be written first. Expect it to lose to v12 at 5 × 5 (the source saw a
-//! quarter of its pace), and to win with larger windows or fewer levels, which this ladder does not have.
+//! four bytes each, besides the 16 sums a cell to be written first. The source saw a quarter of v12's pace at 5 × 5, and a
+//! gain with larger windows or fewer levels, which this ladder does not have. Expect less of a loss here, because of the
+//! second of these:
 //!
 //! Two things differ from the source, which fills 16 planes of the whole grid. The sums are made piece by piece, with the
 //! halos of a piece, in memory that a core's own cache holds: 64 bytes a cell would be 6.7 GB of a grid of 10240². And the 16

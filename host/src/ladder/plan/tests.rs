@@ -130,6 +130,23 @@ fn one_failure_stops_the_others_and_is_the_reason() {
     }
 }
 
+/// The CPU, which would do everything by itself, is stopped by a device's failure.
+#[test]
+fn a_failure_is_not_waited_out() {
+    struct Slow(AtomicUsize);
+    impl Observer for Slow {
+        fn advance(&self, cells: u64) {
+            self.0.fetch_add(cells as usize, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(40));
+        }
+    }
+    let (cells, observer) = (grid(1000, 20), Slow(0.into()));
+    let devices: Vec<Arc<dyn Device>> = vec![Arc::new(EmulatedDevice::new(0, Some(100)))];
+    assert!(run("v14-share", &devices, &cells, 0, &observer).0.is_err());
+    // It has 40 ms a piece, of which there are 60, to notice.
+    assert!(observer.0.load(Ordering::Relaxed) < 10_000);
+}
+
 #[test]
 fn a_stop_reaches_everybody() {
     /// Stops after so many cells.
