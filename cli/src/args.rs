@@ -75,9 +75,9 @@ Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text 
 grids with large windows and many classes on few cores. It says so on stderr.
 
 --json prints one object: input, output, preview, input_format, output_format, samples, rows and cols \
-(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null on the \
-CPU), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU), \
-kernel_seconds (null on the CPU) and cells_per_second (cells over seconds.compute).
+(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null for \
+the CPU engine), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU), \
+kernel_seconds (null where no device took part) and cells_per_second (cells over seconds.compute).
 
 Examples:
   halotile entropy map.txt entropy.txt
@@ -145,7 +145,8 @@ pub struct EntropyArgs {
     /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceArg,
-    /// The kernel that a device runs; auto takes the fastest that fits
+    /// The kernel that a device runs, or a rung of a ladder: v10 to v13 and b10 run on the CPU, v14 on both; auto takes the
+    /// fastest that fits
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
     pub kernel: KernelArg,
     /// Precision of the computation [default: that of --kernel; else f64 for text, f32 for npy]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile::entropy::{Engine, Kernel};
-use halotile::exec::cuda::CudaDevice;
+use halotile::entropy::{Engine, Kernel, Place};
+use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};
 
@@ -104,11 +104,7 @@ impl Chooser {
 
     fn choose(&self, load: Load) -> Result<(Chosen, String), Absent> {
         if let Some(kernel) = self.kernel {
-            let because = format!("kernel {} runs on a device", kernel.name());
-            return match Chosen::cuda(&[0]) {
-                Ok(gpu) => Ok((gpu, because)),
-                Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
-            };
+            return Self::choose_for(kernel);
         }
         if load.cells < WORTH_AN_ESTIMATE {
             return Ok((Chosen::cpu(), format!("{} cells are too few to start a GPU for", load.cells)));
@@ -121,6 +117,27 @@ impl Chooser {
             Ok(chosen) => (chosen, format!("it may take {gpu:.1} s with all copies, and the CPU {cpu:.1} s")),
             Err(error) => (Chosen::cpu(), error.to_string()),
         })
+    }
+
+    /// What a kernel asked for runs on.
+    fn choose_for(kernel: Kernel) -> Result<(Chosen, String), Absent> {
+        match kernel.place() {
+            Place::Device => {
+                let because = format!("kernel {kernel} runs on a device");
+                match Chosen::cuda(&[0]) {
+                    Ok(gpu) => Ok((gpu, because)),
+                    Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
+                }
+            }
+            Place::Cpu => Ok((Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),
+            Place::Both => {
+                let because = format!("kernel {kernel} takes all GPUs that are there");
+                Ok(match cuda::count().and_then(|count| Chosen::cuda(&Vec::from_iter(0..count))) {
+                    Ok(gpus) => (gpus, because),
+                    Err(error) => (Chosen::cpu(), format!("{because}, and {error}")),
+                })
+            }
+        }
     }
 
     /// Takes the CPU engine after all, if the choice is ours.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use halotile::cpu::Real;
-use halotile::entropy::{Entropy, Error, Report};
+use halotile::entropy::{Entropy, Error, Kernel, Place, Report};
 use halotile::grid::{Grid, GridView};
 use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Nodata, Number, OutputFormat, ReadOptions, ResultWriter, Sample, write_failed};
@@ -117,11 +117,13 @@ fn check(args: &EntropyArgs) -> Result<(), Usage> {
             return Err(Usage(format!("{}: output and preview are one file; name two", preview.display())));
         }
     }
-    match (&args.device, args.kernel.0) {
-        (DeviceArg::Cpu, Some(kernel)) => Err(Usage(format!(
-            "kernel {} runs on a device, not in the CPU engine; leave out --kernel or choose --device cuda or emulator",
-            kernel.name()
+    match (&args.device, args.kernel.0.map(|kernel| (kernel.place(), kernel))) {
+        (DeviceArg::Cpu, Some((Place::Device, kernel))) => Err(Usage(format!(
+            "kernel {kernel} runs on a device, not in the CPU engine; leave out --kernel or choose --device cuda or emulator"
         ))),
+        (DeviceArg::Cuda(_) | DeviceArg::Emulator(_), Some((Place::Cpu, kernel))) => {
+            Err(Usage(format!("kernel {kernel} is a function on the CPU; leave out --device or choose --device cpu")))
+        }
         _ => Ok(()),
     }
 }
@@ -187,8 +189,9 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         levels = report.levels;
         summary.cells += rows * cols;
         (summary.rows, summary.cols) = if summary.samples == 1 { (Some(rows), Some(cols)) } else { (None, None) };
-        if let Some(kernel) = report.kernel {
-            summary.kernel = Some(kernel.name());
+        summary.kernel = report.kernel.map(Kernel::name).or(summary.kernel);
+        // Without bands no device took part.
+        if report.bands > 0 {
             *summary.kernel_seconds.get_or_insert(0.0) += report.kernel_seconds;
         }
 
@@ -247,7 +250,12 @@ fn compute<T: Real>(
     let report = result.map_err(|error| explain(error, name))?;
     let seconds = start.elapsed().as_secs_f64();
     summary.seconds.compute += seconds;
-    tracing::debug!("computed {rows} x {cols} cells in {seconds:.6} s on {}, in {} bands", chosen.name, report.bands);
+    tracing::debug!(
+        "computed {rows} x {cols} cells in {seconds:.6} s on {}, in {} bands, {} cells of them on the CPU",
+        chosen.name,
+        report.bands,
+        report.cpu_cells
+    );
     summary.device = chosen.name;
     Ok((grid, report))
 }
@@ -334,9 +342,8 @@ fn report(summary: &Summary) {
     tracing::info!(
         "seconds: read {read:.3}, open device {device:.3}, compute {compute:.3}, write {write:.3}, total {total:.3}"
     );
-    let kernel = summary
-        .kernel
-        .map(|kernel| format!(", kernel {kernel} for {:.6} s", summary.kernel_seconds.unwrap_or_default()));
+    let seconds = summary.kernel_seconds.map(|seconds| format!(" for {seconds:.6} s")).unwrap_or_default();
+    let kernel = summary.kernel.map(|kernel| format!(", kernel {kernel}{seconds}"));
     let grids = match (summary.rows, summary.cols) {
         (Some(rows), Some(cols)) => format!("{rows} x {cols} cells"),
         _ => format!("{} cells of {} samples", summary.cells, summary.samples),

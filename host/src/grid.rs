@@ -62,6 +62,13 @@ fn check(len: usize, rows: usize, cols: usize, stride: usize) -> Result<(), Shap
     Ok(())
 }
 
+/// Where a rectangle lies in the memory of a grid. Panics when it is empty or not inside.
+fn inside(rows: &Range<usize>, cols: &Range<usize>, all_rows: usize, all_cols: usize, stride: usize) -> Range<usize> {
+    assert!(rows.start < rows.end && rows.end <= all_rows, "rows {rows:?} of {all_rows}");
+    assert!(cols.start < cols.end && cols.end <= all_cols, "columns {cols:?} of {all_cols}");
+    rows.start * stride + cols.start..(rows.end - 1) * stride + cols.end
+}
+
 /// A borrowed grid: `rows` × `cols` cells of type `T`, row `r` starting at `data[r * stride]`.
 ///
 /// ```
@@ -129,14 +136,13 @@ impl<'a, T> GridView<'a, T> {
 
     /// The rows in `range` as a grid of their own. Panics when the range is empty or not inside.
     pub fn band(&self, range: Range<usize>) -> GridView<'a, T> {
-        assert!(range.start < range.end && range.end <= self.rows, "band {range:?} of {} rows", self.rows);
-        let end = (range.end - 1) * self.stride + self.cols;
-        GridView {
-            data: &self.data[range.start * self.stride..end],
-            rows: range.len(),
-            cols: self.cols,
-            stride: self.stride,
-        }
+        self.rect(range, 0..self.cols)
+    }
+
+    /// The rectangle of these rows and columns as a grid of its own. Panics when a range is empty or not inside.
+    pub fn rect(&self, rows: Range<usize>, cols: Range<usize>) -> GridView<'a, T> {
+        let data = &self.data[inside(&rows, &cols, self.rows, self.cols, self.stride)];
+        GridView { data, rows: rows.len(), cols: cols.len(), stride: self.stride }
     }
 
     /// The memory from the first cell to the last one, gaps included.
@@ -203,31 +209,31 @@ impl<'a, T> GridViewMut<'a, T> {
         GridView { data: self.data, rows: self.rows, cols: self.cols, stride: self.stride }
     }
 
-    /// The rows in `range` as a grid of their own. Panics when the range is empty or not inside.
-    pub fn band(self, range: Range<usize>) -> GridViewMut<'a, T> {
-        assert!(range.start < range.end && range.end <= self.rows, "band {range:?} of {} rows", self.rows);
-        let end = (range.end - 1) * self.stride + self.cols;
-        GridViewMut {
-            data: &mut self.data[range.start * self.stride..end],
-            rows: range.len(),
-            cols: self.cols,
-            stride: self.stride,
-        }
+    /// The rectangle of these rows and columns as a grid of its own. Panics when a range is empty or not inside.
+    pub fn rect(self, rows: Range<usize>, cols: Range<usize>) -> GridViewMut<'a, T> {
+        let data = &mut self.data[inside(&rows, &cols, self.rows, self.cols, self.stride)];
+        GridViewMut { data, rows: rows.len(), cols: cols.len(), stride: self.stride }
     }
 
-    /// Cuts the grid into bands of `rows_each` rows (the last may be shorter), top to bottom.
-    pub fn into_bands(self, rows_each: usize) -> Vec<GridViewMut<'a, T>> {
-        assert!(rows_each > 0, "bands need at least one row");
-        let (cols, stride, mut left, mut data) = (self.cols, self.stride, self.rows, self.data);
-        let mut bands = Vec::with_capacity(left.div_ceil(rows_each));
-        while left > rows_each {
-            let (head, tail) = data.split_at_mut(rows_each * stride);
-            bands.push(GridViewMut { data: head, rows: rows_each, cols, stride });
-            data = tail;
-            left -= rows_each;
-        }
-        bands.push(GridViewMut { data, rows: left, cols, stride });
-        bands
+    /// The first `at` rows and the others. Panics when either would be empty.
+    pub fn split_rows(self, at: usize) -> (GridViewMut<'a, T>, GridViewMut<'a, T>) {
+        assert!(0 < at && at < self.rows, "a cut at row {at} of {}", self.rows);
+        let (cols, stride) = (self.cols, self.stride);
+        let (head, tail) = self.data.split_at_mut(at * stride);
+        let head = GridViewMut { data: head, rows: at, cols, stride };
+        (head, GridViewMut { data: tail, rows: self.rows - at, cols, stride })
+    }
+
+    /// Its rows, top to bottom.
+    pub fn into_rows(self) -> impl Iterator<Item = &'a mut [T]> {
+        let (cols, rows) = (self.cols, self.rows);
+        self.data.chunks_mut(self.stride).take(rows).map(move |row| &mut row[..cols])
+    }
+
+    /// A grid of one row, which is not empty.
+    pub(crate) fn of_row(row: &'a mut [T]) -> Self {
+        let cols = row.len();
+        Self { data: row, rows: 1, cols, stride: cols }
     }
 
     /// The memory from the first cell to the last one, gaps included.
@@ -335,12 +341,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_cover_every_row_once_whatever_the_stride() {
+    fn parts_are_where_they_should_be_whatever_the_stride() {
         let mut data: Vec<u32> = (0..7 * 5).collect();
-        let view = GridViewMut::with_stride(&mut data, 7, 3, 5).unwrap();
-        let bands = view.into_bands(3);
-        assert_eq!(bands.iter().map(GridViewMut::rows).collect::<Vec<_>>(), [3, 3, 1]);
-        assert_eq!(bands[2].as_view().row(0), &[30, 31, 32]);
+        let mut view = GridViewMut::with_stride(&mut data, 7, 3, 5).unwrap();
+        assert_eq!(view.reborrow().into_rows().last(), Some(&mut [30, 31, 32][..]));
+        assert_eq!(view.as_view().band(2..4).row(1), &[15, 16, 17]);
+        assert_eq!(view.as_view().rect(6..7, 1..3).as_strided(), &[31, 32]);
+        assert_eq!(view.reborrow().rect(1..3, 2..3).as_strided_mut(), &[7, 8, 9, 10, 11, 12]);
+        let (head, tail) = view.split_rows(6);
+        assert_eq!((head.rows(), tail.rows(), tail.as_view().row(0)), (6, 1, &[30u32, 31, 32][..]));
     }
 
     #[test]

@@ -13,5 +13,6 @@ pub mod grid;
 pub mod io;
 pub mod ladder;
 pub mod observe;
+mod part;
 pub mod reference;
 pub mod resources;

@@ -1,7 +1,7 @@
 //! The runner: one engine, one case, against the oracle.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use halotile::entropy::{Engine, Entropy, Error, Kernel, Real};
+use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Real};
 use halotile::grid::Grid;
 use halotile::reference;
 
@@ -45,7 +45,8 @@ pub fn table() -> Vec<Checked> {
 /// Reads of cells up to which the kernels that count every window anew are run: more would take minutes in the emulator.
 const MOST_READS: usize = 60_000_000;
 
-/// Runs the case on `engine` and compares. `None`: the kernel asked for does not do this kind of work.
+/// Runs the case on `engine` (a rung that is a function on the CPU: there) and compares. `None`: the kernel asked for does not
+/// do this kind of work.
 pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, checked: &Checked) -> Result<Option<f64>> {
     let Checked { case, expected } = checked;
     let (rows, cols) = (case.cells.rows(), case.cells.cols());
@@ -53,6 +54,8 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, check
     if matches!(kernel, Some(Kernel::Naive | Kernel::Tiled)) && reads > MOST_READS {
         return Ok(None);
     }
+    let on_cpu = kernel.is_some_and(|kernel| kernel.place() == Place::Cpu);
+    let engine = if on_cpu { &Engine::Cpu } else { engine };
     // A result that nobody writes must not look like one.
     let mut out = Grid::from_fn(rows, cols, |_, _| poison::<T>())?;
     let entropy = Entropy::new().size(case.size).nodata(case.nodata).kernel(kernel);

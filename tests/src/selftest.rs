@@ -52,6 +52,6 @@ pub fn run(device: &Arc<dyn Device>) -> Result<(Vec<u32>, Vec<u32>)> {
 fn words(device: &Arc<dyn Device>, buffer: &Buffer) -> Result<Vec<u32>> {
     let mut words = vec![0u32; buffer.bytes() / 4];
     let bytes = buffer.bytes();
-    device.download(buffer, bytes, bytemuck::cast_slice_mut(&mut words), bytes, bytes, 1)?;
+    device.download(buffer, 0, bytes, bytemuck::cast_slice_mut(&mut words), bytes, bytes, 1)?;
     Ok(words)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use halotile::entropy::{Base, Engine, Entropy, Error, Kernel};
+use halotile::entropy::{Base, Engine, Entropy, Error, Kernel, Place};
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Device, DeviceError};
 use halotile::grid::{Grid, GridView};
@@ -62,6 +62,99 @@ kernels! {
     sliding Sliding f32, at least 50;
     sliding_narrow SlidingNarrow f32, at least 50;
     tensor Tensor f32, at least 50;
+}
+
+/// The rungs that need no device, on the CPU; the plans with devices too, which such small grids leave to the CPU.
+#[test]
+fn rungs_on_the_cpu() {
+    let mut ran = 0;
+    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+        for engine in [Engine::Cpu, emulated(3)] {
+            let done = all::<f32>(&engine, Some(kernel));
+            assert!(done >= 50, "{kernel}: only {done} cases fit");
+        }
+        assert_eq!(all::<f64>(&Engine::Cpu, Some(kernel)), 0, "{kernel} computes in f32");
+        ran += 1;
+    }
+    assert!(ran >= 8, "{ran} rungs");
+}
+
+/// Above its cut-off a plan does use its devices, and says so.
+#[test]
+fn plans_over_devices() {
+    let cells = Grid::from_fn(405, 405, |r, c| ((r * r + 7 * c * c + r * c) % 16) as u8).unwrap();
+    let expected = halotile::reference::entropy(cells.view(), 5, None);
+    for kernel in ["v14", "v14-parallel", "v14-share"].map(|name| Kernel::from_name(name).unwrap()) {
+        let mut out = Grid::<f32>::zeros(405, 405).unwrap();
+        let entropy = Entropy::new().kernel(kernel);
+        let report = entropy.compute_into(&emulated(2), cells.view(), out.view_mut(), &()).unwrap();
+        compare(&out, &expected, false, 1e-5).unwrap();
+        assert_eq!((report.kernel, report.levels), (Some(kernel), 16));
+        assert!(report.bands >= 2 && report.kernel_seconds > 0.0, "{kernel}: {report:?}");
+        assert_eq!(report.cpu_cells > 0, kernel.name() == "v14-share", "{report:?}");
+    }
+}
+
+/// What is no work for a rung is refused in one way; where it runs too.
+#[test]
+fn rungs_on_the_cpu_say_what_they_do_not_do() {
+    let cells = Grid::from_fn(6, 7, |r, c| (r * 7 + c) as u8).unwrap();
+    let refused = |entropy: &Entropy, engine: &Engine| {
+        let mut out = Grid::<f32>::zeros(6, 7).unwrap();
+        entropy.compute_into(engine, cells.view(), out.view_mut(), &()).unwrap_err().to_string()
+    };
+    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+        let entropy = Entropy::new().kernel(kernel);
+        let misfit = |what: &str| format!("kernel {kernel} cannot do this: {what}");
+        assert_eq!(refused(&entropy, &Engine::Cpu), misfit("it takes up to 16 levels, and there are 42"));
+        let sizes = refused(&entropy.clone().size(7), &Engine::Cpu);
+        assert_eq!(sizes, misfit("it takes windows of 5 x 5, not 7 x 7"));
+        let few = Grid::from_fn(6, 7, |_, c| c as u8).unwrap();
+        let mut out = Grid::<f32>::zeros(6, 7).unwrap();
+        let error = entropy.clone().nodata(3).compute_into(&Engine::Cpu, few.view(), out.view_mut(), &()).unwrap_err();
+        assert_eq!(error.to_string(), misfit("it counts every cell, and there are nodata cells"));
+        // A nodata value that no cell has is none.
+        entropy.clone().nodata(99).compute_into(&Engine::Cpu, few.view(), out.view_mut(), &()).unwrap();
+        let error = entropy.compute::<f64>(few.view()).unwrap_err();
+        assert_eq!(error.to_string(), misfit("it computes in f32"));
+        let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+        let timed = entropy.time_kernel(&device, few.view(), out.view_mut(), 1).unwrap_err().to_string();
+        assert!(timed.contains("function on the CPU") || timed.contains("plan over devices"), "{timed}");
+        if kernel.place() == Place::Cpu {
+            let wrong = format!("kernel {kernel} is a function on the CPU; choose the CPU engine");
+            assert_eq!(refused(&entropy, &emulated(1)), wrong);
+        } else {
+            assert_eq!(
+                refused(&entropy, &Engine::Devices(Vec::new())),
+                misfit("it takes up to 16 levels, and there are 42")
+            );
+        }
+    }
+    assert_eq!(
+        refused(&Entropy::new().kernel(Kernel::Tiled), &Engine::Cpu),
+        "kernel tiled runs on a device (cuda, emulator), not in the CPU engine"
+    );
+}
+
+#[test]
+fn rungs_on_the_cpu_take_scattered_codes_and_units_and_can_be_stopped() {
+    struct Stop;
+    impl Observer for Stop {
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let codes = [11u8, 21, 31, 41, 52, 71, 82, 95];
+    let cells = Grid::from_fn(30, 90, |r, c| codes[r * c % 8]).unwrap();
+    let nats = halotile::reference::entropy(cells.view(), 5, None);
+    let bits = Grid::from_fn(30, 90, |r, c| nats.row(r)[c] / 2f64.ln()).unwrap();
+    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+        let entropy = Entropy::new().kernel(kernel).base(Base::Two);
+        compare(&entropy.compute::<f32>(cells.view()).unwrap(), &bits, false, 1e-5).unwrap();
+        let mut out = Grid::<f32>::zeros(30, 90).unwrap();
+        let stopped = entropy.compute_into(&Engine::Cpu, cells.view(), out.view_mut(), &Stop);
+        assert!(matches!(stopped, Err(Error::Cancelled(_))), "{kernel}");
+    }
 }
 
 #[test]
@@ -154,7 +247,7 @@ fn a_stop_reaches_devices_and_one_failure_stops_the_others() {
     let stopped = Entropy::new().compute_into(&emulated(2), cells.view(), out.view_mut(), &Stop);
     assert!(matches!(stopped, Err(Error::Cancelled(_))));
 
-    let small: Arc<dyn Device> = Arc::new(EmulatedDevice::new(1, Some(1000)));
+    let small: Arc<dyn Device> = Arc::new(EmulatedDevice::new(1, Some(300)));
     let Engine::Devices(mut devices) = emulated(1) else { unreachable!("emulated devices are devices") };
     devices.push(small);
     let failed = Entropy::new().compute_into(&Engine::Devices(devices), cells.view(), out.view_mut(), &());
@@ -164,14 +257,52 @@ fn a_stop_reaches_devices_and_one_failure_stops_the_others() {
     assert!(matches!(nobody, Err(Error::NoDevices)), "{nobody:?}");
 }
 
+/// A grid that is wide and flat is split by columns over devices, and where a device's memory does not hold whole rows.
 #[test]
-fn a_device_without_memory_for_a_single_row_says_so() {
-    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, Some(2000)));
+fn strips_of_columns_change_no_bit() {
+    // The last number: bytes of memory for bands.
+    for (rows, cols, size, memory) in
+        [(10, 3000, 5, 4000), (1, 4000, 5, 2000), (30, 900, 21, 20_000), (6, 700, 255, 15_000)]
+    {
+        let cells = Grid::from_fn(rows, cols, |r, c| ((r * r + 7 * c * c + r * c) % 16) as u8).unwrap();
+        let run = |engine: &Engine| {
+            let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+            let entropy = Entropy::new().size(size);
+            let report = entropy.compute_into(engine, cells.view(), out.view_mut(), &()).unwrap();
+            (report.bands, out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>())
+        };
+        let (_, whole) = run(&emulated(1));
+        let (bands, split) = run(&emulated(4));
+        assert!(bands == 4 && split == whole, "{bands} bands, {rows} x {cols}, window {size}");
+        let memory = 4 * (size * size + 1) + memory;
+        let small = (0..2).map(|i| Arc::new(EmulatedDevice::new(i, Some(memory))) as Arc<dyn Device>).collect();
+        let (bands, banded) = run(&Engine::Devices(small));
+        assert!(bands > 2 && banded == whole, "{bands} bands, {rows} x {cols}, window {size}");
+    }
+}
+
+#[test]
+fn a_device_without_memory_for_a_single_cell_says_so() {
+    // The table takes 104 bytes, rounded up; a cell with its halos 60.
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, Some(300)));
     let cells = Grid::from_fn(50, 1000, |r, c| ((r * c) % 16) as u8).unwrap();
     let mut out = Grid::<f32>::zeros(50, 1000).unwrap();
     let error =
         Entropy::new().compute_into(&Engine::Devices(vec![device]), cells.view(), out.view_mut(), &()).unwrap_err();
     assert!(matches!(error, Error::Device(DeviceError::OutOfMemory { .. })), "{error}");
+}
+
+/// Callers may be all of rayon's own threads: what devices have done there must not wait for them.
+#[test]
+fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
+    use rayon::prelude::*;
+    let cells = Grid::from_fn(20, 90, |r, c| ((r * 3 + c * c) % 16) as u8).unwrap();
+    let expected = halotile::reference::entropy(cells.view(), 5, None);
+    (0..4 * rayon::current_num_threads()).into_par_iter().for_each(|_| {
+        let mut out = Grid::<f32>::zeros(20, 90).unwrap();
+        Entropy::new().compute_into(&emulated(2), cells.view(), out.view_mut(), &()).unwrap();
+        compare(&out, &expected, false, 2e-6).unwrap();
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `halotile entropy` where it works.
 
-use halotile::entropy::Kernel;
+use halotile::entropy::{Kernel, Place as Where};
 use halotile::grid::{Grid, GridView};
 use halotile::io::reals::{RealFormat, read};
 use halotile::reference;
@@ -195,11 +195,17 @@ fn every_kernel_agrees_with_the_cpu() {
     let wanted = reference::entropy(cells.view(), 5, None);
     for kernel in Kernel::all() {
         let name = kernel.name();
-        let args = format!("entropy c.npy h.npy -q --overwrite --device emulator --kernel {name} --json");
+        let (device, called) = match kernel.place() {
+            Where::Cpu => ("cpu", "cpu"),
+            Where::Device | Where::Both => ("emulator", "emulator:0"),
+        };
+        let args = format!("entropy c.npy h.npy -q --overwrite --device {device} --kernel {name} --json");
         let json: Value = serde_json::from_str(&place.run(&args).quietly()).expect("JSON");
-        assert_eq!((&json["kernel"], &json["device"]), (&name.into(), &"emulator:0".into()));
+        assert_eq!((&json["kernel"], &json["device"]), (&name.into(), &called.into()));
         assert_eq!(json["precision"] == "f64", kernel.is_f64(), "{name}");
-        assert!(json["kernel_seconds"].as_f64().is_some_and(|s| s > 0.0), "{name}");
+        // Plans leave a grid as small as this one to the CPU.
+        let seconds = json["kernel_seconds"].as_f64();
+        assert_eq!(seconds.is_some_and(|s| s > 0.0), kernel.place() == Where::Device, "{name}: {seconds:?}");
         assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
     }
     // Text is f64 whoever computes it, and several devices make no difference.
@@ -207,6 +213,43 @@ fn every_kernel_agrees_with_the_cpu() {
     place.run("entropy c.npy one.npy -q --device emulator").quietly();
     place.run("entropy c.npy three.npy -q --device emulator:3").quietly();
     assert_eq!(place.read("one.npy"), place.read("three.npy"));
+}
+
+#[test]
+fn rungs_on_the_cpu_need_no_device() {
+    let place = Place::new();
+    place.cells("c.npy", &random(40, 45, 16));
+    let cells = random(40, 45, 16);
+    let wanted = reference::entropy(cells.view(), 5, None);
+    for name in ["v10", "v11", "v12", "v13", "b10"] {
+        let ran = place.run(&format!("entropy c.npy h.npy --overwrite --kernel {name} --json"));
+        let note = format!("halotile: device auto: cpu, because kernel {name} is a function on the CPU\n");
+        assert_eq!((ran.code, ran.err), (0, note));
+        let json: Value = serde_json::from_slice(&ran.out).expect("JSON");
+        assert_eq!((&json["kernel"], &json["device"]), (&name.into(), &"cpu".into()));
+        assert_eq!((&json["kernel_seconds"], &json["precision"]), (&Value::Null, &"f32".into()), "{name}");
+        assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
+        place.run(&format!("entropy c.npy h.npy -q --overwrite --kernel {name} --device cpu")).quietly();
+        assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
+    }
+    // A plan takes what there is: here, maybe nothing but the CPU.
+    for name in ["v14", "v14-parallel", "v14-share"] {
+        let ran = place.run(&format!("entropy c.npy h.npy --overwrite --kernel {name}"));
+        let (before, after) = ran.err.split_once(", because ").expect("a reason");
+        assert!(ran.code == 0 && before.starts_with("halotile: device auto: c"), "{}", ran.err);
+        assert!(after.starts_with(&format!("kernel {name} takes all GPUs that are there")), "{after}");
+        assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
+        place.run(&format!("entropy c.npy h.npy -q --overwrite --kernel {name} --device cpu")).quietly();
+        assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
+    }
+    // Above the cut-off of 163,840 cells the devices do take part.
+    let cells = random(410, 410, 16);
+    place.cells("large.npy", &cells);
+    let args = "entropy large.npy h.npy -q --overwrite --json --device emulator:2 --kernel v14-share";
+    let json: Value = serde_json::from_str(&place.run(args).quietly()).expect("JSON");
+    assert_eq!((&json["kernel"], &json["device"]), (&"v14-share".into(), &"emulator:0, emulator:1".into()));
+    assert!(json["kernel_seconds"].as_f64().is_some_and(|s| s > 0.0), "{json}");
+    assert!(close(&reals(&place, "h.npy"), &reference::entropy(cells.view(), 5, None), 1e-5));
 }
 
 #[test]

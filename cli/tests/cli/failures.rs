@@ -215,8 +215,8 @@ fn files_that_are_no_grids() {
 fn command_lines_that_cannot_be_meant() {
     let place = Place::new();
     place.write("v.txt", VECTOR).write("v.tif", VECTOR);
-    let kernels: Vec<_> = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect();
-    let kernels = kernels.join(", ");
+    let kernels = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect::<Vec<_>>().join(", ");
+    assert!(kernels.starts_with("auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, sliding, "));
     let see = "see halotile entropy --help";
     for (options, message) in [
         (
@@ -286,6 +286,14 @@ fn command_lines_that_cannot_be_meant() {
             "kernel sliding runs on a device, not in the CPU engine; \
              leave out --kernel or choose --device cuda or emulator"
                 .into(),
+        ),
+        (
+            "--kernel v12 --device cuda",
+            "kernel v12 is a function on the CPU; leave out --device or choose --device cpu".into(),
+        ),
+        (
+            "--kernel b10 --device emulator:2",
+            "kernel b10 is a function on the CPU; leave out --device or choose --device cpu".into(),
         ),
     ] {
         refused(&place, &format!("entropy v.txt out.txt {options}"), 2, &message);
@@ -426,6 +434,16 @@ fn kernels_that_do_not_fit() {
     ] {
         let message = format!("c.npy: {why}; choose another kernel or auto");
         refused(&place, &format!("entropy c.npy h.npy --device emulator {options}"), 1, &message);
+    }
+    for (options, why) in [
+        ("--kernel v12 --size 7", "kernel v12 cannot do this: it takes windows of 5 x 5, not 7 x 7"),
+        ("--kernel b10", "kernel b10 cannot do this: it takes up to 16 levels, and there are 17"),
+        ("--kernel v14-share", "kernel v14-share cannot do this: it takes up to 16 levels, and there are 17"),
+        ("--kernel v13 --precision f64", "kernel v13 cannot do this: it computes in f32"),
+        ("--kernel v10 --nodata 16", "kernel v10 cannot do this: it counts every cell, and there are nodata cells"),
+    ] {
+        let message = format!("c.npy: {why}; choose another kernel or auto");
+        refused(&place, &format!("entropy c.npy h.npy --device cpu {options}"), 1, &message);
     }
 }
 

@@ -11,10 +11,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::grid::{GridView, GridViewMut};
 use crate::observe::{Cancelled, Observer};
+use crate::part::{Part, Tile};
 
 pub mod bench;
 mod finish;
@@ -63,27 +62,6 @@ struct Job<'a, T: Real> {
     slots: [usize; 256],
 }
 
-/// A rectangle of the output.
-struct Tile<'a, T> {
-    top: usize,
-    left: usize,
-    rows: Vec<&'a mut [T]>,
-}
-
-impl<T> Tile<'_, T> {
-    fn width(&self) -> usize {
-        self.rows[0].len()
-    }
-}
-
-/// Columns of a tile: enough that the halo of common windows costs little, few enough that the
-/// counts of 16 levels stay in the first-level cache.
-const STRIP: usize = 512;
-
-/// Most rows of a tile. Its time bounds how long a cancelled task still runs: 131,072 cells are some
-/// 50 ms at the slowest.
-const BAND: usize = 256;
-
 /// Fills `out` (`task.rows.len()` × columns) with the entropy of the task's rows.
 pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &dyn Observer) -> Result<(), Cancelled> {
     run_forced(task, out, observer, Force::default())
@@ -92,7 +70,7 @@ pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &
 /// [`run`], with a say in how.
 fn run_forced<T: Real>(
     task: &Task<'_>,
-    mut out: GridViewMut<'_, T>,
+    out: GridViewMut<'_, T>,
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
@@ -111,34 +89,10 @@ fn run_forced<T: Real>(
     let job = Job::<T> { task, tables, planes, slots };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
-    // Every thread should get several bands, but a band pays for its halo rows: a few windows high.
-    let share = out.rows().div_ceil(4 * rayon::current_num_threads());
-    let band = share.clamp(BAND.min(32.max(2 * size)), BAND);
-    let first = task.rows.start;
-    let (rows, cols) = (out.rows(), out.cols());
-    let stride = out.as_view().stride();
-    out.as_strided_mut()[..(rows - 1) * stride + cols].par_chunks_mut(band * stride).enumerate().try_for_each(
-        |(b, cells)| {
-            let mut tiles: Vec<Tile<'_, T>> = (0..cols)
-                .step_by(STRIP)
-                .map(|left| Tile { top: first + b * band, left, rows: Vec::with_capacity(band) })
-                .collect();
-            for row in cells.chunks_mut(stride) {
-                for (tile, part) in tiles.iter_mut().zip(row[..cols].chunks_mut(STRIP)) {
-                    tile.rows.push(part);
-                }
-            }
-            tiles.into_par_iter().try_for_each_init(planes::Scratch::new, |scratch, mut tile| {
-                if observer.cancelled() {
-                    return Err(Cancelled);
-                }
-                match force.engine.unwrap_or_else(|| plan::engine(&job, &tile, isa)) {
-                    Engine::Planes => planes::run(&job, &mut tile, scratch, isa),
-                    Engine::Histogram => histogram::run(&job, &mut tile),
-                }
-                observer.advance((tile.rows.len() * tile.width()) as u64);
-                Ok(())
-            })
-        },
-    )
+    Part::band(task.rows.start, out).for_each_tile(size, observer, planes::Scratch::new, |scratch, tile| {
+        match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
+            Engine::Planes => planes::run(&job, tile, scratch, isa),
+            Engine::Histogram => histogram::run(&job, tile),
+        }
+    })
 }

@@ -5,6 +5,7 @@ use super::isa::Isa;
 use super::plan::{Engine, Force};
 use super::*;
 use crate::grid::Grid;
+use crate::part::{BAND, STRIP};
 use crate::reference;
 
 /// What the cells of a case look like.

@@ -7,14 +7,14 @@
 use rayon::prelude::*;
 
 use super::Error;
-use crate::grid::GridView;
+use crate::grid::{Grid, GridView, ShapeError};
 
 /// Levels up to which a code of its own would gain nothing: the fastest engines take this many.
 const FEW: usize = 16;
 
 /// How cells are numbered for the engines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Coding {
+pub(crate) struct Coding {
     /// Cells are below this, or nodata.
     pub levels: usize,
     /// The code that is not counted; `None` when no cell has it.
@@ -71,6 +71,44 @@ impl Coding {
         });
         Self { levels: levels.max(1), nodata: code, codes: Some(codes) }
     }
+}
+
+impl Coding {
+    /// The cells by their codes: themselves, or a copy.
+    pub fn coded<'a>(&self, cells: GridView<'a, u8>) -> Result<Coded<'a>, ShapeError> {
+        Ok(match &self.codes {
+            Some(codes) => Coded::Copy(recode(cells, codes)?),
+            None => Coded::Same(cells),
+        })
+    }
+}
+
+/// Cells below the number of levels, or nodata.
+pub(crate) enum Coded<'a> {
+    /// They were so from the beginning.
+    Same(GridView<'a, u8>),
+    /// Numbered anew.
+    Copy(Grid<u8>),
+}
+
+impl Coded<'_> {
+    pub fn view(&self) -> GridView<'_, u8> {
+        match self {
+            Self::Same(view) => *view,
+            Self::Copy(grid) => grid.view(),
+        }
+    }
+}
+
+/// A copy of `cells` with every value replaced by its code.
+fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeError> {
+    let mut coded = Grid::zeros(cells.rows(), cells.cols())?;
+    coded.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
+        for (code, &value) in row.iter_mut().zip(cells.row(r)) {
+            *code = codes[usize::from(value)];
+        }
+    });
+    Ok(coded)
 }
 
 /// The largest value that is not nodata, and whether nodata occurs.

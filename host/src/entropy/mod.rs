@@ -18,11 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) mod bands;
-mod census;
+pub(crate) mod census;
 mod fixed;
 mod kernel;
 mod launch;
@@ -34,6 +33,7 @@ use crate::cpu;
 pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
+use crate::ladder::{self, How, Rung};
 use crate::observe::{Cancelled, Observer};
 
 /// The largest window: 255 × 255.
@@ -98,6 +98,9 @@ pub enum Error {
     /// A kernel was asked for, and the CPU engine has none.
     #[error("kernel {0} runs on a device (cuda, emulator), not in the CPU engine")]
     KernelOnCpu(&'static str),
+    /// A rung of a ladder that is a function on the CPU was asked for, and devices are to do the work.
+    #[error("kernel {0} is a function on the CPU; choose the CPU engine")]
+    KernelOnDevice(&'static str),
     /// No kernel can do the work on this device.
     #[error("{device} has no kernel that can do this: {reason}")]
     NoKernel {
@@ -163,7 +166,7 @@ impl Base {
 pub enum Engine {
     /// The CPU engine, on the current rayon thread pool.
     Cpu,
-    /// Devices, side by side, each with a share of the rows. At least one.
+    /// Devices, side by side, each with a share of the rows (of the columns, where the grid is wide and flat). At least one.
     Devices(Vec<Arc<dyn Device>>),
 }
 
@@ -172,11 +175,13 @@ pub enum Engine {
 pub struct Report {
     /// Levels: those given; or, where values are small, one more than the largest; or as many as occur.
     pub levels: usize,
-    /// The kernel, where devices did the work.
+    /// The kernel, where devices did the work, or the rung asked for by name. `None` for the CPU engine.
     pub kernel: Option<Kernel>,
     /// Bands that devices took, in all.
     pub bands: usize,
-    /// Seconds that kernels ran, copies not counted; of the slowest device. 0 for the CPU engine.
+    /// Cells that the CPU computed: all, none, or its share where it works beside devices.
+    pub cpu_cells: usize,
+    /// Seconds that kernels ran, copies not counted; of the slowest device. 0 where no device took part.
     pub kernel_seconds: f64,
 }
 
@@ -234,7 +239,7 @@ impl Entropy {
         self
     }
 
-    /// Uses this kernel and no other; an error where it does not fit, or in the CPU engine.
+    /// Uses this kernel and no other; an error where it does not fit, or [runs elsewhere](Kernel::place).
     pub fn kernel(mut self, kernel: impl Into<Option<Kernel>>) -> Self {
         self.kernel = kernel.into();
         self
@@ -331,37 +336,36 @@ impl Entropy {
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
-        self.check::<T>(cells, &out, matches!(engine, Engine::Devices(_)))?;
-        let (rows, cols) = (cells.rows(), cells.cols());
         let on_device = matches!(engine, Engine::Devices(_));
+        self.check::<T>(cells, &out, on_device)?;
+        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
+            Some((Place::Device, name)) if !on_device => return Err(Error::KernelOnCpu(name)),
+            Some((Place::Cpu, name)) if on_device => return Err(Error::KernelOnDevice(name)),
+            _ => {}
+        }
         let coding = Coding::of(cells, self.levels, self.nodata, on_device)?;
-        let levels = self.levels.unwrap_or(coding.levels);
-        match engine {
-            Engine::Cpu => {
-                if let Some(kernel) = self.kernel {
-                    return Err(Error::KernelOnCpu(kernel.name()));
-                }
-                let coded = match &coding.codes {
-                    Some(codes) => Cow::Owned(bands::recode(cells, codes)),
-                    None => Cow::Borrowed(cells.as_strided()),
-                };
-                let stride = if coding.codes.is_some() { cols } else { cells.stride() };
+        let report = match (engine, self.kernel) {
+            (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. }))) => {
+                ladder::run(rung, engine, cells, &coding, self.size, self.scale(), out, observer)?
+            }
+            (Engine::Devices(devices), kernel) => {
+                bands::run(devices, kernel, cells, &coding, self.size, self.scale(), out, observer)?
+            }
+            (Engine::Cpu, _) => {
+                let coded = coding.coded(cells)?;
                 let task = cpu::Task {
-                    cells: GridView::with_stride(&coded, rows, cols, stride)?,
-                    rows: 0..rows,
+                    cells: coded.view(),
+                    rows: 0..cells.rows(),
                     size: self.size,
                     levels: coding.levels,
                     nodata: coding.nodata,
                     scale: self.scale(),
                 };
                 cpu::run(&task, out, observer)?;
-                Ok(Report { levels, ..Report::default() })
+                Report { cpu_cells: cells.rows() * cells.cols(), ..Report::default() }
             }
-            Engine::Devices(devices) => {
-                let report = bands::run(devices, self.kernel, cells, &coding, self.size, self.scale(), out, observer)?;
-                Ok(Report { levels, ..report })
-            }
-        }
+        };
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
     /// Runs the kernel `runs` times over a grid that stays on the device, and puts the last result into `out`.
@@ -376,6 +380,14 @@ impl Entropy {
         runs: usize,
     ) -> Result<(Kernel, Vec<f64>), Error> {
         self.check::<T>(cells, &out, true)?;
+        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
+            Some((Place::Cpu, name)) => return Err(Error::KernelOnDevice(name)),
+            Some((Place::Both, kernel)) => {
+                let reason = "it is a plan over devices, and no single launch".into();
+                return Err(Error::KernelMisfit { kernel, reason });
+            }
+            _ => {}
+        }
         let coding = Coding::of(cells, self.levels, self.nodata, true)?;
         bands::time(device, self.kernel, cells, &coding, self.size, self.scale(), out, runs)
     }

@@ -470,6 +470,7 @@ impl Device for CudaDevice {
     fn download(
         &self,
         from: &Buffer,
+        start: usize,
         pitch: usize,
         target: &mut [u8],
         target_pitch: usize,
@@ -477,13 +478,13 @@ impl Device for CudaDevice {
         rows: usize,
     ) -> Result<(), DeviceError> {
         check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes(), pitch, width, rows);
+        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
         self.copy_rows(&sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
             srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
             srcHost: std::ptr::null(),
-            srcDevice: from.address(),
+            srcDevice: from.address() + start as u64,
             srcArray: std::ptr::null_mut(),
             srcPitch: pitch,
             dstXInBytes: 0,

@@ -135,6 +135,7 @@ impl Device for EmulatedDevice {
     fn download(
         &self,
         from: &Buffer,
+        start: usize,
         pitch: usize,
         target: &mut [u8],
         target_pitch: usize,
@@ -142,11 +143,11 @@ impl Device for EmulatedDevice {
         rows: usize,
     ) -> Result<(), DeviceError> {
         check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes(), pitch, width, rows);
+        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
         let state = self.lock();
         let source = state.buffer(from);
         for row in 0..rows {
-            state.memory.read(source, row * pitch, &mut target[row * target_pitch..][..width]);
+            state.memory.read(source, start + row * pitch, &mut target[row * target_pitch..][..width]);
         }
         Ok(())
     }

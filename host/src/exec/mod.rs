@@ -96,10 +96,12 @@ pub trait Device: Send + Sync {
         rows: usize,
     ) -> Result<(), DeviceError>;
 
-    /// Copies rows of `width` bytes to the host: row i from byte `i * pitch` to `target[i * target_pitch..]`.
+    /// Copies rows of `width` bytes to the host: row i from byte `start + i * pitch` to `target[i * target_pitch..]`.
+    #[allow(clippy::too_many_arguments)]
     fn download(
         &self,
         from: &Buffer,
+        start: usize,
         pitch: usize,
         target: &mut [u8],
         target_pitch: usize,

@@ -11,6 +11,13 @@
 
 use std::hash::{Hash, Hasher};
 
+use crate::cpu::Real;
+use crate::entropy::census::Coding;
+use crate::entropy::{Engine, Error, Kernel, Report};
+use crate::grid::{GridView, GridViewMut};
+use crate::observe::Observer;
+use crate::part::Part;
+
 pub(crate) mod cpu;
 pub(crate) mod device;
 pub(crate) mod launch;
@@ -55,4 +62,61 @@ impl Hash for Rung {
 /// All rungs, each ladder in order.
 pub fn rungs() -> impl Iterator<Item = &'static Rung> {
     [device::RUNGS, cpu::RUNGS, plan::RUNGS].into_iter().flatten()
+}
+
+/// Side of the windows that rungs take.
+const SIZE: usize = 5;
+
+/// Levels that rungs take.
+const LEVELS: usize = 16;
+
+/// Fills `out` by a rung that is a function on the CPU or a plan.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn run<T: Real>(
+    rung: &'static Rung,
+    engine: &Engine,
+    cells: GridView<'_, u8>,
+    coding: &Coding,
+    size: usize,
+    scale: f64,
+    mut out: GridViewMut<'_, T>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    if let Some(reason) = misfit::<T>(coding, size) {
+        return Err(Error::KernelMisfit { kernel: rung.name, reason });
+    }
+    let devices = match engine {
+        Engine::Cpu => &[],
+        Engine::Devices(devices) if devices.is_empty() => return Err(Error::NoDevices),
+        Engine::Devices(devices) => devices.as_slice(),
+    };
+    let coded = coding.coded(cells)?;
+    let task = cpu::Task { cells: coded.view(), scale, observer };
+    let (rows, cols, stride) = (out.rows(), out.cols(), out.stride());
+    // `T` is f32: another is a misfit.
+    let out = GridViewMut::with_stride(bytemuck::cast_slice_mut(out.as_strided_mut()), rows, cols, stride)?;
+    let out = Part::band(0, out);
+    let report = match &rung.how {
+        How::Cpu(function) => {
+            function.run(&task, out)?;
+            Report { cpu_cells: rows * cols, ..Report::default() }
+        }
+        How::Plan(plan) => plan.run(devices, &task, out, plan::CUT_OFF)?,
+        How::Device(_) => unreachable!("{} is launched as a kernel", rung.name),
+    };
+    Ok(Report { kernel: Some(Kernel::Rung(rung)), ..report })
+}
+
+/// Why a rung on the CPU cannot do this; `None` when it can.
+fn misfit<T>(coding: &Coding, size: usize) -> Option<String> {
+    if size_of::<T>() == 8 {
+        return Some("it computes in f32".into());
+    }
+    if size != SIZE {
+        return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
+    }
+    if coding.levels > LEVELS {
+        return Some(format!("it takes up to 16 levels, and there are {}", coding.levels));
+    }
+    coding.nodata.is_some().then(|| "it counts every cell, and there are nodata cells".into())
 }
