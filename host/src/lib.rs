@@ -13,5 +13,6 @@ pub mod grid;
 pub mod io;
 pub mod ladder;
 pub mod observe;
+pub mod occupancy;
 pub mod reference;
 pub mod resources;
