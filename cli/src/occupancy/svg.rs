@@ -95,7 +95,7 @@ fn said(found: &Result<Occupancy, Misfit>) -> String {
 
 fn legend(svg: &mut String) {
     for (i, resource) in Resource::ALL.into_iter().enumerate() {
-        let x = LEFT + 130.0 * i as f64;
+        let x = LEFT + 150.0 * i as f64;
         let (class, name) = (class(resource), resource.name());
         let _ = writeln!(svg, r#"<rect class="{class}" x="{x}" y="56" width="10" height="10"/>"#);
         let _ = writeln!(svg, r#"<text x="{}" y="65">limited by {name}</text>"#, x + 15.0);

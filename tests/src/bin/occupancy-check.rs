@@ -86,9 +86,11 @@ fn random(count: usize) -> impl Iterator<Item = Case> {
         // Static shared memory has 48 KiB at most; half the cases have none, as most kernels do.
         let fixed = below(2) * below(48 * 1024);
         let most = arch.shared_per_block - fixed;
-        let dynamic = below(2) * below([256, 4096, most + 2048][below(3) as usize]);
-        // The header takes 256 registers, which no instruction can name.
-        let registers = Some(1 + below(270)).filter(|&registers| registers != 256).unwrap_or(255);
+        let largest = [256, 4096, most + 2048][below(3) as usize];
+        let dynamic = below(2) * below(largest);
+        // The header takes 256 registers, which no instruction can name. Half the kernels are slender.
+        let most_registers = [64, 270][below(2) as usize];
+        let registers = Some(1 + below(most_registers)).filter(|&registers| registers != 256).unwrap_or(255);
         Case { arch, threads, registers, fixed, dynamic }
     })
     .take(count)
