@@ -110,19 +110,19 @@ fn occupancy(cuda: &Arc<CudaDevice>) -> Result<()> {
     let (mut done, mut others) = (0, 0);
     for entry in halotile_kernels::FAMILIES.iter().copied().flatten() {
         let compiled = cuda.compiled(entry)?;
-        if let Some(reported) = resources::kernel(entry.name, arch.name) {
-            if (reported.registers, reported.shared_bytes) != (compiled.registers, compiled.shared_bytes) {
-                others += 1;
-                println!(
-                    "occupancy       {}: the driver gives it {} registers and {} bytes of shared memory, ptxas {} {} and {}",
-                    entry.name,
-                    compiled.registers,
-                    compiled.shared_bytes,
-                    resources::assembler(),
-                    reported.registers,
-                    reported.shared_bytes
-                );
-            }
+        if let Some(reported) = resources::kernel(entry.name, arch.name)
+            && (reported.registers, reported.shared_bytes) != (compiled.registers, compiled.shared_bytes)
+        {
+            others += 1;
+            println!(
+                "occupancy       {}: the driver gives it {} registers and {} bytes of shared memory, ptxas {} {} and {}",
+                entry.name,
+                compiled.registers,
+                compiled.shared_bytes,
+                resources::assembler(),
+                reported.registers,
+                reported.shared_bytes
+            );
         }
         let most = arch.shared_per_block - compiled.shared_bytes;
         for threads in [1, 32, 33, 64, 96, 128, 160, 256, 384, 512, 544, 768, 1024] {
