@@ -9,6 +9,7 @@
 //! generate    synthetic grids
 //! compare     two files, cell by cell
 //! devices     what this machine has
+//! occupancy   how many blocks of a kernel run at once
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
 //! interrupt   Ctrl-C itself
 //! outcome     errors as one line each, and the exit code
@@ -24,6 +25,7 @@ mod engine;
 mod entropy;
 mod generate;
 mod interrupt;
+mod occupancy;
 mod outcome;
 mod pages;
 mod sink;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Occupancy(args) => occupancy::run(&args),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man { command } => pages::man(&command),
     })

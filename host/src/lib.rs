@@ -13,6 +13,7 @@ pub mod grid;
 pub mod io;
 pub mod ladder;
 pub mod observe;
+pub mod occupancy;
 mod part;
 pub mod reference;
 pub mod resources;

@@ -43,14 +43,22 @@ fn grid(rows: usize, cols: usize, value: impl FnMut(usize, usize) -> u8) -> Grid
 
 /// Cells below `levels`, drawn by SplitMix64 from a seed that the shape decides.
 fn random(rows: usize, cols: usize, levels: usize) -> Grid<u8> {
-    let mut state = (rows * 1_000_003 + cols * 97 + levels) as u64;
-    grid(rows, cols, |_, _| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
+    let mut numbers = SplitMix64((rows * 1_000_003 + cols * 97 + levels) as u64);
+    grid(rows, cols, |_, _| (numbers.next() % levels as u64) as u8)
+}
+
+/// SplitMix64: numbers that depend on the seed alone.
+pub struct SplitMix64(pub u64);
+
+impl SplitMix64 {
+    #[allow(clippy::should_implement_trait, reason = "it never ends, so that an iterator would only be in the way")]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ z >> 31) % levels as u64) as u8
-    })
+        z ^ z >> 31
+    }
 }
 
 fn clustered(rows: usize, cols: usize, levels: usize) -> Grid<u8> {

@@ -8,6 +8,7 @@ mod gpu_test;
 mod hash;
 mod launch_bounds;
 mod nvidia;
+mod occupancy_check;
 mod panics;
 mod ptx;
 mod ptx_report;
@@ -30,6 +31,8 @@ enum Command {
     PtxReport(ptx_report::Options),
     /// Install the device compiler and NVIDIA's assembler where they are missing
     Tools,
+    /// Compare the library's occupancy calculator with NVIDIA's
+    OccupancyCheck,
     /// Print a kernel's machine code
     Sass(sass::Options),
     /// Run the kernels' tests on this machine's GPU, or pack them for another machine
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::BuildPtx(options) => build_ptx::run(&options),
         Command::PtxReport(options) => ptx_report::run(&options),
         Command::Tools => tools::run(),
+        Command::OccupancyCheck => occupancy_check::run(),
         Command::Sass(options) => sass::run(&options),
         Command::GpuTest(options) => gpu_test::run(&options),
     };

@@ -1,4 +1,4 @@
-//! Finding NVIDIA's command-line tools: `ptxas`, `cuobjdump`, `nvdisasm`.
+//! Finding NVIDIA's command-line tools, `ptxas`, `cuobjdump`, `nvdisasm`, and headers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +12,19 @@ pub fn installed() -> Result<PathBuf> {
     Ok(workspace::target_dir()?.join("cuda-tools"))
 }
 
-/// The directories with programs in what `cargo xtask tools` has put there.
-pub fn installed_programs(tools: &Path) -> Vec<PathBuf> {
+/// The directories with programs ("bin") or headers ("include") in what `cargo xtask tools` has put there.
+pub fn installed_in(tools: &Path, folder: &str) -> Vec<PathBuf> {
     let versions = tools.join("nvidia").read_dir().into_iter().flatten().flatten();
-    versions.map(|entry| entry.path().join("bin")).filter(|path| path.is_dir()).collect()
+    versions.map(|entry| entry.path().join(folder)).filter(|path| path.is_dir()).collect()
+}
+
+/// The directory of a header: what `cargo xtask tools` has installed, or a CUDA toolkit's.
+pub fn include(header: &str) -> Result<PathBuf> {
+    let toolkits = toolkits().map(|toolkit| toolkit.join("include"));
+    let mut directories = installed_in(&installed()?, "include").into_iter().chain(toolkits);
+    directories
+        .find(|directory| directory.join(header).is_file())
+        .with_context(|| format!("{header} is not here: run cargo xtask tools"))
 }
 
 /// The path of a tool: what the environment names in capitals (`PTXAS`), what `cargo xtask tools` has installed, one
@@ -44,11 +53,15 @@ pub fn command(name: &str) -> Result<Command> {
 }
 
 fn directories() -> Result<Vec<PathBuf>> {
-    let mut directories = installed_programs(&installed()?);
+    let mut directories = installed_in(&installed()?, "bin");
     directories.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-    directories.extend(toolkits.chain(["/usr/local/cuda".into()]).map(|toolkit| toolkit.join("bin")));
+    directories.extend(toolkits().map(|toolkit| toolkit.join("bin")));
     Ok(directories)
+}
+
+fn toolkits() -> impl Iterator<Item = PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    named.chain(["/usr/local/cuda".into()])
 }
 
 /// A tool's version, as `13.5.37`.

@@ -1,7 +1,7 @@
 //! `cargo xtask tools`: installs what building and checking PTX takes, where it is missing.
 //!
 //! Two things: the compiler of device code, by the system's packages where they have its version and by rustup
-//! otherwise, and NVIDIA's assembler and disassemblers, which come as Python wheels. The wheels are only unpacked,
+//! otherwise, and NVIDIA's assembler, disassemblers and occupancy calculator, which come as Python wheels. The wheels are only unpacked,
 //! below the target directory: nothing of Python's is changed.
 
 use std::path::Path;
@@ -17,11 +17,14 @@ use crate::workspace::{output, succeed};
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev"];
 
 /// The wheels; one version, because another ptxas allocates other registers.
-const WHEELS: [&str; 3] = ["nvidia-cuda-nvcc", "nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm"];
+const WHEELS: [&str; 4] = ["nvidia-cuda-nvcc", "nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm", "nvidia-cuda-runtime"];
 const WHEEL_VERSION: &str = "13.5.37";
 
 /// The programs wanted from the wheels.
 const PROGRAMS: [&str; 3] = ["ptxas", "cuobjdump", "nvdisasm"];
+
+/// The header wanted from them.
+const HEADER: &str = "cuda_occupancy.h";
 
 pub fn run() -> Result<()> {
     device_compiler()?;
@@ -90,23 +93,24 @@ fn nvidia_programs() -> Result<()> {
     }
     std::fs::rename(fresh.keep(), &tools).with_context(|| format!("cannot create {}", tools.display()))?;
     if !current(&tools) {
-        bail!("NVIDIA's wheels {WHEEL_VERSION} do not hold {}", PROGRAMS.join(", "));
+        bail!("NVIDIA's wheels {WHEEL_VERSION} do not hold {} and {HEADER}", PROGRAMS.join(", "));
     }
     eprintln!("NVIDIA's tools: {WHEEL_VERSION} installed in {}", tools.display());
     Ok(())
 }
 
-/// Whether the wheels of our version are unpacked there, with the programs we want.
+/// Whether the wheels of our version are unpacked there, with the programs and the header we want.
 fn current(tools: &Path) -> bool {
     let unpacked = |wheel: &str| tools.join(format!("{}-{WHEEL_VERSION}.dist-info", wheel.replace('-', "_"))).is_dir();
-    let directories = nvidia::installed_programs(tools);
-    let there = |program: &str| directories.iter().any(|directory| directory.join(program).is_file());
-    WHEELS.into_iter().all(unpacked) && PROGRAMS.into_iter().all(there)
+    let (programs, headers) = (nvidia::installed_in(tools, "bin"), nvidia::installed_in(tools, "include"));
+    let there = |program: &str| programs.iter().any(|directory| directory.join(program).is_file());
+    let header = headers.iter().any(|directory| directory.join(HEADER).is_file());
+    WHEELS.into_iter().all(unpacked) && PROGRAMS.into_iter().all(there) && header
 }
 
 /// Python's zipfile drops the permissions that the wheel has.
 fn make_executable(tools: &Path) -> Result<()> {
-    for directory in nvidia::installed_programs(tools) {
+    for directory in nvidia::installed_in(tools, "bin") {
         for program in PROGRAMS {
             let path = directory.join(program);
             if path.is_file() {

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use halotile::entropy::Kernel;
 use halotile::exec::cuda;
+use halotile::occupancy::Architecture;
+use halotile::resources;
 use png::{BitDepth, ColorType};
 
 use crate::place::{Place, VECTOR, npy, picture, random, seed_binary};
@@ -347,6 +349,38 @@ fn command_lines_that_cannot_be_meant() {
     ] {
         refused(&place, args, 2, &message);
     }
+}
+
+#[test]
+fn occupancies_that_there_are_not() {
+    let place = Place::new();
+    let kernels = Kernel::all().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
+    let known = kernels.chain(resources::kernels()).collect::<Vec<_>>().join(", ");
+    let archs = Architecture::ALL.map(|arch| arch.name).join(", ");
+    let block = "a block is X or X,Y threads, whole numbers of at least 1, 1024 together at most";
+    let most = resources::kernel("entropy_sliding", "sm_90").expect("it is reported").max_threads;
+    for (args, message) in [
+        ("frob", format!("invalid value 'frob' for '<KERNEL>' [possible values: {known}]; SEE")),
+        ("naive --arch g80", format!("invalid value 'g80' for '--arch <ARCH>' [possible values: {archs}]; SEE")),
+        ("naive --block 0", format!("invalid value '0' for '--block <X[,Y]>': {block}; SEE")),
+        ("naive --block 8,8,8", format!("invalid value '8,8,8' for '--block <X[,Y]>': {block}; SEE")),
+        ("naive --block 99999,99999", format!("invalid value '99999,99999' for '--block <X[,Y]>': {block}; SEE")),
+        (
+            "naive --shared 4294967296",
+            "invalid value '4294967296' for '--shared <BYTES>': 4294967296 is not in 0..=4294967295; SEE".to_owned(),
+        ),
+        ("naive --block 32,33", "a block of 1056 threads is larger than the 1024 that sm_90 takes".to_owned()),
+        (
+            "sliding --block 1024 --json",
+            format!("a block of 1024 threads is larger than the {most} that entropy_sliding is compiled for"),
+        ),
+        ("naive --json --svg -", "only one of --json and --svg can be standard output".to_owned()),
+    ] {
+        let message = message.replace("SEE", "see halotile occupancy --help");
+        refused(&place, &format!("occupancy {args}"), 2, &message);
+    }
+    let missing = "no/o.svg: there is no directory no; make it, or choose another place";
+    refused(&place, "occupancy naive --svg no/o.svg", 1, missing);
 }
 
 #[test]

@@ -108,6 +108,56 @@ impl Kernel {
             Self::Tensor => kernels::TENSOR_PAIRS * 32 * 4,
         }
     }
+
+    /// Threads and dynamic shared memory of a block.
+    fn shape(self, work: &Work, shared_per_block: u32) -> Shape {
+        let entries = (work.size * work.size + 1) as u32;
+        let (near, shared_bytes, threads) = match self {
+            Self::Naive => (0, 0, 256),
+            Self::Tiled => (0, self.shared_needed(work), kernels::TILE_COLS * kernels::TILE_ROWS),
+            Self::Histogram | Self::HistogramWide | Self::HistogramF64 => {
+                let counters = histogram_counters(work.counters());
+                let bytes = (entries - 1) * if self == Self::Histogram { 4 } else { 8 };
+                // Beyond this the table would cost more blocks than its place saves.
+                let near = bytes <= counters.max(16 * 1024) / 2 && counters + bytes <= shared_per_block;
+                let near = if near { (entries - 1, counters + bytes) } else { (0, counters) };
+                (near.0, near.1, kernels::HISTOGRAM_THREADS)
+            }
+            Self::Columns => {
+                // As many copies as leave room for two blocks on a multiprocessor.
+                let room = (shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024);
+                let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
+                (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
+            }
+            Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
+            Self::Tensor => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
+            Self::Rung(_) => (0, 0, self.rung().map_or(0, DeviceRung::threads)),
+        };
+        Shape { near, shared_bytes, threads }
+    }
+
+    /// Threads and bytes of dynamic shared memory of the blocks that this kernel is launched in, for windows of 5 × 5 and 16
+    /// levels without nodata, on a device that gives a block `shared_per_block` bytes. `None` when it is no kernel of a device.
+    ///
+    /// ```
+    /// use halotile::entropy::Kernel;
+    /// assert_eq!(Kernel::Tiled.block_of(99 * 1024), Some((256, 36 * 12)));
+    /// ```
+    pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
+        self.entry()?;
+        let work = Work { size: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64() };
+        let Shape { shared_bytes, threads, .. } = self.shape(&work, shared_per_block);
+        Some((threads, shared_bytes))
+    }
+}
+
+/// What a block of a kernel has.
+struct Shape {
+    /// Table entries (histogram) or copies of the table (columns) in shared memory.
+    near: u32,
+    /// Dynamic shared memory in bytes.
+    shared_bytes: u32,
+    threads: u32,
 }
 
 /// What decides which kernels fit.
@@ -195,28 +245,7 @@ impl Prepared {
             }
             Kernel::Rung(_) => (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale),
         };
-        let entries = entries as u32;
-        let (near, shared_bytes, threads) = match kernel {
-            Kernel::Naive => (0, 0, 256),
-            Kernel::Tiled => (0, kernel.shared_needed(&work), kernels::TILE_COLS * kernels::TILE_ROWS),
-            Kernel::Histogram | Kernel::HistogramWide | Kernel::HistogramF64 => {
-                let counters = histogram_counters(work.counters());
-                let bytes = (entries - 1) * if kernel == Kernel::Histogram { 4 } else { 8 };
-                // Beyond this the table would cost more blocks than its place saves.
-                let near = bytes <= counters.max(16 * 1024) / 2 && counters + bytes <= limits.shared_per_block;
-                let near = if near { (entries - 1, counters + bytes) } else { (0, counters) };
-                (near.0, near.1, kernels::HISTOGRAM_THREADS)
-            }
-            Kernel::Columns => {
-                // As many copies as leave room for two blocks on a multiprocessor.
-                let room = (limits.shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024);
-                let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
-                (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
-            }
-            Kernel::Sliding | Kernel::SlidingNarrow => (0, kernel.shared_needed(&work), kernels::SLIDING_THREADS),
-            Kernel::Tensor => (0, kernel.shared_needed(&work), kernels::TENSOR_THREADS),
-            Kernel::Rung(_) => (0, 0, kernel.rung().map_or(0, DeviceRung::threads)),
-        };
+        let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);
         Ok(Self { kernel, entry, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })

@@ -39,6 +39,18 @@ pub struct Description {
     pub clock_khz: u32,
 }
 
+/// What the driver's compiler gave a kernel on the device at hand; NVIDIA's assembler may have reported something else
+/// ([`resources`](crate::resources)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compiled {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Static shared memory a block, in bytes.
+    pub shared_bytes: u32,
+    /// Thread-private memory outside registers, in bytes a thread.
+    pub local_bytes: u32,
+}
+
 /// The CUDA version that the installed driver supports: major, minor. An error when CUDA is off.
 pub fn driver_version() -> Result<(u32, u32), DeviceError> {
     open()?;
@@ -205,6 +217,29 @@ impl CudaDevice {
         Ok(2.0 * bytes as f64 / best)
     }
 
+    /// What the driver's compiler gave a kernel.
+    pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
+        use sys::CUfunction_attribute_enum as attribute;
+        self.enter()?;
+        let function = self.function(kernel)?;
+        let get = |attribute| self.attribute(function, attribute).map(i32::unsigned_abs);
+        Ok(Compiled {
+            registers: get(attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            shared_bytes: get(attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            local_bytes: get(attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        })
+    }
+
+    fn attribute(
+        &self,
+        function: sys::CUfunction,
+        attribute: sys::CUfunction_attribute_enum,
+    ) -> Result<i32, DeviceError> {
+        // SAFETY: the function belongs to a module of ours.
+        unsafe { result::function::get_function_attribute(function, attribute) }
+            .map_err(self.fail("cuFuncGetAttribute"))
+    }
+
     fn fail(&self, call: &'static str) -> impl Fn(DriverError) -> DeviceError + '_ {
         move |error| driver_error(&self.name(), call, error)
     }
@@ -250,13 +285,10 @@ impl CudaDevice {
     /// set what they need before each launch would take it from each other.
     fn allow_shared(&self, function: sys::CUfunction) -> Result<(), DeviceError> {
         use sys::CUfunction_attribute_enum as attribute;
-        let own = attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: the function belongs to a module of ours.
-        let own = unsafe { result::function::get_function_attribute(function, own) }
-            .map_err(self.fail("cuFuncGetAttribute"))?;
+        let own = self.attribute(function, attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
         let most = self.description.shared_per_block as i32 - own;
         let dynamic = attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: as above.
+        // SAFETY: the function belongs to a module of ours.
         unsafe { result::function::set_function_attribute(function, dynamic, most) }
             .map_err(self.fail("cuFuncSetAttribute"))
     }

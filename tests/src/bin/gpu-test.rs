@@ -1,7 +1,7 @@
 //! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
 //!
 //! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
-//! table of cases against the oracle; then, with `--bench`, verifies and times the kernels on large grids beside the
+//! table of cases against the oracle; then the occupancy calculator with the driver's; then, with `--bench`, verifies and times the kernels on large grids beside the
 //! device's own copy bandwidth, and writes a record with every raw time.
 
 use std::collections::HashMap;
@@ -16,6 +16,8 @@ use halotile::entropy::{Engine, Entropy, Kernel};
 use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
+use halotile::occupancy::{Architecture, Demand};
+use halotile::resources;
 use halotile_tests::runner::{Checked, check, compare, table, tolerance};
 use halotile_tests::selftest;
 use serde_json::{Value, json};
@@ -61,6 +63,7 @@ fn main() -> Result<()> {
             };
         }
         ensure!(failed == 0, "{failed} cases failed");
+        occupancy(&cuda)?;
         little_memory(&cuda)?;
         several_devices(&device)?;
     }
@@ -85,6 +88,64 @@ fn same_words(device: &Arc<dyn Device>) -> Result<()> {
     }
     ensure!(expected.1 == got.1, "selftest: counters {:x?}, emulator {:x?}", got.1, expected.1);
     println!("selftest: {} words as in the emulator", got.0.len());
+    Ok(())
+}
+
+/// The driver puts as many blocks on a multiprocessor as `halotile::occupancy` says, for every kernel as the driver has compiled
+/// it, in blocks of several sizes and with several amounts of shared memory.
+fn occupancy(cuda: &Arc<CudaDevice>) -> Result<()> {
+    let description = cuda.description();
+    let Some(arch) = Architecture::of_capability(description.compute_capability) else {
+        let (major, minor) = description.compute_capability;
+        println!("occupancy       skipped: halotile does not know compute capability {major}.{minor}");
+        return Ok(());
+    };
+    ensure!(
+        arch.shared_per_block == description.shared_per_block,
+        "occupancy: a block of {} has {} bytes of shared memory, the device says {}",
+        arch.name,
+        arch.shared_per_block,
+        description.shared_per_block
+    );
+    let (mut done, mut others) = (0, 0);
+    for entry in halotile_kernels::FAMILIES.iter().copied().flatten() {
+        let compiled = cuda.compiled(entry)?;
+        if let Some(reported) = resources::kernel(entry.name, arch.name)
+            && (reported.registers, reported.shared_bytes) != (compiled.registers, compiled.shared_bytes)
+        {
+            others += 1;
+            println!(
+                "occupancy       {}: the driver gives it {} registers and {} bytes of shared memory, ptxas {} {} and {}",
+                entry.name,
+                compiled.registers,
+                compiled.shared_bytes,
+                resources::assembler(),
+                reported.registers,
+                reported.shared_bytes
+            );
+        }
+        let most = arch.shared_per_block - compiled.shared_bytes;
+        for threads in [1, 32, 33, 64, 96, 128, 160, 256, 384, 512, 544, 768, 1024] {
+            for dynamic in [0, 1, 1000, 16 * 1024, most / 3, most / 2, most] {
+                let shared_bytes = compiled.shared_bytes + dynamic;
+                let demand = Demand { threads, registers: compiled.registers, shared_bytes };
+                // For what does not fit, the driver has an error or none, and `resident_blocks` at least one.
+                let Ok(expected) = arch.occupancy(demand) else { continue };
+                if threads > entry.max_threads {
+                    continue;
+                }
+                let blocks = cuda.resident_blocks(entry, threads, dynamic)? / description.multiprocessors;
+                ensure!(
+                    blocks == expected.blocks,
+                    "occupancy: {}, {demand:?}: the driver says {blocks} blocks, and {expected:?}",
+                    entry.name
+                );
+                done += 1;
+            }
+        }
+    }
+    ensure!(done > 0, "occupancy: no case");
+    println!("occupancy       {done} cases as the driver says; {others} kernels with other registers than reported");
     Ok(())
 }
 
