@@ -188,6 +188,11 @@ impl Prepared {
         Ok(Self { kernel, entry, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })
     }
 
+    /// Blocks that the device runs at once.
+    pub fn resident_blocks(&self) -> u32 {
+        self.resident
+    }
+
     /// The most output rows that one launch takes.
     pub fn rows_at_most(&self) -> usize {
         match self.kernel {

@@ -35,6 +35,10 @@ pub struct Description {
     pub shared_per_block: u32,
     /// The clock of the multiprocessors, at most, in kHz.
     pub clock_khz: u32,
+    /// The second-level cache, in bytes.
+    pub l2_bytes: u32,
+    /// The most threads that a multiprocessor holds at once.
+    pub threads_per_multiprocessor: u32,
 }
 
 /// The CUDA version that the installed driver supports: major, minor. An error when CUDA is off.
@@ -301,6 +305,8 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
         memory_free,
         shared_per_block: get(attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         clock_khz: get(attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        l2_bytes: get(attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        threads_per_multiprocessor: get(attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
     })
 }
 
