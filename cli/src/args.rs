@@ -131,7 +131,7 @@ host memory to host memory. copy is the share of the copy bandwidth measured in 
 spill are ptxas's, of the GPU's architecture; occ. is the share of the GPU's threads that is there at once. faster is \
 than the rung before (or the kernel that it changes), by the same clock.
 
-Without --runs and --min-time everything is timed 30 times, but 5 times are enough if they take 2 seconds. With \
+Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds. With \
 several devices kernels alone are timed on the first, runs from host to host on all. In the emulator times say nothing of a GPU.
 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, \

@@ -77,22 +77,23 @@ fn measure(
     let commit = commit.or_else(|| option_env!("HALOTILE_COMMIT").map(str::to_owned));
     let (mut done, mut shape, mut printed) = (0, None, Ok(()));
     let unprinted = AtomicBool::new(false);
+    // The first failure is the one to tell, and stops the work.
+    let mut print = |text: &str| {
+        if printed.is_ok() {
+            printed = exports.print(console, text);
+            unprinted.store(printed.is_err(), Ordering::Relaxed);
+        }
+    };
     let mut watch = |event: Event<'_>| match event {
         Event::Started { record, rows } => {
-            printed = exports.print(console, &table::head(record));
+            print(&table::head(record));
             console.steps(rows as u64);
         }
         Event::Begin { kernel, rows, cols } => console.step(&format!("{kernel}, {rows} x {cols}"), done),
         Event::Done(row) => {
             done += 1;
             let new = shape.replace((row.rows, row.cols)) != shape;
-            let text = if new { table::shape(row) } else { String::new() } + &table::line(row);
-            let result = exports.print(console, &text);
-            // The first failure is the one to tell, and stops the work.
-            if printed.is_ok() {
-                unprinted.store(result.is_err(), Ordering::Relaxed);
-                printed = result;
-            }
+            print(&(if new { table::shape(row) } else { String::new() } + &table::line(row)));
         }
     };
     let result = bench::run(plan, subjects, target, commit, &mut watch, &Stop { console, unprinted: &unprinted });

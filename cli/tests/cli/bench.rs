@@ -2,6 +2,7 @@
 //! planted: in `halotile::bench` and in `src/bench` of the program.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use halotile::bench::{Clock, Outcome, Record};
 use halotile::entropy::Kernel;
@@ -200,10 +201,11 @@ fn what_is_refused() {
 
 #[test]
 fn a_reader_of_the_table_that_leaves_ends_the_run() {
-    let place = Place::new();
+    let (place, start) = (Place::new(), Instant::now());
     let mut child =
-        place.command("bench entropy --device cpu --sizes 9 --min-time 0.2").spawn().expect("the program starts");
+        place.command("bench entropy --device cpu --sizes 9 --min-time 60").spawn().expect("the program starts");
     drop(child.stdout.take());
     let ran = ended(child);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }

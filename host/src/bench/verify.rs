@@ -52,7 +52,7 @@ fn describe(got: f64, expected: Option<f64>) -> String {
     match expected {
         None => format!("{got} is no entropy; the cell may not have been written"),
         Some(expected) if expected.is_nan() => format!("{got}, and nodata was expected"),
-        Some(expected) => format!("{got}, and {expected} was expected ({:e} off)", (got - expected).abs()),
+        Some(expected) => format!("{got}, and {expected} was expected ({:.1e} off)", (got - expected).abs()),
     }
 }
 

@@ -376,10 +376,13 @@ fn method(record: &Record) -> String {
     let worst = record.results.iter().filter_map(Row::timing).map(|t| t.largest_difference).fold(0.0, f64::max);
     let copies: Vec<usize> = record.results.iter().filter_map(|row| row.timing()?.copies).collect();
     let copies = match (copies.iter().min(), copies.iter().max()) {
-        (Some(least), Some(most)) => format!(
-            " Launches of a kernel took {least} to {most} copies of the grid in turn (more where it is smaller), each with a result of its \
-             own, so that they do not come out of the cache."
-        ),
+        (Some(least), Some(most)) => {
+            let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            format!(
+                " Launches of a kernel took copies of the grid in turn ({count}; more where it is smaller), each with a result of its \
+                 own, so that they do not come out of the cache."
+            )
+        }
         _ => String::new(),
     };
     let text = format!(
