@@ -8,6 +8,11 @@ use halotile::reference;
 
 use crate::cases::Case;
 
+/// Largest difference that `kernel` (`None`: the one chosen by itself) may have, in nats.
+pub fn tolerance<T>(kernel: Option<Kernel>) -> f64 {
+    bench::tolerance(kernel, size_of::<T>() == 8)
+}
+
 /// A case with its oracle, computed once.
 pub struct Checked {
     pub case: Case,

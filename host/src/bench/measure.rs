@@ -89,15 +89,17 @@ impl Plan {
         Ok(generator.grid(rows, cols)?)
     }
 
-    /// Why `subject` does not do this work, found out by a grid of few cells; `None` when it does. So a misfit shows before hours of
-    /// work.
+    /// Why `subject` does not do this work, found out with the first few rows of each shape; `None` when it does. So a misfit shows
+    /// before hours of work.
     pub fn misfit(&self, subject: &dyn Subject) -> Result<Option<Error>, Error> {
-        let cells = self.grid(16, 16)?;
-        for &way in subject.facts().ways {
-            match subject.start(way, cells.view()).and_then(|mut run| run.run(&())) {
-                Ok(_) | Err(Error::Device(DeviceError::Fault(_))) => {}
-                Err(error) if is_misfit(&error) => return Ok(Some(error)),
-                Err(error) => return Err(error),
+        for &(rows, cols) in &self.shapes {
+            let cells = self.grid(rows.min(16), cols)?;
+            for &way in subject.facts().ways {
+                match subject.start(way, cells.view()).and_then(|mut run| run.run(&())) {
+                    Ok(_) | Err(Error::Device(DeviceError::Fault(_))) => {}
+                    Err(error) if is_misfit(&error) => return Ok(Some(error)),
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(None)

@@ -144,11 +144,11 @@ impl Ours {
         match way {
             Way::Kernel => {
                 let devices = self.target.devices();
-                let (Some(device), Some(kernel)) = (devices.first(), self.kernel) else {
+                let Some(device) = devices.first() else {
                     return Err(Error::KernelOnCpu(self.kernel.map_or(CPU_ENGINE, Kernel::name)));
                 };
                 let resident = self.entropy.resident::<T>(device, cells, self.target.spread())?;
-                let occupancy = occupancy_of(kernel, resident.resident_blocks(), &self.target);
+                let occupancy = occupancy_of(resident.resident_threads(), &self.target);
                 Ok(Box::new(Alone { resident, out: Filled::new(cells)?, occupancy }))
             }
             Way::HostToHost => {
@@ -196,14 +196,11 @@ impl Subject for Ours {
     }
 }
 
-/// The share of the GPU's threads that `blocks` blocks of the kernel are; the launch bound is how many threads a block has. None
-/// where there is no GPU.
-fn occupancy_of(kernel: Kernel, blocks: u32, target: &Target) -> Option<f64> {
+/// The share that `threads` are of those that the GPU could hold at once. None where there is no GPU.
+fn occupancy_of(threads: u32, target: &Target) -> Option<f64> {
     let Target::Cuda(gpus) = target else { return None };
     let gpu = gpus.first()?.description();
-    let threads = resources::kernel(kernel.entry()?.name, target.architecture()?)?.max_threads;
-    let all = gpu.multiprocessors * gpu.threads_per_multiprocessor;
-    Some((f64::from(blocks * threads) / f64::from(all)).min(1.0))
+    Some(f64::from(threads) / f64::from(gpu.multiprocessors * gpu.threads_per_multiprocessor))
 }
 
 /// A kernel on a grid that stays on the device.

@@ -27,9 +27,8 @@ const PATCH: usize = 96;
 /// the CPU engine.
 pub fn tolerance(kernel: Option<Kernel>, f64: bool) -> f64 {
     match kernel {
-        Some(Kernel::Rung(_)) => CHECKED,
         _ if f64 => DOUBLE,
-        Some(Kernel::Naive | Kernel::Tiled) => CHECKED,
+        Some(Kernel::Naive | Kernel::Tiled | Kernel::Rung(_)) => CHECKED,
         _ => PRODUCTION,
     }
 }

@@ -28,6 +28,8 @@ pub struct Resident<T> {
     launches: usize,
     rows: usize,
     cols: usize,
+    /// Cells from a row to the next.
+    pitch: usize,
     result: PhantomData<T>,
 }
 
@@ -61,7 +63,7 @@ impl<T: Real> Resident<T> {
             })
             .collect::<Result<_, Error>>()?;
         let device = Arc::clone(device);
-        Ok(Self { device, kernel, prepared, copies, launches: 0, rows, cols, result: PhantomData })
+        Ok(Self { device, kernel, prepared, copies, launches: 0, rows, cols, pitch, result: PhantomData })
     }
 
     /// The kernel.
@@ -69,9 +71,10 @@ impl<T: Real> Resident<T> {
         self.kernel
     }
 
-    /// Blocks of it that the device runs at once.
-    pub fn resident_blocks(&self) -> u32 {
-        self.prepared.resident_blocks()
+    /// Threads of it that the device holds at once, as its driver says: all of them over what the device could hold are its
+    /// occupancy.
+    pub fn resident_threads(&self) -> u32 {
+        self.prepared.resident_threads()
     }
 
     /// How many grids, and places for results, launches take in turn.
@@ -88,8 +91,7 @@ impl<T: Real> Resident<T> {
     pub fn launch(&mut self) -> Result<f64, Error> {
         let (cells, out) = &self.copies[self.launches % self.copies.len()];
         self.launches += 1;
-        let pitch = pitch_of(self.cols) as u32;
-        let (rows, cols) = (self.rows as u32, self.cols as u32);
+        let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
         let frame = Frame { cells, out, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
         Ok(self.prepared.launch(&frame)?)
     }
@@ -104,7 +106,7 @@ impl<T: Real> Resident<T> {
         let last = self.launches.saturating_sub(1) % self.copies.len();
         let stride = out.stride() * size_of::<T>();
         let target = bytemuck::cast_slice_mut(out.as_strided_mut());
-        let pitch = pitch_of(cols) * size_of::<T>();
+        let pitch = self.pitch * size_of::<T>();
         Ok(self.device.download(&self.copies[last].1, pitch, target, stride, cols * size_of::<T>(), rows)?)
     }
 }
