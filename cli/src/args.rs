@@ -125,11 +125,11 @@ const BENCH_HELP: &str = "\
 Every kernel is compared with the definition before it is timed: every cell of a small grid, nine patches of a large \
 one. One that is wrong stands in the table as WRONG, without a time, and the exit code is 1.
 
-The table: median is of the kernel alone, by the device's clock (launches take several copies of the grid in turn, so \
-that a small one does not come out of the cache); on the CPU it is of the whole, by the wall clock. host is from \
-host memory to host memory. copy is the share of the copy bandwidth measured in the same run, 5 bytes a cell. regs and \
-spill are ptxas's, of the GPU's architecture; occ. is the share of the GPU's threads that is there at once. faster is \
-than the rung before (or the kernel that it changes), by the same clock.
+The table: \"median ms\" is of the kernel alone, by the device's clock (launches take several copies of the grid in turn, so \
+that a small one does not come out of the cache); on the CPU it is of the whole, by the wall clock. \"host ms\" is from \
+host memory to host memory, \"of copy\" the share of the copy bandwidth measured in the same run, 5 bytes a cell. \"regs\" and \
+\"spill B\" are ptxas's, of the GPU's architecture; \"occupancy\" is the share of the GPU's threads that is there at once; \
+\"faster\" is than the rung before (or the kernel that it changes), by the same clock.
 
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds. With \
 several devices kernels alone are timed on the first, runs from host to host on all. In the emulator times say nothing of a GPU.

@@ -51,8 +51,7 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, check
         Err(Error::KernelMisfit { .. }) => return Ok(None),
         Err(error) => return Err(error).with_context(|| case.name.clone()),
     }
-    let worst = compare(&out, expected, case.flat, bench::tolerance(kernel, size_of::<T>() == 8))
-        .with_context(|| case.name.clone())?;
+    let worst = compare(&out, expected, case.flat, tolerance::<T>(kernel)).with_context(|| case.name.clone())?;
     Ok(Some(worst))
 }
 

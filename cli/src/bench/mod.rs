@@ -92,6 +92,18 @@ fn measure(
         Event::Begin { kernel, rows, cols } => console.step(&format!("{kernel}, {rows} x {cols}"), done),
         Event::Done(row) => {
             done += 1;
+            if let Some(timing) = row.timing() {
+                tracing::info!(
+                    "{} at {} x {}: {} right to {:.1e}, {} timed runs, {} copies in turn",
+                    row.kernel,
+                    row.rows,
+                    row.cols,
+                    timing.verified,
+                    timing.largest_difference,
+                    timing.time.raw.len(),
+                    timing.copies.unwrap_or(1)
+                );
+            }
             let new = shape.replace((row.rows, row.cols)) != shape;
             print(&(if new { table::shape(row) } else { String::new() } + &table::line(row)));
         }

@@ -38,12 +38,6 @@ impl Target {
         }
     }
 
-    /// What people call it.
-    pub fn name(&self) -> String {
-        let names: Vec<_> = self.devices().iter().map(|device| device.name()).collect();
-        if names.is_empty() { "cpu".to_owned() } else { names.join(", ") }
-    }
-
     /// The architecture that [`resources`] tells the registers of, as `sm_90`: the newest one of the GPU's generation that is not
     /// newer than the GPU. None for the CPU and the emulator.
     pub fn architecture(&self) -> Option<&'static str> {
