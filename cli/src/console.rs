@@ -24,6 +24,7 @@ pub struct Console {
 }
 
 const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
+const STEPS: &str = "{msg} [{bar:12}] {pos}/{len}, {elapsed}";
 const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
 
 impl Console {
@@ -64,6 +65,22 @@ impl Console {
     /// From now on the bar counts cells.
     pub fn cells(&self, doing: &str, cells: u64) {
         self.stage(doing, Some(cells), CELLS);
+    }
+
+    /// From now on the bar counts steps, each begun by [`step`](Self::step).
+    pub fn steps(&self, steps: u64) {
+        self.stage("", Some(steps), STEPS);
+    }
+
+    /// The next step begins, after `done` others.
+    pub fn step(&self, doing: &str, done: u64) {
+        self.bar.set_message(doing.to_owned());
+        self.bar.set_position(done);
+    }
+
+    /// Does something, such as printing to stdout, that must not get into the bar.
+    pub fn aside<T>(&self, what: impl FnOnce() -> T) -> T {
+        self.bar.suspend(what)
     }
 
     fn stage(&self, doing: &str, length: Option<u64>, template: &str) {

@@ -7,6 +7,7 @@
 //! source        the file it is read from
 //! sink          the file it goes to
 //! generate    synthetic grids
+//! bench       every kernel, verified and timed; and what is exported of that
 //! compare     two files, cell by cell
 //! devices     what this machine has
 //! occupancy   how many blocks of a kernel run at once
@@ -18,6 +19,7 @@
 //! Data goes to stdout and everything else to stderr. Nothing here computes.
 
 mod args;
+mod bench;
 mod compare;
 mod console;
 mod devices;
@@ -33,7 +35,7 @@ mod source;
 
 use std::process::ExitCode;
 
-use args::{Args, Command, Generate};
+use args::{Args, Bench, Command, Generate};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Entropy(args) => entropy::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
+        Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),
         Command::Completions { shell } => pages::completions(shell),

@@ -4,6 +4,7 @@
 //! writes them, [`exec`] opens devices. [`reference`](mod@reference) is the definition that all of it is tested against.
 #![deny(missing_docs)]
 
+pub mod bench;
 pub mod compare;
 pub mod cpu;
 pub mod entropy;

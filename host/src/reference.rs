@@ -20,28 +20,33 @@ use crate::grid::{Grid, GridView};
 /// # Ok::<(), halotile::grid::ShapeError>(())
 /// ```
 pub fn entropy(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>) -> Grid<f64> {
+    Grid::from_fn(cells.rows(), cells.cols(), |row, col| entropy_at(cells, size, nodata, row, col))
+        .expect("a view has at least one row and one column")
+}
+
+/// The same for the one cell at (`row`, `col`), both from 0.
+///
+/// Panics outside the grid, and for an even `size`.
+pub fn entropy_at(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>, row: usize, col: usize) -> f64 {
     assert!(size % 2 == 1, "a window has an odd size, not {size}");
     let (rows, cols, r) = (cells.rows(), cells.cols(), size / 2);
-    Grid::from_fn(rows, cols, |y, x| {
-        if Some(cells.row(y)[x]) == nodata {
-            return f64::NAN;
-        }
-        let mut count = [0u32; 256];
-        for wy in y.saturating_sub(r)..(y + r + 1).min(rows) {
-            for &value in &cells.row(wy)[x.saturating_sub(r)..(x + r + 1).min(cols)] {
-                if Some(value) != nodata {
-                    count[value as usize] += 1;
-                }
+    if Some(cells.row(row)[col]) == nodata {
+        return f64::NAN;
+    }
+    let mut count = [0u32; 256];
+    for y in row.saturating_sub(r)..(row + r + 1).min(rows) {
+        for &value in &cells.row(y)[col.saturating_sub(r)..(col + r + 1).min(cols)] {
+            if Some(value) != nodata {
+                count[value as usize] += 1;
             }
         }
-        let total: u32 = count.iter().sum();
-        let mut h = 0.0;
-        for n in count.into_iter().filter(|&n| n > 0) {
-            let p = f64::from(n) / f64::from(total);
-            h -= p * p.ln();
-        }
-        // A window of one value sums to −(1·ln 1) = −0: say 0.
-        h + 0.0
-    })
-    .expect("a view has at least one row and one column")
+    }
+    let total: u32 = count.iter().sum();
+    let mut h = 0.0;
+    for n in count.into_iter().filter(|&n| n > 0) {
+        let p = f64::from(n) / f64::from(total);
+        h -= p * p.ln();
+    }
+    // A window of one value sums to −(1·ln 1) = −0: say 0.
+    h + 0.0
 }

@@ -1,26 +1,16 @@
 //! The runner: one engine, one case, against the oracle.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use halotile::bench;
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Real};
 use halotile::grid::Grid;
 use halotile::reference;
 
 use crate::cases::Case;
 
-/// Largest difference that a kernel may have from the oracle, in nats.
-pub const TOLERANCE: f64 = 1e-5;
-/// The same for the kernels that are chosen by themselves, and for the CPU engine.
-pub const PRODUCTION: f64 = 2e-6;
-/// The same for f64 results.
-pub const DOUBLE: f64 = 1e-12;
-
-/// Largest difference that `kernel` (`None`: the one chosen by itself) may have.
+/// Largest difference that `kernel` (`None`: the one chosen by itself) may have, in nats.
 pub fn tolerance<T>(kernel: Option<Kernel>) -> f64 {
-    match kernel {
-        _ if size_of::<T>() == 8 => DOUBLE,
-        Some(Kernel::Naive | Kernel::Tiled | Kernel::Rung(_)) => TOLERANCE,
-        _ => PRODUCTION,
-    }
+    bench::tolerance(kernel, size_of::<T>() == 8)
 }
 
 /// A case with its oracle, computed once.
@@ -75,23 +65,15 @@ fn poison<T: Real>() -> T {
     value
 }
 
-/// The largest difference, or an error naming the first cell that is off by more than `tolerance`.
+/// The largest difference, or an error naming the first cell that is off by more than `tolerance`; where the oracle is `flat`, the
+/// first that is not exactly 0.
 pub fn compare<T: Real + Into<f64>>(got: &Grid<T>, expected: &Grid<f64>, flat: bool, tolerance: f64) -> Result<f64> {
-    let mut worst = 0.0f64;
-    for r in 0..expected.rows() {
-        for (c, (&got, &expected)) in got.row(r).iter().zip(expected.row(r)).enumerate() {
-            let got: f64 = got.into();
-            if expected.is_nan() {
-                ensure!(got.is_nan(), "row {r}, column {c}: {got}, and nodata was expected");
-                continue;
-            }
-            let difference = (got - expected).abs();
-            // NaN is not within any tolerance.
-            if difference.is_nan() || difference > tolerance {
-                bail!("row {r}, column {c}: {got}, and {expected} was expected ({difference:e} off)");
-            }
-            ensure!(!flat || (got == 0.0 && got.is_sign_positive()), "row {r}, column {c}: {got}, not exactly 0");
-            worst = worst.max(difference);
+    let worst = bench::compare(got.view(), expected, tolerance)?;
+    for r in 0..got.rows() {
+        for (c, &value) in got.row(r).iter().enumerate() {
+            let value: f64 = value.into();
+            let zero = value.is_nan() || (value == 0.0 && value.is_sign_positive());
+            ensure!(!flat || zero, "row {r}, column {c}: {value}, not exactly 0");
         }
     }
     Ok(worst)

@@ -118,7 +118,7 @@ fn rungs_on_the_cpu_say_what_they_do_not_do() {
         let error = entropy.compute::<f64>(few.view()).unwrap_err();
         assert_eq!(error.to_string(), misfit("it computes in f32"));
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-        let timed = entropy.time_kernel(&device, few.view(), out.view_mut(), 1).unwrap_err().to_string();
+        let timed = entropy.resident::<f32>(&device, few.view(), 0).err().unwrap().to_string();
         assert!(timed.contains("function on the CPU") || timed.contains("plan over devices"), "{timed}");
         if kernel.place() == Place::Cpu {
             let wrong = format!("kernel {kernel} is a function on the CPU; choose the CPU engine");

@@ -1,8 +1,9 @@
 //! `cargo xtask`: what building and checking halotile takes beyond plain cargo.
 //!
 //! Users of halotile need none of it: the PTX that `build-ptx` makes and the report that `ptx-report` makes of it
-//! are committed. Whoever changes a kernel runs both; CI runs them with `--check`.
+//! are committed. Whoever changes a kernel runs both; CI runs them with `--check`, and looks at the benchmark report in a browser.
 
+mod browser_test;
 mod build_ptx;
 mod gpu_test;
 mod hash;
@@ -30,23 +31,26 @@ enum Command {
     /// Assemble the committed PTX for every architecture and record what each kernel uses
     PtxReport(ptx_report::Options),
     /// Install the device compiler and NVIDIA's assembler where they are missing
-    Tools,
+    Tools(tools::Options),
     /// Compare the library's occupancy calculator with NVIDIA's
     OccupancyCheck,
     /// Print a kernel's machine code
     Sass(sass::Options),
     /// Run the kernels' tests on this machine's GPU, or pack them for another machine
     GpuTest(gpu_test::Options),
+    /// Look at the benchmark report in a browser
+    BrowserTest,
 }
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::BuildPtx(options) => build_ptx::run(&options),
         Command::PtxReport(options) => ptx_report::run(&options),
-        Command::Tools => tools::run(),
+        Command::Tools(options) => tools::run(&options),
         Command::OccupancyCheck => occupancy_check::run(),
         Command::Sass(options) => sass::run(&options),
         Command::GpuTest(options) => gpu_test::run(&options),
+        Command::BrowserTest => browser_test::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

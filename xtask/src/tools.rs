@@ -1,6 +1,7 @@
-//! `cargo xtask tools`: installs what building and checking PTX takes, where it is missing.
+//! `cargo xtask tools`: installs what building and checking PTX takes, where it is missing; with `--browser`, in place of that,
+//! the browser that `cargo xtask browser-test` takes.
 //!
-//! Two things: the compiler of device code, by the system's packages where they have its version and by rustup
+//! For PTX two things: the compiler of device code, by the system's packages where they have its version and by rustup
 //! otherwise, and NVIDIA's assembler, disassemblers and occupancy calculator, which come as Python wheels. The wheels are only unpacked,
 //! below the target directory: nothing of Python's is changed.
 
@@ -9,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::browser_test;
 use crate::nvidia;
 use crate::toolchain::{Toolchain, VERSION};
 use crate::workspace::{output, succeed};
@@ -26,9 +28,40 @@ const PROGRAMS: [&str; 3] = ["ptxas", "cuobjdump", "nvdisasm"];
 /// The header wanted from them.
 const HEADER: &str = "cuda_occupancy.h";
 
-pub fn run() -> Result<()> {
+#[derive(clap::Args)]
+pub struct Options {
+    /// Install only a browser for `browser-test`
+    #[arg(long)]
+    browser: bool,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    if options.browser {
+        return browser();
+    }
     device_compiler()?;
     nvidia_programs()
+}
+
+/// Debian's Chromium, with a font: without any, text has no size.
+fn browser() -> Result<()> {
+    if browser_test::browser().is_none() {
+        apt(&["update"])?;
+        apt(&["install", "--no-install-recommends", "chromium", "fonts-dejavu-core"])?;
+    }
+    let path = browser_test::browser().context("the package chromium has brought no browser")?;
+    eprintln!("browser: {} is here", path.display());
+    Ok(())
+}
+
+fn apt(arguments: &[&str]) -> Result<()> {
+    let root = output(Command::new("id").arg("-u"))?.trim() == "0";
+    let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+    if !root {
+        command.args(["-n", "apt-get"]);
+    }
+    command.args(["-q", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    succeed(&mut command)
 }
 
 fn device_compiler() -> Result<()> {
@@ -49,15 +82,6 @@ fn device_compiler() -> Result<()> {
 }
 
 fn debian() -> Result<()> {
-    let root = output(Command::new("id").arg("-u"))?.trim() == "0";
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new(if root { "apt-get" } else { "sudo" });
-        if !root {
-            command.args(["-n", "apt-get"]);
-        }
-        command.args(["-q", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        succeed(&mut command)
-    };
     apt(&["update"])?;
     // Other releases have packages of these names in other versions, which would be of no use here.
     let policy = output(Command::new("apt-cache").args(["policy", PACKAGES[0]]).env("LC_ALL", "C"))?;

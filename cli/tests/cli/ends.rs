@@ -92,6 +92,12 @@ fn signals_end_a_run_and_leave_nothing() {
         }
         interrupted(&place, child);
     }
+    let bench =
+        "bench entropy -q --device cpu --kernels cpu --sizes 500 --min-time 600 --export-json j --export-html h";
+    let child = interruptible(&place, bench).spawn().expect("the program starts");
+    under_way(&place, 3);
+    signal(&child, "INT");
+    interrupted(&place, child);
     let generate = "generate grid --rows 100000 --cols 1000000 g.npy";
     let child = interruptible(&place, generate).spawn().expect("the program starts");
     under_way(&place, 2);

@@ -342,7 +342,7 @@ fn fit(
 }
 
 /// The kernel asked for, if it fits, or the best one.
-fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<Kernel, Error> {
+pub(super) fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<Kernel, Error> {
     let limits = device.limits();
     match asked {
         Some(kernel) => match kernel.misfit(work, &limits) {
@@ -353,50 +353,8 @@ fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<
     }
 }
 
-/// Runs the kernel `runs` times over the whole grid, which stays on the device, and downloads the last result. Returns the
-/// kernel and the seconds of each run.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn time<T: Real>(
-    device: &Arc<dyn Device>,
-    kernel: Option<Kernel>,
-    cells: GridView<'_, u8>,
-    coding: &Coding,
-    size: usize,
-    scale: f64,
-    mut out: GridViewMut<'_, T>,
-    runs: usize,
-) -> Result<(Kernel, Vec<f64>), Error> {
-    let work = Work::new::<T>(cells, coding, size);
-    let kernel = pick(kernel, &work, device)?;
-    let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
-    let (rows, cols) = (cells.rows(), cells.cols());
-    if rows > prepared.rows_at_most() {
-        let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
-        return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
-    }
-    let pitch = prepared.pitch(cols);
-    let cell_type = prepared.cell_type();
-    let (device_cells, device_out) = allocate::<T>(device, cell_type, pitch, rows, 0)?;
-    upload(device, &device_cells, cell_type, pitch, cells, coding)?;
-    let frame = Frame {
-        cells: &device_cells,
-        out: &device_out,
-        rows: rows as u32,
-        cols: cols as u32,
-        stride: pitch as u32,
-        first: 0,
-        count: rows as u32,
-        out_stride: pitch as u32,
-    };
-    let seconds = (0..runs).map(|_| prepared.launch(&frame)).collect::<Result<_, _>>()?;
-    let stride = out.stride() * size_of::<T>();
-    let target = bytemuck::cast_slice_mut(out.as_strided_mut());
-    device.download(&device_out, 0, pitch * size_of::<T>(), target, stride, cols * size_of::<T>(), rows)?;
-    Ok((kernel, seconds))
-}
-
 /// Buffers for a band of `band` rows and its halos.
-fn allocate<T>(
+pub(super) fn allocate<T>(
     device: &Arc<dyn Device>,
     cell_type: CellType,
     pitch: usize,
@@ -419,7 +377,7 @@ fn touch<T: Real>(mut part: GridViewMut<'_, T>) {
 }
 
 /// Copies a band to the device, by its codes where it has some, as cells of the kernel's type.
-fn upload(
+pub(super) fn upload(
     device: &Arc<dyn Device>,
     to: &Buffer,
     cell_type: CellType,

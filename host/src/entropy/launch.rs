@@ -215,6 +215,8 @@ pub(super) struct Prepared {
     near: u32,
     /// Blocks that run at once.
     resident: u32,
+    /// Threads of a block.
+    threads: u32,
 }
 
 impl Prepared {
@@ -248,7 +250,13 @@ impl Prepared {
         let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);
-        Ok(Self { kernel, entry, device: Arc::clone(device), work, nodata, table, scale, shared_bytes, near, resident })
+        let device = Arc::clone(device);
+        Ok(Self { kernel, entry, device, work, nodata, table, scale, shared_bytes, near, resident, threads })
+    }
+
+    /// Threads that the device holds at once.
+    pub fn resident_threads(&self) -> u32 {
+        self.resident * self.threads
     }
 
     /// The most output rows that one launch takes.

@@ -25,9 +25,11 @@ pub(crate) mod census;
 mod fixed;
 mod kernel;
 mod launch;
+mod resident;
 
 use census::Coding;
 pub use kernel::{Kernel, Place};
+pub use resident::Resident;
 
 use crate::cpu;
 pub use crate::cpu::Real;
@@ -273,11 +275,11 @@ impl Entropy {
     }
 
     /// Checks the options and the shapes.
-    fn check<T>(&self, cells: GridView<'_, u8>, out: &GridViewMut<'_, T>, on_device: bool) -> Result<(), Error> {
+    fn check<T>(&self, cells: GridView<'_, u8>, out: (usize, usize), on_device: bool) -> Result<(), Error> {
         self.validate()?;
         let (rows, cols) = (cells.rows(), cells.cols());
-        if (out.rows(), out.cols()) != (rows, cols) {
-            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
+        if out != (rows, cols) {
+            return Err(Error::OutputShape { rows, cols, got_rows: out.0, got_cols: out.1 });
         }
         // A row of results is at most what one copy moves, and a strip of a kernel may reach beyond the last column.
         let max = (1 << 31) / size_of::<T>() - 4096;
@@ -336,8 +338,8 @@ impl Entropy {
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
+        self.check::<T>(cells, (out.rows(), out.cols()), matches!(engine, Engine::Devices(_)))?;
         let on_device = matches!(engine, Engine::Devices(_));
-        self.check::<T>(cells, &out, on_device)?;
         match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
             Some((Place::Device, name)) if !on_device => return Err(Error::KernelOnCpu(name)),
             Some((Place::Cpu, name)) if on_device => return Err(Error::KernelOnDevice(name)),
@@ -368,18 +370,33 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
-    /// Runs the kernel `runs` times over a grid that stays on the device, and puts the last result into `out`.
+    /// Puts the grid on the device, and the kernel beside it: what benchmarks launch again and again.
     ///
-    /// Returns the kernel and the seconds of every run, copies not counted: what benchmarks need. The grid and
-    /// its result must fit in the device's memory.
-    pub fn time_kernel<T: Real>(
+    /// The grid is there several times over, each with a place for its result, until together they hold `spread` bytes
+    /// (0: once). [`Resident::launch`] takes them in turn, so that a grid smaller than a cache of `spread / 2` bytes does not
+    /// come out of that cache. Grid and result must fit in the device's memory.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use halotile::entropy::Entropy;
+    /// use halotile::exec::{Device, emulator::EmulatedDevice};
+    /// use halotile::grid::{Grid, GridView};
+    ///
+    /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    /// let mut resident = Entropy::new().resident::<f32>(&device, GridView::new(&[7; 30], 5, 6)?, 1000)?;
+    /// let seconds = resident.launch()?;
+    /// let mut h = Grid::<f32>::zeros(5, 6)?;
+    /// resident.download(h.view_mut())?;
+    /// assert!(seconds > 0.0 && h.as_slice() == [0.0; 30]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resident<T: Real>(
         &self,
         device: &Arc<dyn Device>,
         cells: GridView<'_, u8>,
-        out: GridViewMut<'_, T>,
-        runs: usize,
-    ) -> Result<(Kernel, Vec<f64>), Error> {
-        self.check::<T>(cells, &out, true)?;
+        spread: usize,
+    ) -> Result<Resident<T>, Error> {
+        self.check::<T>(cells, (cells.rows(), cells.cols()), true)?;
         match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
             Some((Place::Cpu, name)) => return Err(Error::KernelOnDevice(name)),
             Some((Place::Both, kernel)) => {
@@ -389,6 +406,6 @@ impl Entropy {
             _ => {}
         }
         let coding = Coding::of(cells, self.levels, self.nodata, true)?;
-        bands::time(device, self.kernel, cells, &coding, self.size, self.scale(), out, runs)
+        Resident::new(device, self.kernel, cells, &coding, self.size, self.scale(), spread)
     }
 }

@@ -37,6 +37,10 @@ pub struct Description {
     pub shared_per_block: u32,
     /// The clock of the multiprocessors, at most, in kHz.
     pub clock_khz: u32,
+    /// The second-level cache, in bytes.
+    pub l2_bytes: u32,
+    /// The most threads that a multiprocessor holds at once.
+    pub threads_per_multiprocessor: u32,
 }
 
 /// What the driver's compiler gave a kernel on the device at hand; NVIDIA's assembler may have reported something else
@@ -221,7 +225,7 @@ impl CudaDevice {
     pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
         use sys::CUfunction_attribute_enum as attribute;
         self.enter()?;
-        let function = self.function(kernel)?;
+        let (_, function) = self.function(kernel)?;
         let get = |attribute| self.attribute(function, attribute).map(i32::unsigned_abs);
         Ok(Compiled {
             registers: get(attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
@@ -352,6 +356,8 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
         memory_free,
         shared_per_block: get(attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         clock_khz: get(attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        l2_bytes: get(attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        threads_per_multiprocessor: get(attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
     })
 }
 

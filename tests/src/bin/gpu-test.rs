@@ -1,26 +1,25 @@
 //! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
 //!
 //! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
-//! table of cases against the oracle; then the occupancy calculator with the driver's; then, with `--bench`, verifies and times the kernels on large grids beside the
-//! device's own copy bandwidth, and writes a record with every raw time.
+//! table of cases against the oracle; then the occupancy calculator with the driver's; then, with `--bench`, has the library
+//! (`halotile::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with
+//! every raw time.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
+use halotile::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
 use halotile::entropy::{Engine, Entropy, Kernel};
 use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::occupancy::{Architecture, Demand};
 use halotile::resources;
-use halotile_tests::runner::{Checked, check, compare, table, tolerance};
+use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
-use serde_json::{Value, json};
 
 /// Tests halotile's kernels on a GPU.
 #[derive(Parser)]
@@ -41,8 +40,8 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// The commit that the record names.
-    #[arg(long, default_value = "unknown")]
-    commit: String,
+    #[arg(long)]
+    commit: Option<String>,
 }
 
 fn main() -> Result<()> {
@@ -227,78 +226,54 @@ fn cases<T: halotile::entropy::Real + Into<f64>>(
     failed
 }
 
-/// What is timed: kernel (or the one chosen by itself), size, levels, pattern, rows, columns.
-const TIMED: &[(Option<Kernel>, usize, usize, Pattern, usize)] = &[
-    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 10_240),
-    (Some(Kernel::Sliding), 5, 16, Pattern::Clustered, 10_240),
-    (Some(Kernel::Sliding), 5, 16, Pattern::Constant, 10_240),
-    (Some(Kernel::SlidingNarrow), 5, 16, Pattern::Random, 10_240),
-    (Some(Kernel::Columns), 5, 16, Pattern::Random, 10_240),
-    (None, 21, 16, Pattern::Random, 10_240),
-    (None, 21, 16, Pattern::Clustered, 10_240),
-    (None, 21, 256, Pattern::Random, 10_240),
-    (None, 21, 256, Pattern::Clustered, 10_240),
-    (Some(Kernel::Histogram), 5, 16, Pattern::Random, 10_240),
-    (None, 101, 16, Pattern::Random, 10_240),
-    (Some(Kernel::Tiled), 5, 16, Pattern::Random, 10_240),
-    (Some(Kernel::Naive), 5, 16, Pattern::Random, 10_240),
-    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 2560),
-    (Some(Kernel::Sliding), 5, 16, Pattern::Random, 400),
+/// What is timed: window, levels, pattern and kernels. More, and other sizes: `halotile bench entropy`.
+const TIMED: &[(usize, usize, Pattern, &[Kernel])] = &[
+    (
+        5,
+        16,
+        Pattern::Random,
+        &[Kernel::Naive, Kernel::Tiled, Kernel::Histogram, Kernel::Columns, Kernel::Sliding, Kernel::SlidingNarrow],
+    ),
+    (5, 16, Pattern::Clustered, &[Kernel::Sliding]),
+    (5, 16, Pattern::Constant, &[Kernel::Sliding]),
+    (21, 16, Pattern::Random, &[Kernel::Columns]),
+    (21, 16, Pattern::Clustered, &[Kernel::Columns]),
+    (21, 256, Pattern::Random, &[Kernel::Histogram]),
+    (21, 256, Pattern::Clustered, &[Kernel::Histogram]),
+    (101, 16, Pattern::Random, &[Kernel::Columns]),
 ];
 
+/// Verifies and times on large grids; the record is a list of what `halotile bench entropy --export-json` writes.
 fn bench(args: &Args, cuda: &Arc<CudaDevice>) -> Result<()> {
-    let device: Arc<dyn Device> = cuda.clone();
-    let copy = cuda.measure_copy()?;
-    println!("copy {:.0} GB/s (bytes read + written)", copy / 1e9);
-    println!(
-        "{:15} {:>6} {:>6} {:>10} {:>7} {:>10} {:>9} {:>8}",
-        "kernel", "size", "levels", "pattern", "cells", "median ms", "Gcell/s", "of copy"
-    );
-    let mut results = Vec::new();
-    let mut grids = HashMap::new();
-    for &(kernel, size, levels, pattern, side) in TIMED {
-        let cells: &Grid<u8> = match grids.entry((pattern.name(), levels, side)) {
-            Entry::Occupied(held) => held.into_mut(),
-            Entry::Vacant(place) => place.insert(generate(pattern, levels, side)?),
+    let target = Target::Cuda(vec![Arc::clone(cuda)]);
+    let mut records = Vec::new();
+    for &(size, levels, pattern, kernels) in TIMED {
+        let shapes = if size == 5 { vec![(400, 400), (2560, 2560), (10_240, 10_240)] } else { vec![(10_240, 10_240)] };
+        let plan = Plan { shapes, pattern, seed: 1, levels, size, effort: Effort::runs(5, args.runs) };
+        let subjects: Vec<_> = kernels.iter().map(|&kernel| bench::kernel(kernel, &plan, &target)).collect();
+        let mut print = |event: Event<'_>| {
+            let Event::Done(row) = event else { return };
+            let what = format!("{:15} {size:3} {levels:3} {pattern:9} {:5} x {:5}", row.kernel, row.rows, row.cols);
+            match &row.outcome {
+                Outcome::Timed(t) => println!(
+                    "{what} {:9.4} ms, {:6.1} % of copy; host to host {:.3} ms",
+                    t.time.median * 1e3,
+                    t.share_of_copy.unwrap_or_default() * 100.0,
+                    t.host_to_host.as_ref().map_or(0.0, |times| times.median) * 1e3
+                ),
+                Outcome::Wrong { reason } => println!("{what} WRONG: {reason}"),
+                Outcome::Skipped { reason } => println!("{what} skipped: {reason}"),
+            }
         };
-        let entropy = Entropy::new().size(size).kernel(kernel);
-        let mut out = Grid::<f32>::zeros(side, side)?;
-        let (kernel, seconds) = entropy.time_kernel(&device, cells.view(), out.view_mut(), args.runs + 5)?;
-        verify(cells, &out, size, kernel).with_context(|| format!("{kernel} is wrong, so its time means nothing"))?;
-        // The first launches load the code and wake the clocks.
-        let timed = &seconds[5..];
-        let mut sorted = timed.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let median = sorted[sorted.len() / 2];
-        let cells_per_second = (side * side) as f64 / median;
-        let share = 5.0 * cells_per_second / copy;
-        println!(
-            "{:15} {size:6} {levels:6} {:>10} {:>7} {:10.4} {:9.1} {:7.1}%",
-            kernel.name(),
-            pattern.name(),
-            format!("{side}²"),
-            median * 1e3,
-            cells_per_second / 1e9,
-            share * 100.0
-        );
-        results.push(json!({
-            "kernel": kernel.name(), "size": size, "levels": levels, "pattern": pattern.name(), "rows": side, "cols": side,
-            "median_ms": median * 1e3, "min_ms": sorted[0] * 1e3, "max_ms": sorted[sorted.len() - 1] * 1e3,
-            "gcells_per_s": cells_per_second / 1e9, "share_of_copy": share,
-            "raw_ms": timed.iter().map(|s| s * 1e3).collect::<Vec<_>>(),
-        }));
+        records.push(bench::run(&plan, &subjects, &target, args.commit.clone(), &mut print, &())?);
     }
     if let Some(path) = &args.record {
-        let description = cuda.description();
-        let record: Value = json!({
-            "schema": 1, "what": "entropy kernels alone, u8 to f32, by events; every kernel verified before it is listed",
-            "gpu": description.name, "multiprocessors": description.multiprocessors, "clock_khz": description.clock_khz,
-            "cuda_driver": format!("{}.{}", cuda::driver_version()?.0, cuda::driver_version()?.1),
-            "commit": args.commit, "warmup": 5, "runs": args.runs, "copy_gb_per_s": copy / 1e9, "results": results,
-        });
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        serde_json::to_writer_pretty(file, &record)?;
+        serde_json::to_writer_pretty(file, &records)?;
     }
+    let wrong = |record: &Record| record.results.iter().filter(|row| row.timing().is_none()).count();
+    let wrong: usize = records.iter().map(wrong).sum();
+    ensure!(wrong == 0, "{wrong} kernels are wrong or do not fit, and were not timed");
     Ok(())
 }
 
@@ -309,28 +284,4 @@ fn generate(pattern: Pattern, levels: usize, side: usize) -> Result<Grid<u8>> {
     let mut grid = Grid::<u8>::zeros(side, side)?;
     grid.as_mut_slice().par_chunks_mut(side).enumerate().for_each(|(r, row)| generator.fill_row(r as u64, 0, row));
     Ok(grid)
-}
-
-/// The corners and the middle of a large result against the oracle, and no cell anywhere unwritten.
-fn verify(cells: &Grid<u8>, out: &Grid<f32>, size: usize, kernel: Kernel) -> Result<()> {
-    if let Some(at) = out.as_slice().iter().position(|h| h.is_nan()) {
-        bail!("row {}, column {}: not written", at / cells.cols(), at % cells.cols());
-    }
-    let (side, r) = (cells.rows(), size / 2);
-    // A patch with its halo is a grid of its own; its inner cells have the same windows.
-    let patch = side.min(96);
-    for top in [0, (side - patch) / 2, side - patch] {
-        for left in [0, (side - patch) / 2, side - patch] {
-            let (y0, y1) = (top.saturating_sub(r), (top + patch + r).min(side));
-            let (x0, x1) = (left.saturating_sub(r), (left + patch + r).min(side));
-            let part = Grid::from_fn(y1 - y0, x1 - x0, |y, x| cells.row(y0 + y)[x0 + x])?;
-            let expected = halotile::reference::entropy(part.view(), size, None);
-            let inner = |y: usize, x: usize| expected.row(top - y0 + y)[left - x0 + x];
-            let expected = Grid::from_fn(patch, patch, inner)?;
-            let got = Grid::from_fn(patch, patch, |y, x| out.row(top + y)[left + x])?;
-            compare(&got, &expected, false, tolerance::<f32>(Some(kernel)))
-                .with_context(|| format!("patch at row {top}, column {left}"))?;
-        }
-    }
-    Ok(())
 }

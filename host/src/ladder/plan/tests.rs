@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use simt::launch::{Arg, KernelEntry, LaunchConfig};
+use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::*;
 use crate::exec::emulator::EmulatedDevice;
@@ -239,9 +239,15 @@ impl Device for Watched {
     fn destroy_texture(&self, handle: u64) {
         self.0.destroy_texture(handle);
     }
-    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+    unsafe fn launch_with(
+        &self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+        constants: &[Constant],
+    ) -> Result<f64, DeviceError> {
         // SAFETY: the caller's promise is the one asked for.
-        unsafe { self.0.launch(kernel, config, args) }
+        unsafe { self.0.launch_with(kernel, config, args, constants) }
     }
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.0.resident_blocks(kernel, threads, shared_bytes)

@@ -1,0 +1,113 @@
+//! A kernel and its grid on a device, to be launched again and again: what benchmarks time.
+//!
+//! One grid launched twice would come out of the second-level cache the second time, where it is small: the time would be one that no
+//! real run has. So the grid and its result are there several times over, and launches take them in turn: by the time the first
+//! comes again, the others have pushed it out.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::bands::{Frame, allocate, pick, upload};
+use super::census::Coding;
+use super::launch::{Prepared, Work};
+use super::{Error, Kernel};
+use crate::cpu::Real;
+use crate::exec::{Buffer, Device};
+use crate::grid::{GridView, GridViewMut};
+
+/// The most copies: each takes two allocations.
+const MOST_COPIES: usize = 512;
+
+/// A kernel and its grid on a device. Made by [`Entropy::resident`](super::Entropy::resident).
+pub struct Resident<T> {
+    device: Arc<dyn Device>,
+    kernel: Kernel,
+    prepared: Prepared,
+    /// Grids, all the same, and their results.
+    copies: Vec<(Buffer, Buffer)>,
+    launches: usize,
+    rows: usize,
+    cols: usize,
+    /// Cells from a row to the next.
+    pitch: usize,
+    result: PhantomData<T>,
+}
+
+impl<T: Real> Resident<T> {
+    pub(super) fn new(
+        device: &Arc<dyn Device>,
+        kernel: Option<Kernel>,
+        cells: GridView<'_, u8>,
+        coding: &Coding,
+        size: usize,
+        scale: f64,
+        spread: usize,
+    ) -> Result<Self, Error> {
+        let work = Work::new::<T>(cells, coding, size);
+        let kernel = pick(kernel, &work, device)?;
+        let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
+        let (rows, cols) = (cells.rows(), cells.cols());
+        if rows > prepared.rows_at_most() {
+            let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
+        }
+        let pitch = prepared.pitch(cols);
+        let cell_type = prepared.cell_type();
+        // More copies than half the memory holds would leave none for anybody else.
+        let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row());
+        let most = (device.free_memory()? / 2 / bytes).clamp(1, MOST_COPIES);
+        let copies = (0..spread.div_ceil(bytes).clamp(1, most))
+            .map(|_| {
+                let (grid, out) = allocate::<T>(device, cell_type, pitch, rows, 0)?;
+                upload(device, &grid, cell_type, pitch, cells, coding)?;
+                Ok((grid, out))
+            })
+            .collect::<Result<_, Error>>()?;
+        let device = Arc::clone(device);
+        Ok(Self { device, kernel, prepared, copies, launches: 0, rows, cols, pitch, result: PhantomData })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Threads of it that the device holds at once, as its driver says: all of them over what the device could hold are its
+    /// occupancy.
+    pub fn resident_threads(&self) -> u32 {
+        self.prepared.resident_threads()
+    }
+
+    /// How many grids, and places for results, launches take in turn.
+    pub fn copies(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> usize {
+        self.copies.iter().map(|(cells, out)| cells.bytes() + out.bytes()).sum()
+    }
+
+    /// Runs the kernel over the next copy. Returns the seconds that it took on the device, by the device's clock.
+    pub fn launch(&mut self) -> Result<f64, Error> {
+        let (cells, out) = &self.copies[self.launches % self.copies.len()];
+        self.launches += 1;
+        let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
+        let frame = Frame { cells, out, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
+        Ok(self.prepared.launch(&frame)?)
+    }
+
+    /// Copies the result of the last launch to `out`, which has the grid's shape. Before the first launch, and in cells that
+    /// the kernel did not write, it is a number that no entropy has.
+    pub fn download(&self, mut out: GridViewMut<'_, T>) -> Result<(), Error> {
+        let (rows, cols) = (self.rows, self.cols);
+        if (out.rows(), out.cols()) != (rows, cols) {
+            return Err(Error::OutputShape { rows, cols, got_rows: out.rows(), got_cols: out.cols() });
+        }
+        let last = self.launches.saturating_sub(1) % self.copies.len();
+        let stride = out.stride() * size_of::<T>();
+        let target = bytemuck::cast_slice_mut(out.as_strided_mut());
+        let pitch = self.pitch * size_of::<T>();
+        Ok(self.device.download(&self.copies[last].1, 0, pitch, target, stride, cols * size_of::<T>(), rows)?)
+    }
+}
