@@ -48,17 +48,12 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
     functions
 }
 
-/// The length of the body that `text` begins with. Blocks of inline assembly stand on lines of their own in it, and their
-/// lines are not indented.
+/// The length of the body that `text` begins with, up to the brace that closes its first. Inline assembly brings blocks and
+/// operands in braces of its own, indented or not.
 fn body(text: &str) -> usize {
-    let (mut at, mut depth) = (0, 0);
+    let (mut at, mut depth) = (0, 0isize);
     for line in text.split_inclusive('\n') {
-        let words = line.trim();
-        if words.starts_with('{') {
-            depth += 1;
-        } else if words.starts_with('}') {
-            depth -= 1;
-        }
+        depth += line.matches('{').count() as isize - line.matches('}').count() as isize;
         if depth == 0 {
             return at + line.trim_end().len();
         }
@@ -153,6 +148,7 @@ mod tests {
 {
 mov.u32 %r1, 0;
 }
+\t{ .reg .b32 tmp; mov.b64 {tmp, %r28}, %rd113; }
 \tcall.uni (retval0), helper, (param0);
 \t}
 \tret;
