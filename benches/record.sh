@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Makes the record of a machine with NVIDIA GPUs: verifies every kernel and rung, times them beside the machine's limit and the CUDA
+# C++ peers, counts what the hardware did, and looks for bad memory accesses and races.
+#
+#     benches/record.sh BIN OUT COMMIT [STAGE...]
+#
+# BIN is a folder with halotile and gpu-test (cargo build --release --workspace), OUT one for what comes out, COMMIT what the
+# record names. The stages, all but `several` when none is named:
+#
+#     cases      the table of cases on the GPU, the occupancy calculator beside the driver
+#     ladders    both ladders, ours and the production kernels, at the sizes that the sources used
+#     patterns   the production kernels on clustered and constant grids
+#     peers      CUDA C++ twins, compiled here (needs nvcc)
+#     counters   what Nsight Compute counts for each kernel (needs ncu)
+#     sanitizer  the table of cases under memcheck and racecheck (needs compute-sanitizer)
+#     several    the plans over all GPUs of the machine, and over one
+set -euo pipefail
+bin=$(realpath "$1") out=$(realpath "$2") commit=$3
+shift 3
+stages=${*:-cases ladders patterns peers counters sanitizer}
+peers=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/peers/entropy_peers.cu
+halotile=$bin/halotile
+bench() { # NAME OPTIONS...
+    local name=$1
+    shift
+    "$halotile" bench entropy --commit "$commit" --overwrite --export-json "$out/$name.json" "$@" | tee "$out/$name.txt"
+}
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem --format=csv | tee "$out/gpu.csv"
+for stage in $stages; do
+    start=$SECONDS
+    case $stage in
+    cases) "$bin/gpu-test" 2>&1 | tee "$out/cases.txt" ;;
+    ladders)
+        bench ladders --device cuda --kernels all --sizes 400,2560,10240 --runs 20 --export-html "$out/ladders.html"
+        bench ladder-b --device cuda --sizes 1024,4096,512x8192 --runs 20 \
+            --kernels b0..b9,b10,b9-8x8,b9-16x16,b9-32x32,b9-64x16,b9-128x8,b9-512x2,tensor
+        ;;
+    patterns)
+        for pattern in clustered constant; do
+            bench "$pattern" --device cuda --kernels v7,sliding,tensor --sizes 10240 --pattern "$pattern" --runs 30
+        done
+        ;;
+    peers)
+        nvcc -O3 -arch=sm_90 -o "$out/entropy_peers" "$peers"
+        # Once before and once after the same kernels of ours: one run, one state of the machine.
+        "$out/entropy_peers" --json "$out/peers.json" | tee "$out/peers.txt"
+        bench beside-peers --device cuda --kernels v7,sliding,tensor --sizes 400,2560,10240 --runs 30
+        rm "$out/entropy_peers"
+        ;;
+    counters)
+        metrics=sm__cycles_elapsed.max,smsp__inst_executed.sum,launch__registers_per_thread
+        metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
+        metrics+=,sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active,sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active
+        metrics+=,l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed
+        metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
+        metrics+=,smsp__sass_inst_executed_op_local.sum,dram__bytes.sum,lts__t_bytes.sum
+        metrics+=,idc__request_hit_rate.pct,smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio
+        metrics+=,smsp__average_warps_issue_stalled_tex_throttle_per_issue_active.ratio
+        # The kernel is launched several times; one of each name is kept.
+        ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:'ladder_|entropy_' \
+            "$halotile" bench entropy --device cuda --sizes 2560 --runs 1 --warmup 0 -q \
+            --kernels v0..v9,b0..b9,s1..s4,naive,tiled,columns,histogram,sliding,tensor >"$out/ncu-all.csv" 2>"$out/ncu.log" || tail -5 "$out/ncu.log"
+        grep '^"' "$out/ncu-all.csv" | awk -F'","' 'NR<=2 || !seen[$5]++' >"$out/counters.csv"
+        rm -f "$out/ncu-all.csv"
+        wc -l "$out/counters.csv"
+        ;;
+    sanitizer)
+        for tool in memcheck racecheck; do
+            compute-sanitizer --tool "$tool" "$bin/gpu-test" >"$out/$tool.txt" 2>&1 || true
+            grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.txt"
+        done
+        ;;
+    several)
+        count=$(nvidia-smi -L | wc -l)
+        all=cuda:$(seq -s, 0 $((count - 1)))
+        "$bin/gpu-test" | grep -E 'several|failed,' | tail -5 | tee "$out/cases-$count.txt"
+        for devices in cuda:0 "$all"; do
+            bench "v14-${devices//[:,]/-}" --device "$devices" --kernels v7,v12,v14,v14-parallel,v14-share,sliding,tensor \
+                --sizes 400,2560,10240,10x10000000 --runs 15
+        done
+        ;;
+    *)
+        printf 'no stage %s\n' "$stage" >&2
+        exit 2
+        ;;
+    esac
+    printf '== %s: %d s\n' "$stage" $((SECONDS - start))
+done
