@@ -61,7 +61,8 @@ kernels! {
     columns Columns f32, at least 70;
     sliding Sliding f32, at least 50;
     sliding_narrow SlidingNarrow f32, at least 50;
-    tensor Tensor f32, at least 50;
+    tensor Tensor f32, at least 45;
+    tensor_counted TensorCounted f32, at least 50;
 }
 
 /// The rungs that need no device, on the CPU; the plans with devices too, which such small grids leave to the CPU.

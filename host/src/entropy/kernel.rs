@@ -27,8 +27,10 @@ pub enum Kernel {
     Sliding,
     /// The same for devices with little shared memory.
     SlidingNarrow,
-    /// 5 × 5 windows of up to 16 levels, on the tensor cores.
+    /// 5 × 5 windows of up to 16 levels without nodata, on the tensor cores.
     Tensor,
+    /// The same with nodata, or for grids that are mostly border.
+    TensorCounted,
     /// A rung of a ladder: made to be read and compared, chosen by name only.
     Rung(&'static Rung),
 }
@@ -46,7 +48,7 @@ pub enum Place {
 
 impl Kernel {
     /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest.
-    pub const PRODUCTION: [Kernel; 9] = [
+    pub const PRODUCTION: [Kernel; 10] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -56,6 +58,7 @@ impl Kernel {
         Self::Sliding,
         Self::SlidingNarrow,
         Self::Tensor,
+        Self::TensorCounted,
     ];
 
     /// All of them: [`PRODUCTION`](Self::PRODUCTION), then the rungs of the ladders.
@@ -75,6 +78,7 @@ impl Kernel {
             Self::Sliding => "sliding",
             Self::SlidingNarrow => "sliding-narrow",
             Self::Tensor => "tensor",
+            Self::TensorCounted => "tensor-counted",
             Self::Rung(rung) => rung.name,
         }
     }
@@ -102,6 +106,7 @@ impl Kernel {
             Self::Sliding => kernels::entropy_sliding::ENTRY,
             Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
             Self::Tensor => kernels::entropy_tensor::ENTRY,
+            Self::TensorCounted => kernels::entropy_tensor_counted::ENTRY,
             Self::Rung(rung) => match &rung.how {
                 How::Device(device) => device.entry(),
                 How::Cpu(_) | How::Plan(_) => return None,

@@ -26,6 +26,7 @@ impl Kernel {
         } else {
             &[
                 Self::Tensor,
+                Self::TensorCounted,
                 Self::Sliding,
                 Self::SlidingNarrow,
                 Self::Columns,
@@ -36,6 +37,10 @@ impl Kernel {
         };
         let mut why = String::new();
         for kernel in order {
+            // It would do, but the next one is faster.
+            if *kernel == Self::Tensor && work.is_mostly_border() {
+                continue;
+            }
             match kernel.misfit(work, limits) {
                 None => return Ok(*kernel),
                 Some(reason) => why = reason,
@@ -50,13 +55,13 @@ impl Kernel {
         match self {
             Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
-            Self::Columns | Self::Sliding | Self::SlidingNarrow | Self::Tensor => 1.0,
+            Self::Columns | Self::Sliding | Self::SlidingNarrow | Self::Tensor | Self::TensorCounted => 1.0,
         }
     }
 
     /// Why the kernel cannot do this work on such a device; `None` when it can.
     pub(super) fn misfit(self, work: &Work, limits: &Limits) -> Option<String> {
-        let Work { size, cols, levels, nodata, largest, f64 } = *work;
+        let Work { size, cols, levels, nodata, largest, f64, .. } = *work;
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
         }
@@ -70,11 +75,15 @@ impl Kernel {
         if let Some(rung) = self.rung() {
             return rung.misfit(size, cols, levels, nodata);
         }
-        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Tensor) && size != 5 {
+        let tensor = matches!(self, Self::Tensor | Self::TensorCounted);
+        if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow)) && size != 5 {
             return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
         }
-        if matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Tensor | Self::Columns) && levels > 16 {
+        if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Columns)) && levels > 16 {
             return Some(format!("it takes up to 16 levels, and there are {levels}"));
+        }
+        if self == Self::Tensor && nodata {
+            return Some("it counts every cell, and there are nodata cells".into());
         }
         if matches!(self, Self::Columns | Self::Histogram) && nodata && table_u32(1, largest).1 < FINE {
             return Some(format!(
@@ -105,7 +114,7 @@ impl Kernel {
             Self::Columns => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
-            Self::Tensor => kernels::TENSOR_PAIRS * 32 * 4,
+            Self::Tensor | Self::TensorCounted => kernels::TENSOR_PAIRS * 32 * 4,
         }
     }
 
@@ -130,7 +139,7 @@ impl Kernel {
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
-            Self::Tensor => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
+            Self::Tensor | Self::TensorCounted => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
             Self::Rung(_) => (0, 0, self.rung().map_or(0, DeviceRung::threads)),
         };
         Shape { near, shared_bytes, threads }
@@ -145,7 +154,7 @@ impl Kernel {
     /// ```
     pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
         self.entry()?;
-        let work = Work { size: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64() };
+        let work = Work { size: 5, rows: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64() };
         let Shape { shared_bytes, threads, .. } = self.shape(&work, shared_per_block);
         Some((threads, shared_bytes))
     }
@@ -164,6 +173,8 @@ struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Work {
     pub size: usize,
+    /// Of the whole grid.
+    pub rows: usize,
     pub cols: usize,
     pub levels: usize,
     /// Whether there are nodata cells; their code is then `levels` or below it.
@@ -177,12 +188,19 @@ impl Work {
     pub fn new<T: Real>(cells: GridView<'_, u8>, coding: &Coding, size: usize) -> Self {
         Self {
             size,
+            rows: cells.rows(),
             cols: cells.cols(),
             levels: coding.levels,
             nodata: coding.nodata.is_some(),
             largest: size.min(cells.rows()) * size.min(cells.cols()),
             f64: size_of::<T>() == 8,
         }
+    }
+
+    /// True where the kernel that leaves out the border, and then counts it cell by cell, has too much of it: such a cell takes
+    /// 17 times as long as another, and the kernel that counts all windows half as long again for each.
+    fn is_mostly_border(&self) -> bool {
+        34 * (4 * self.cols + 7 * self.rows) > self.rows * self.cols
     }
 
     /// Counters that a histogram needs: nodata has one of its own.
@@ -228,10 +246,7 @@ impl Prepared {
         nodata: Option<u8>,
         scale: f64,
     ) -> Result<Self, DeviceError> {
-        let entry = match kernel {
-            Kernel::Tensor if nodata.is_some() => kernels::entropy_tensor_nodata::ENTRY,
-            _ => kernel.entry().expect("only kernels of devices are prepared"),
-        };
+        let entry = kernel.entry().expect("only kernels of devices are prepared");
         let entries = work.size * work.size + 1;
         let limits = device.limits();
         let (table, scale) = match kernel {
@@ -241,7 +256,12 @@ impl Prepared {
                 let (table, units) = table_u64(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
-            Kernel::Histogram | Kernel::Columns | Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor => {
+            Kernel::Histogram
+            | Kernel::Columns
+            | Kernel::Sliding
+            | Kernel::SlidingNarrow
+            | Kernel::Tensor
+            | Kernel::TensorCounted => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
@@ -329,7 +349,7 @@ impl Prepared {
                 args.extend([self.nodata, rows_each].map(Arg::U32));
                 ([units.div_ceil(warps).min(self.resident), 1, 1], [kernels::SLIDING_THREADS, 1, 1])
             }
-            Kernel::Tensor => {
+            Kernel::Tensor | Kernel::TensorCounted => {
                 let warps = kernels::TENSOR_THREADS / 32;
                 let strips = (cols + 2).div_ceil(kernels::TENSOR_COLS);
                 let rows_each = rows_in_rounds(count, strips, self.resident * warps, 6);
@@ -421,9 +441,19 @@ mod tests {
             launch_cells: 1 << 27,
         };
         let turing = Limits { shared_per_block: 65_536, arch: 75, ..hopper.clone() };
-        let work =
-            |size: usize, levels, nodata, f64| Work { size, cols: 999, levels, nodata, largest: size * size, f64 };
+        let work = |size: usize, levels, nodata, f64| Work {
+            size,
+            rows: 999,
+            cols: 999,
+            levels,
+            nodata,
+            largest: size * size,
+            f64,
+        };
         assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
+        assert_eq!(Kernel::choose(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
+        let flat = Work { rows: 10, cols: 1_000_000, ..work(5, 16, false, false) };
+        assert_eq!(Kernel::choose(&flat, &hopper), Ok(Kernel::TensorCounted));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::HistogramWide));

@@ -29,7 +29,7 @@
 //! costs more than a small tile, and all warps have equally many rows to march.
 //!
 //! Grids with nodata go another way through the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
-//! pair, border or not.
+//! pair, border or not. So do grids of so few rows that they are mostly border.
 
 use simt::bits::{byte_permute, reciprocal_fast};
 use simt::global::{In, Out};
@@ -165,7 +165,7 @@ impl Strip {
         // Only for mode `INSIDE`, where all windows are full.
         let norms = (
             self.table.load_place(FULL_WINDOW * ROW + self.place[0]).wrapping_neg(),
-            self.scale * (1.0 / FULL_WINDOW as f32),
+            reciprocal_fast(FULL_WINDOW as f32) * self.scale,
         );
         // The first lane's first two columns are not kept.
         let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
@@ -344,10 +344,10 @@ fn tensor<const MODE: Mode>(
 /// Entropy of 5 × 5 windows of up to 16 levels without nodata, in blocks of [`TENSOR_THREADS`] threads, on the tensor cores.
 ///
 /// Any number of blocks does; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
-/// what is wanted over S. `nodata` is above 255. Dynamic shared memory: [`TENSOR_PAIRS`] · 128 bytes.
+/// what is wanted over S. Dynamic shared memory: [`TENSOR_PAIRS`] · 128 bytes.
 ///
 /// # Safety
-/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above.
+/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor(
     cells: In<u8>,
@@ -367,12 +367,12 @@ pub unsafe fn entropy_tensor(
     tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata.
+/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, or of few rows, which are mostly border.
 ///
 /// # Safety
-/// As [`entropy_tensor`](fn@entropy_tensor), `nodata` being at most 255.
+/// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be at most 255.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor_nodata(
+pub unsafe fn entropy_tensor_counted(
     cells: In<u8>,
     out: Out<f32>,
     table: In<u32>,
