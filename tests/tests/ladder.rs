@@ -155,3 +155,19 @@ fn what_a_rung_does_not_do_has_a_reason() {
         "its texture takes up to 131072 columns, and there are 131073"
     );
 }
+
+/// s4 has a table for each lane: more than some devices give a block.
+#[test]
+fn a_rung_says_how_much_shared_memory_it_needs() {
+    let cells = Grid::from_fn(9, 40, |r, c| ((r + c) % 16) as u8).unwrap();
+    let run = |name: &str| {
+        let device = EmulatedDevice::new(0, None).with_shared_per_block(64 * 1024);
+        let engine = Engine::Devices(vec![Arc::new(device) as Arc<dyn Device>]);
+        let mut out = Grid::<f32>::zeros(9, 40).unwrap();
+        Entropy::new().kernel(kernel(name)).compute_into(&engine, cells.view(), out.view_mut(), &())
+    };
+    let Err(Error::KernelMisfit { reason, .. }) = run("s4") else { panic!("s4 ran") };
+    assert_eq!(reason, "it needs 102528 bytes of shared memory a block, and there are 65536");
+    run("s3").unwrap();
+    assert_eq!(kernel("s4").block_of(99 * 1024), Some((256, 102_528)));
+}

@@ -4,8 +4,8 @@
 //! table of F(n₁) + F(n₂): one load, shift and mask for two levels, and one addition less. It has 801 entries.
 //!
 //! But 26 words had a bank each, and 801 have not: lanes whose n₂ differ and whose n₁ agree meet in one bank, and
-//! that is what neighbouring windows with few of many levels do. We expect half the instructions of Σ F(n_i), and part of
-//! the gain lost to bank conflicts.
+//! that is what neighbouring windows with few of many levels do. A row is 94 instructions now, not 122, and we expect part of
+//! that gain to be lost to bank conflicts.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
