@@ -69,7 +69,7 @@ macro_rules! rungs {
         }
     };
 }
-rungs!(v0 v1 v2 v3 v4 v5 v6 v7 v8 v9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9);
+rungs!(v0 v1 v2 v3 v4 v5 v6 v7 v8 v9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 s1 s2 s3 s4);
 
 #[test]
 fn every_kernel_of_a_ladder_has_its_test() {
@@ -115,7 +115,7 @@ fn bands_and_devices_change_no_bit() {
         assert!(bands > 3, "{name}: {bands} bands");
         assert!(several == whole, "{name}");
     }
-    for name in ["v0", "v5", "v7", "v8", "v9", "b8"] {
+    for name in ["v0", "v5", "v7", "v8", "v9", "b8", "s1", "s4"] {
         run::<f32>(name, 9_000);
     }
     for name in ["b0", "b5", "b6", "b7"] {
@@ -128,7 +128,7 @@ fn units_scale_the_result() {
     let cells = Grid::from_fn(20, 50, |r, c| ((r * r + 3 * c) % 13) as u8).unwrap();
     let nats = halotile::reference::entropy(cells.view(), 5, None);
     let bits = Grid::from_fn(20, 50, |r, c| nats.row(r)[c] / std::f64::consts::LN_2).unwrap();
-    for kernel in ["v0", "v7", "b8"].map(kernel) {
+    for kernel in ["v0", "v7", "b8", "s1", "s2", "s3", "s4"].map(kernel) {
         let mut out = Grid::<f32>::zeros(20, 50).unwrap();
         let entropy = Entropy::new().kernel(kernel).base(Base::Two);
         entropy.compute_into(&emulated(Order::Forward), cells.view(), out.view_mut(), &()).unwrap();
@@ -154,4 +154,20 @@ fn what_a_rung_does_not_do_has_a_reason() {
         reason("v8", Entropy::new(), 16, 131_073),
         "its texture takes up to 131072 columns, and there are 131073"
     );
+}
+
+/// s4 has a table for each lane: more than some devices give a block.
+#[test]
+fn a_rung_says_how_much_shared_memory_it_needs() {
+    let cells = Grid::from_fn(9, 40, |r, c| ((r + c) % 16) as u8).unwrap();
+    let run = |name: &str| {
+        let device = EmulatedDevice::new(0, None).with_shared_per_block(64 * 1024);
+        let engine = Engine::Devices(vec![Arc::new(device) as Arc<dyn Device>]);
+        let mut out = Grid::<f32>::zeros(9, 40).unwrap();
+        Entropy::new().kernel(kernel(name)).compute_into(&engine, cells.view(), out.view_mut(), &())
+    };
+    let Err(Error::KernelMisfit { reason, .. }) = run("s4") else { panic!("s4 ran") };
+    assert_eq!(reason, "it needs 102528 bytes of shared memory a block, and there are 65536");
+    run("s3").unwrap();
+    assert_eq!(kernel("s4").block_of(99 * 1024), Some((256, 102_528)));
 }

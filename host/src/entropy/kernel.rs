@@ -126,10 +126,20 @@ impl Kernel {
         }
     }
 
-    /// The rung before it on its ladder: what it changes something about.
+    /// The rung before it on its ladder: what it changes something about. The ladder of v0 goes on through s1 to s4 to the two
+    /// fastest production kernels; the others are on none.
+    ///
+    /// ```
+    /// use halotile::entropy::Kernel;
+    /// assert_eq!(Kernel::Tensor.before(), Some(Kernel::Sliding));
+    /// assert_eq!(Kernel::Sliding.before(), Kernel::from_name("s4"));
+    /// assert_eq!(Kernel::Tiled.before(), None);
+    /// ```
     pub fn before(self) -> Option<Self> {
         match self {
             Self::Rung(rung) => rung.before.and_then(Self::from_name),
+            Self::Sliding => Self::from_name("s4"),
+            Self::Tensor => Some(Self::Sliding),
             _ => None,
         }
     }

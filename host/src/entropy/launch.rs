@@ -72,8 +72,8 @@ impl Kernel {
             let (needs, has) = (of(entry.arch), of(limits.arch));
             return Some(format!("it needs compute capability {needs}, and the device has {has}"));
         }
-        if let Some(rung) = self.rung() {
-            return rung.misfit(size, cols, levels, nodata);
+        if let Some(reason) = self.rung().and_then(|rung| rung.misfit(size, cols, levels, nodata)) {
+            return Some(reason);
         }
         let tensor = matches!(self, Self::Tensor | Self::TensorCounted);
         if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow)) && size != 5 {
@@ -108,7 +108,8 @@ impl Kernel {
     fn shared_needed(self, work: &Work) -> u32 {
         let size = work.size as u32;
         match self {
-            Self::Naive | Self::Rung(_) => 0,
+            Self::Naive => 0,
+            Self::Rung(_) => self.rung().map_or(0, DeviceRung::shared_bytes),
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Columns => COLUMNS_STATIC,
@@ -140,7 +141,7 @@ impl Kernel {
             }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
             Self::Tensor | Self::TensorCounted => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
-            Self::Rung(_) => (0, 0, self.rung().map_or(0, DeviceRung::threads)),
+            Self::Rung(_) => (0, self.shared_needed(work), self.rung().map_or(0, DeviceRung::threads)),
         };
         Shape { near, shared_bytes, threads }
     }
@@ -256,16 +257,19 @@ impl Prepared {
                 let (table, units) = table_u64(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
+            Kernel::Rung(_) if !kernel.rung().is_some_and(DeviceRung::takes_fixed_table) => {
+                (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale)
+            }
             Kernel::Histogram
             | Kernel::Columns
             | Kernel::Sliding
             | Kernel::SlidingNarrow
             | Kernel::Tensor
-            | Kernel::TensorCounted => {
+            | Kernel::TensorCounted
+            | Kernel::Rung(_) => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(Buffer::from_slice(device, &table)?), scale / units)
             }
-            Kernel::Rung(_) => (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale),
         };
         let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;

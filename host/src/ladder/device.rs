@@ -3,9 +3,11 @@
 //! A rung says how its kernel reaches cells and table and in which blocks; `launch` makes buffers, textures and
 //! arguments of that.
 
+use halotile_kernels::ladder::{LADDER_S_COLS, LADDER_S_ROWS, LADDER_S_THREADS, LADDER_S4_SHARED};
 use halotile_kernels::ladder::{LADDER_V9_INNER, ladder_v0, ladder_v1, ladder_v2, ladder_v3, ladder_v4};
 use halotile_kernels::ladder::{ladder_b0, ladder_b1, ladder_b2, ladder_b3, ladder_b4};
 use halotile_kernels::ladder::{ladder_b5, ladder_b6, ladder_b7, ladder_b8, ladder_b9};
+use halotile_kernels::ladder::{ladder_s1, ladder_s2, ladder_s3, ladder_s4};
 use halotile_kernels::ladder::{ladder_v5, ladder_v6, ladder_v7, ladder_v8, ladder_v9};
 use simt::launch::KernelEntry;
 
@@ -21,6 +23,8 @@ pub(crate) struct DeviceRung {
     pub(super) tile: [u32; 2],
     pub(super) cells: Cells,
     pub(super) table: Table,
+    /// Dynamic shared memory of a block, in bytes.
+    pub(super) shared_bytes: u32,
 }
 
 /// How a kernel reaches cells and results, and learns how many there are.
@@ -70,11 +74,13 @@ pub(super) enum Table {
     Global,
     /// A one-dimensional texture of f32.
     Texture,
+    /// A buffer of F(n) = n·ln n in fixed point, as the production kernels'.
+    Fixed,
 }
 
 impl DeviceRung {
     const fn new(entry: KernelEntry, block: [u32; 2]) -> Self {
-        Self { entry, block, tile: block, cells: Cells::Bytes, table: Table::Own }
+        Self { entry, block, tile: block, cells: Cells::Bytes, table: Table::Own, shared_bytes: 0 }
     }
 
     const fn with_tile(self, tile: [u32; 2]) -> Self {
@@ -87,6 +93,10 @@ impl DeviceRung {
 
     const fn with_table(self, table: Table) -> Self {
         Self { table, ..self }
+    }
+
+    const fn with_shared(self, shared_bytes: u32) -> Self {
+        Self { shared_bytes, ..self }
     }
 
     /// Its kernel.
@@ -127,6 +137,11 @@ const fn small(entry: KernelEntry, cells: Cells) -> DeviceRung {
 
 const fn swept(block: [u32; 2]) -> DeviceRung {
     DeviceRung::new(ladder_b9::ENTRY, block).with_cells(Cells::Narrow)
+}
+
+/// A kernel that marches down in strips.
+const fn strips(entry: KernelEntry) -> DeviceRung {
+    DeviceRung::new(entry, [LADDER_S_THREADS, 1]).with_tile([LADDER_S_COLS, LADDER_S_ROWS]).with_table(Table::Fixed)
 }
 
 pub(super) static RUNGS: &[Rung] = &[
@@ -176,4 +191,18 @@ pub(super) static RUNGS: &[Rung] = &[
     rung("b9-64x16", Some("b8"), "b8 in blocks of 64 x 16", swept([64, 16])),
     rung("b9-128x8", Some("b8"), "b8 in blocks of 128 x 8", swept([128, 8])),
     rung("b9-512x2", Some("b8"), "b8 in blocks of 512 x 2", swept([512, 2])),
+    rung(
+        "s1",
+        Some("v9"),
+        "no tile, counters of 5 bits packed in registers, integer sums",
+        DeviceRung::new(ladder_s1::ENTRY, [32, 8]).with_table(Table::Fixed),
+    ),
+    rung("s2", Some("s1"), "s1 + column histograms slide down, windows by shuffle", strips(ladder_s2::ENTRY)),
+    rung("s3", Some("s2"), "s2 + a table of pairs: 8 look-ups instead of 16", strips(ladder_s3::ENTRY)),
+    rung(
+        "s4",
+        Some("s3"),
+        "s3 + a copy of the table for each lane, in its own bank",
+        strips(ladder_s4::ENTRY).with_shared(LADDER_S4_SHARED),
+    ),
 ];

@@ -46,6 +46,16 @@ impl DeviceRung {
         self.block.iter().product()
     }
 
+    /// Dynamic shared memory of a block, in bytes.
+    pub(crate) fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
+    }
+
+    /// Whether its table is that of the production kernels, in fixed point.
+    pub(crate) fn takes_fixed_table(&self) -> bool {
+        self.table == Table::Fixed
+    }
+
     /// The most output rows that one launch takes: a grid has at most 65,535 blocks along y.
     pub(crate) fn rows_at_most(&self) -> usize {
         let rows = 65_535 * self.tile[1] as usize;
@@ -67,16 +77,17 @@ impl DeviceRung {
         if self.cells == Cells::Rows { 2 * size_of::<u64>() } else { 0 }
     }
 
-    /// The table on the device, if it is not the kernel's own.
+    /// The table of logarithms on the device, if it is not the kernel's own.
     pub(crate) fn table(&self, device: &Arc<dyn Device>) -> Result<Option<Buffer>, DeviceError> {
         Ok(match self.table {
-            Table::Own => None,
+            Table::Own | Table::Fixed => None,
             Table::Global => Some(Buffer::from_slice(device, &LN)?),
             Table::Texture => Some(Buffer::from_slice(device, &LN_F32)?),
         })
     }
 
-    /// Computes a band. `table` is what [`table`](Self::table) gave. Returns the seconds that the kernel took.
+    /// Computes a band. `table` is what [`table`](Self::table) gave, or the one in fixed point, whose
+    /// unit is in `scale`. Returns the seconds that the kernel took.
     pub(crate) fn launch(
         &self,
         device: &Arc<dyn Device>,
@@ -112,6 +123,7 @@ impl DeviceRung {
         }
         match (self.table, table) {
             (Table::Global, Some(table)) => args.push(table.input::<f64>()),
+            (Table::Fixed, Some(table)) => args.push(table.input::<u32>()),
             (Table::Texture, Some(table)) => {
                 line = Texture::new(table, TexelFormat::F32, TextureShape::Line { width: LOGS as u32 })?;
                 args.push(line.arg());
@@ -134,10 +146,11 @@ impl DeviceRung {
             _ => &[],
         };
         let ([x, y], [width, height]) = (self.block, self.tile);
-        let config =
-            LaunchConfig { grid: [cols.div_ceil(width), count.div_ceil(height), 1], block: [x, y, 1], shared_bytes: 0 };
+        let grid = [cols.div_ceil(width), count.div_ceil(height), 1];
+        let config = LaunchConfig { grid, block: [x, y, 1], shared_bytes: self.shared_bytes };
         // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises with the pitch above;
-        // levels are below 16 by `misfit`; tables, textures, matrices and extents are as the kernels say.
+        // levels are below 16 by `misfit`; tables, textures, matrices and extents are as the kernels say, and so
+        // is shared memory.
         unsafe { device.launch_with(&self.entry, &config, &args, constants) }
     }
 }

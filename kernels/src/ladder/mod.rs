@@ -1,8 +1,8 @@
 //! The ladders: moving-window entropy, one idea a kernel, so that two neighbours can be read side by side.
 //!
 //! Two reports took the same task up the same hill by two paths. Each of their steps is a kernel here, by its real
-//! mechanism, and what its author expected of it is at the head of its file. The production kernels that came
-//! after all of them are in [`entropy`](crate::entropy).
+//! mechanism, and what its author expected of it is at the head of its file. Our own steps lead on from there to the
+//! production kernels, which are in [`entropy`](crate::entropy).
 //!
 //! # Ladder A
 //! u8 cells, f32 results, one thread a cell in blocks of 32 × 32 unless said otherwise.
@@ -36,6 +36,18 @@
 //! | [`ladder_b8`](fn@ladder_b8) | b7 | i16 cells and counters, f32 results and table |
 //! | [`ladder_b9`](fn@ladder_b9) | b8 | other blocks: 256 × 4, and six more |
 //!
+//! # Our own
+//! u8 cells, f32 results, F(n) = n·ln n in fixed point; s2 to s4 in blocks of 256 threads, a warp 28 columns.
+//!
+//! | rung | from | what it changes |
+//! |---|---|---|
+//! | [`ladder_s1`](fn@ladder_s1) | v9 | no tile; counters of 5 bits packed in registers, blocks of 32 × 8 |
+//! | [`ladder_s2`](fn@ladder_s2) | s1 | column histograms slide down, windows are their sums by shuffle |
+//! | [`ladder_s3`](fn@ladder_s3) | s2 | a table of pairs: 8 look-ups instead of 16 |
+//! | [`ladder_s4`](fn@ladder_s4) | s3 | a copy of the table for each lane, in its own bank |
+//! | [`entropy_sliding`](fn@crate::entropy::entropy_sliding) | s4 | four columns a lane; windows slide sideways, cells are loaded ahead |
+//! | [`entropy_tensor`](fn@crate::entropy::entropy_tensor) | sliding | tensor cores add up the columns and give table addresses |
+//!
 //! # What all of them compute
 //! 5 × 5 windows, clipped at the border, of up to 16 levels, without nodata. With n_i = how often level i occurs in a window
 //! of N cells,
@@ -59,9 +71,11 @@ use simt::bits::ln_f64;
 
 mod a;
 mod b;
+mod s;
 
 pub use a::*;
 pub use b::*;
+pub use s::*;
 
 /// Levels of a cell: 0..16.
 pub const LEVELS: usize = 16;
@@ -127,6 +141,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     ladder_b7::ENTRY,
     ladder_b8::ENTRY,
     ladder_b9::ENTRY,
+    ladder_s1::ENTRY,
+    ladder_s2::ENTRY,
+    ladder_s3::ENTRY,
+    ladder_s4::ENTRY,
 ];
 
 #[cfg(test)]
