@@ -31,8 +31,8 @@ for stage in $stages; do
     case $stage in
     cases) "$bin/gpu-test" 2>&1 | tee "$out/cases.txt" ;;
     ladders)
-        bench ladders --device cuda --kernels all --sizes 400,2560,10240 --runs 20 --export-html "$out/ladders.html"
-        bench ladder-b --device cuda --sizes 1024,4096,512x8192 --runs 20 \
+        bench ladders --device cuda --kernels all --sizes 400,2560,10240 --export-html "$out/ladders.html"
+        bench ladder-b --device cuda --sizes 1024,4096,512x8192 \
             --kernels b0..b9,b10,b9-8x8,b9-16x16,b9-32x32,b9-64x16,b9-128x8,b9-512x2,tensor
         ;;
     patterns)
