@@ -61,11 +61,12 @@ for stage in $stages; do
         metrics+=,smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio
         metrics+=,smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio
         metrics+=,smsp__average_warps_issue_stalled_tex_throttle_per_issue_active.ratio
-        # The kernel is launched several times; one of each name is kept.
+        # A kernel is launched several times, first over a small grid; the last one of each name is kept.
         ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:'ladder_|entropy_' \
             "$halotile" bench entropy --device cuda --sizes 2560 --runs 1 --warmup 0 -q \
             --kernels v0..v9,b0..b9,s1..s4,naive,tiled,columns,histogram,sliding,tensor >"$out/ncu-all.csv" 2>"$out/ncu.log" || tail -5 "$out/ncu.log"
-        grep '^"' "$out/ncu-all.csv" | awk -F'","' 'NR<=2 || !seen[$5]++' >"$out/counters.csv"
+        grep '^"' "$out/ncu-all.csv" | head -n 2 >"$out/counters.csv"
+        grep '^"' "$out/ncu-all.csv" | tail -n +3 | tac | awk -F'","' '!seen[$5]++' | tac >>"$out/counters.csv"
         rm -f "$out/ncu-all.csv"
         wc -l "$out/counters.csv"
         ;;

@@ -29,7 +29,7 @@ pub enum Kernel {
     SlidingNarrow,
     /// 5 × 5 windows of up to 16 levels without nodata, on the tensor cores.
     Tensor,
-    /// The same with nodata, or for grids that are mostly border.
+    /// The same with nodata; it takes any grid.
     TensorCounted,
     /// A rung of a ladder: made to be read and compared, chosen by name only.
     Rung(&'static Rung),

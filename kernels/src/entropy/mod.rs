@@ -11,7 +11,7 @@
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
-//! | [`entropy_tensor_counted`](fn@entropy_tensor_counted) | 5 × 5 | 16 | the same with nodata, or for grids that are mostly border |
+//! | [`entropy_tensor_counted`](fn@entropy_tensor_counted) | 5 × 5 | 16 | the same with nodata |
 //!
 //! With n_i = how often level i occurs in the window and N = Σ n_i,
 //!

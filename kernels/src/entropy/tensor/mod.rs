@@ -29,7 +29,7 @@
 //! costs more than a small tile, and all warps have equally many rows to march.
 //!
 //! Grids with nodata go another way through the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
-//! pair, border or not. So do grids of so few rows that they are mostly border.
+//! pair, border or not.
 
 use simt::bits::{byte_permute, reciprocal_fast};
 use simt::global::{In, Out};
@@ -367,7 +367,7 @@ pub unsafe fn entropy_tensor(
     tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, or of few rows, which are mostly border.
+/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata.
 ///
 /// # Safety
 /// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be at most 255.
