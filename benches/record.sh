@@ -65,8 +65,9 @@ for stage in $stages; do
         ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:'ladder_|entropy_' \
             "$halotile" bench entropy --device cuda --sizes 2560 --runs 1 --warmup 0 -q \
             --kernels v0..v9,b0..b9,s1..s4,naive,tiled,columns,histogram,sliding,tensor >"$out/ncu-all.csv" 2>"$out/ncu.log" || tail -5 "$out/ncu.log"
-        grep '^"' "$out/ncu-all.csv" | head -n 2 >"$out/counters.csv"
-        grep '^"' "$out/ncu-all.csv" | tail -n +3 | tac | awk -F'","' '!seen[$5]++' | tac >>"$out/counters.csv"
+        awk -F'","' '/^"/ && ++lines <= 2 { print; next }
+            /^"/ { if (!($5 in last)) names[++n] = $5; last[$5] = $0 }
+            END { for (i = 1; i <= n; i++) print last[names[i]] }' "$out/ncu-all.csv" >"$out/counters.csv"
         rm -f "$out/ncu-all.csv"
         wc -l "$out/counters.csv"
         ;;
