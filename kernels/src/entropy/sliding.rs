@@ -1,4 +1,4 @@
-//! The production kernel: 5 × 5 windows, up to 16 levels, everything in registers.
+//! The sliding kernel: 5 × 5 windows, up to 16 levels, everything in registers. In use where there are no tensor cores, or few rows.
 //!
 //! ```text
 //! a warp owns 128 neighbouring columns, each lane 4, and marches down the rows; for every row:
