@@ -40,7 +40,12 @@ pub(crate) struct Part<'a, T> {
 impl<'a, T> Part<'a, T> {
     /// The rows from `top` on, in full width.
     pub fn band(top: usize, rows: GridViewMut<'a, T>) -> Self {
-        Self { top, left: 0, cols: rows.cols(), views: vec![rows] }
+        Self::at(top, 0, rows)
+    }
+
+    /// The rectangle whose first cell is at (`top`, `left`).
+    pub fn at(top: usize, left: usize, cells: GridViewMut<'a, T>) -> Self {
+        Self { top, left, cols: cells.cols(), views: vec![cells] }
     }
 
     pub fn rows(&self) -> usize {

@@ -30,7 +30,7 @@ pub fn entropy<T: Real>(
     set: Option<usize>,
     out: GridViewMut<'_, T>,
 ) {
-    let task = Task { cells, rows: 0..cells.rows(), size, levels, nodata: None, scale: 1.0 };
+    let task = Task { levels, ..Task::whole(cells, size) };
     let engine = match choice {
         Choice::Auto => None,
         Choice::Planes => Some(Engine::Planes),

@@ -35,13 +35,17 @@ use plan::{Engine, Force};
 pub use real::Real;
 use table::Tables;
 
-/// One piece of work for the engine: the output rows `rows` of a grid.
+/// One piece of work for the engine: a rectangle of a grid, or of a part of one.
 #[derive(Debug, Clone)]
 pub(crate) struct Task<'a> {
-    /// The whole grid (the engine reads the halo rows around `rows` from it).
+    /// The grid, or a part of it that holds the output cells and all of their windows.
     pub cells: GridView<'a, u8>,
-    /// The output rows to compute.
+    /// Rows and columns of the whole grid: they decide the unit of the sums, so that parts come out as the whole does.
+    pub grid: (usize, usize),
+    /// The output rows to compute, counted in `cells`.
     pub rows: Range<usize>,
+    /// The output columns to compute, counted in `cells`.
+    pub cols: Range<usize>,
     /// Window size, odd, 1..=255.
     pub size: usize,
     /// Every cell is below `levels` (1..=256) or equal to `nodata`.
@@ -50,6 +54,23 @@ pub(crate) struct Task<'a> {
     pub nodata: Option<u8>,
     /// What the entropy in nats is multiplied by (base, normalisation).
     pub scale: f64,
+}
+
+impl<'a> Task<'a> {
+    /// All of a grid, its values below 256, in nats.
+    pub fn whole(cells: GridView<'a, u8>, size: usize) -> Self {
+        let (rows, cols) = (cells.rows(), cells.cols());
+        Self {
+            cells,
+            grid: (rows, cols),
+            rows: 0..rows,
+            cols: 0..cols,
+            size,
+            levels: 256,
+            nodata: None,
+            scale: 1.0,
+        }
+    }
 }
 
 /// A task and what all its tiles share.
@@ -62,7 +83,7 @@ struct Job<'a, T: Real> {
     slots: [usize; 256],
 }
 
-/// Fills `out` (`task.rows.len()` × columns) with the entropy of the task's rows.
+/// Fills `out` (`task.rows.len()` × `task.cols.len()`) with the entropy of the task's cells.
 pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &dyn Observer) -> Result<(), Cancelled> {
     run_forced(task, out, observer, Force::default())
 }
@@ -74,10 +95,11 @@ fn run_forced<T: Real>(
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
-    let Task { cells, size, levels, nodata, .. } = *task;
+    let Task { cells, grid, size, levels, nodata, .. } = *task;
     assert!(size % 2 == 1 && size <= 255, "a window of size {size}");
     assert!((1..=256).contains(&levels), "{levels} levels");
-    assert!(task.rows.end <= cells.rows() && task.rows.len() == out.rows() && cells.cols() == out.cols());
+    assert!(task.rows.end <= cells.rows() && task.cols.end <= cells.cols());
+    assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
     let mut planes: Vec<u8> = (0..levels).map(|level| level as u8).filter(|&level| Some(level) != nodata).collect();
     planes.extend(nodata);
@@ -85,11 +107,11 @@ fn run_forced<T: Real>(
     for (slot, &value) in planes.iter().enumerate() {
         slots[usize::from(value)] = slot;
     }
-    let tables = Tables::new(size.min(cells.rows()) * size.min(cells.cols()), levels, task.scale);
+    let tables = Tables::new(size.min(grid.0) * size.min(grid.1), levels, task.scale);
     let job = Job::<T> { task, tables, planes, slots };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
-    Part::band(task.rows.start, out).for_each_tile(size, observer, planes::Scratch::new, |scratch, tile| {
+    Part::at(task.rows.start, task.cols.start, out).for_each_tile(size, observer, planes::Scratch::new, |scratch, tile| {
         match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
             Engine::Planes => planes::run(&job, tile, scratch, isa),
             Engine::Histogram => histogram::run(&job, tile),

@@ -140,7 +140,7 @@ fn task<'a>(cells: GridView<'a, u8>, case: &Case) -> Task<'a> {
         Hole::None => None,
         Hole::Value(v) | Hole::Scattered(v) | Hole::All(v) | Hole::Centre(v) => Some(v),
     };
-    Task { cells, rows: 0..cells.rows(), size: case.size, levels: case.levels, nodata, scale: 1.0 }
+    Task { levels: case.levels, nodata, ..Task::whole(cells, case.size) }
 }
 
 fn compute<T: Real>(task: &Task<'_>, force: Force) -> Vec<T> {
@@ -191,7 +191,7 @@ fn bands_strides_and_threads_change_nothing() {
         let mut random = Random(42);
         let memory: Vec<u8> = (0..rows * stride).map(|_| (random.next() % levels as u64) as u8).collect();
         let view = GridView::with_stride(&memory, rows, cols, stride).unwrap();
-        let task = Task { cells: view, rows: 0..rows, size, levels, nodata, scale: 1.5 };
+        let task = Task { levels, nodata, scale: 1.5, ..Task::whole(view, size) };
         for way in ways() {
             let whole: Vec<f32> = compute(&task, way);
             for threads in [1, 3] {
@@ -246,7 +246,7 @@ fn five_decimals_are_right_for_every_pattern_of_counts() {
     }
     let cells = GridView::new(&row_of_blocks, 5, cols).unwrap();
     for way in ways() {
-        let task = Task { cells, rows: 2..3, size: 5, levels: 16, nodata: Some(255), scale: 1.0 };
+        let task = Task { rows: 2..3, levels: 16, nodata: Some(255), ..Task::whole(cells, 5) };
         let got: Vec<f64> = compute(&task, way);
         for (p, pattern) in all.iter().enumerate() {
             let h = got[5 * p + 2];
@@ -312,7 +312,7 @@ mod observers {
         let cells = vec![1u8; 700 * 1500];
         let cells = GridView::new(&cells, 700, 1500).unwrap();
         let mut out = vec![0f32; 700 * 1500];
-        let task = Task { cells, rows: 0..700, size: 5, levels: 4, nodata: None, scale: 1.0 };
+        let task = Task { levels: 4, ..Task::whole(cells, 5) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let mut go = |after| {
             let stop = Stop { after, seen: AtomicU64::new(0) };

@@ -356,12 +356,10 @@ impl Entropy {
             (Engine::Cpu, _) => {
                 let coded = coding.coded(cells)?;
                 let task = cpu::Task {
-                    cells: coded.view(),
-                    rows: 0..cells.rows(),
-                    size: self.size,
                     levels: coding.levels,
                     nodata: coding.nodata,
                     scale: self.scale(),
+                    ..cpu::Task::whole(coded.view(), self.size)
                 };
                 cpu::run(&task, out, observer)?;
                 Report { cpu_cells: cells.rows() * cells.cols(), ..Report::default() }

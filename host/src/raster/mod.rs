@@ -1,0 +1,237 @@
+//! Rasters: grids of numbers that need not fit in memory, read window by window and written piece by piece.
+//!
+//! A [`Raster`] gives the numbers of any rectangle, in the type that the file has them in; what they mean as classes is
+//! [`Classes`](crate::classes)' business. A [`ResultSink`] takes finished rectangles of results. Between the two lies the
+//! streaming plan (`entropy::stream`), which never asks how either of them stores anything: it only asks for the shape of
+//! their blocks, because to read or write half a compressed block costs as much as a whole one.
+
+use std::ops::Range;
+
+use crate::grid::{Grid, GridView};
+use crate::io::{FormatError, Nodata};
+
+/// The type of a raster's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// Unsigned, 8 bits.
+    U8,
+    /// Signed, 8 bits.
+    I8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Signed, 16 bits.
+    I16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    I32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    I64,
+    /// Floating point, 32 bits.
+    F32,
+    /// Floating point, 64 bits.
+    F64,
+}
+
+impl ValueType {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 | Self::I8 => 1,
+            Self::U16 | Self::I16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Its name, as in NumPy with the width in bits: `u8`, `f32`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    /// True for floating point.
+    pub fn is_real(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+/// The numbers of a rectangle, row after row without gaps.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each is named after its type")]
+pub enum Values {
+    U8(Vec<u8>),
+    I8(Vec<i8>),
+    U16(Vec<u16>),
+    I16(Vec<i16>),
+    U32(Vec<u32>),
+    I32(Vec<i32>),
+    U64(Vec<u64>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U8(v) => v.len(),
+            Self::I8(v) => v.len(),
+            Self::U16(v) => v.len(),
+            Self::I16(v) => v.len(),
+            Self::U32(v) => v.len(),
+            Self::I32(v) => v.len(),
+            Self::U64(v) => v.len(),
+            Self::I64(v) => v.len(),
+            Self::F32(v) => v.len(),
+            Self::F64(v) => v.len(),
+        }
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where a raster lies on the earth, as its file says it: kept as it is and written to results of the same shape.
+///
+/// The fields are the TIFF tags of the GeoTIFF standard (OGC 19-008r4, section 7), so that nothing is lost in
+/// translation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Georeference {
+    /// ModelPixelScaleTag, 33550: the size of a cell in x, y and z.
+    pub pixel_scale: Option<Vec<f64>>,
+    /// ModelTiepointTag, 33922: six numbers for each point of the raster whose place is known.
+    pub tiepoints: Option<Vec<f64>>,
+    /// ModelTransformationTag, 34264: a 4 × 4 matrix from cells to places.
+    pub transformation: Option<Vec<f64>>,
+    /// GeoKeyDirectoryTag, 34735.
+    pub key_directory: Option<Vec<u16>>,
+    /// GeoDoubleParamsTag, 34736.
+    pub key_doubles: Option<Vec<f64>>,
+    /// GeoAsciiParamsTag, 34737.
+    pub key_text: Option<String>,
+}
+
+impl Georeference {
+    /// True when the file says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A grid of numbers that can be read window by window, by several threads at once.
+pub trait Raster: Send + Sync {
+    /// What messages call it: the file's name.
+    fn name(&self) -> &str;
+
+    /// Rows, at least 1.
+    fn rows(&self) -> usize;
+
+    /// Columns, at least 1.
+    fn cols(&self) -> usize;
+
+    /// The type of its numbers: [`read`](Self::read) gives the variant of [`Values`] with the same name.
+    fn value_type(&self) -> ValueType;
+
+    /// Rows and columns of the blocks it is stored in: windows made of whole blocks are the cheapest.
+    fn block(&self) -> (usize, usize);
+
+    /// The value that means "no data here", if the file names one.
+    fn nodata(&self) -> Option<Nodata>;
+
+    /// Where it lies, if the file says so.
+    fn georeference(&self) -> Option<&Georeference>;
+
+    /// Bytes that blocks it has decoded may take in memory from now on, so that a block that two windows share need not be
+    /// decoded twice. Rasters that decode nothing take no notice.
+    fn keep(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
+    /// The numbers of a rectangle. Panics when it is empty or not inside.
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError>;
+}
+
+/// Takes results, rectangle by rectangle.
+pub trait ResultSink<T>: Send {
+    /// Rows and columns of the blocks it stores: a rectangle handed over begins at a multiple of them, and ends at one or at the
+    /// grid's edge.
+    fn block(&self) -> (usize, usize);
+
+    /// True when it takes nothing but whole rows.
+    fn whole_rows(&self) -> bool;
+
+    /// Takes a rectangle, the first cell of which is at (`top`, `left`): a view a measure, in their order. Rectangles come in
+    /// rows of rectangles, left to right in each, from top to bottom.
+    fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError>;
+
+    /// Writes what must come last. Nothing is written afterwards.
+    fn finish(self: Box<Self>) -> Result<(), FormatError>;
+}
+
+/// A grid in memory, seen as a raster.
+#[derive(Debug, Clone)]
+pub struct GridRaster {
+    name: String,
+    cells: Grid<u8>,
+    nodata: Option<Nodata>,
+}
+
+impl GridRaster {
+    /// `cells` under a name for messages; `nodata` is the value that is no data.
+    pub fn new(name: impl Into<String>, cells: Grid<u8>, nodata: Option<u8>) -> Self {
+        Self { name: name.into(), cells, nodata: nodata.map(|value| Nodata::Whole(value.into())) }
+    }
+}
+
+impl Raster for GridRaster {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.cells.cols()
+    }
+
+    fn value_type(&self) -> ValueType {
+        ValueType::U8
+    }
+
+    fn block(&self) -> (usize, usize) {
+        (1, self.cells.cols())
+    }
+
+    fn nodata(&self) -> Option<Nodata> {
+        self.nodata
+    }
+
+    fn georeference(&self) -> Option<&Georeference> {
+        None
+    }
+
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
+        let view = self.cells.view().rect(rows, cols);
+        let mut values = Vec::with_capacity(view.rows() * view.cols());
+        (0..view.rows()).for_each(|r| values.extend_from_slice(view.row(r)));
+        Ok(Values::U8(values))
+    }
+}
