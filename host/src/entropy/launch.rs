@@ -14,6 +14,7 @@ use super::bands::Frame;
 use super::census::Coding;
 use super::fixed::{FINE, table_u32, table_u64};
 use crate::cpu::Real;
+use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
 use crate::ladder::device::{CellType, DeviceRung};
@@ -314,6 +315,22 @@ impl Prepared {
         if let Some(rung) = self.kernel.rung() {
             return rung.launch(&self.device, frame, self.table.as_ref(), self.scale);
         }
+        let (config, args) = self.arguments(frame);
+        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
+        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
+        unsafe { self.device.launch(&self.entry, &config, &args) }
+    }
+
+    /// The same on a queue of the device; for kernels that are no rungs, which need more than a launch.
+    pub fn launch_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>) -> Result<(), DeviceError> {
+        let (config, args) = self.arguments(frame);
+        // SAFETY: as above; the queue is waited for before anybody changes what lies in the buffers, and freeing them
+        // waits for it.
+        unsafe { queue.launch(&self.entry, &config, &args) }
+    }
+
+    /// The grid, the block and what the kernel is given.
+    fn arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
         let size = self.work.size as u32;
         let mut args: Vec<Arg> = vec![cells.input::<u8>()];
@@ -368,10 +385,7 @@ impl Prepared {
             Kernel::Rung(_) => unreachable!("a rung has been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
-        let config = LaunchConfig { grid, block, shared_bytes: self.shared_bytes };
-        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
-        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
-        unsafe { self.device.launch(&self.entry, &config, &args) }
+        (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
 }
 
