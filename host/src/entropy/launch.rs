@@ -188,13 +188,18 @@ pub(super) struct Work {
 
 impl Work {
     pub fn new<T: Real>(cells: GridView<'_, u8>, coding: &Coding, size: usize) -> Self {
+        Self::of_shape::<T>((cells.rows(), cells.cols()), coding, size)
+    }
+
+    /// The same for a grid of so many rows and columns.
+    pub fn of_shape<T: Real>((rows, cols): (usize, usize), coding: &Coding, size: usize) -> Self {
         Self {
             size,
-            rows: cells.rows(),
-            cols: cells.cols(),
+            rows,
+            cols,
             levels: coding.levels,
             nodata: coding.nodata.is_some(),
-            largest: size.min(cells.rows()) * size.min(cells.cols()),
+            largest: size.min(rows) * size.min(cols),
             f64: size_of::<T>() == 8,
         }
     }
@@ -296,8 +301,12 @@ impl Prepared {
     /// Cells from a row to the next on a device.
     pub fn pitch(&self, cols: usize) -> usize {
         let asked = self.kernel.rung().and_then(|rung| rung.pitch(cols));
-        // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
-        asked.unwrap_or_else(|| cols.next_multiple_of(if cols >= 256 { 32 } else { 4 }))
+        asked.unwrap_or_else(|| pitch(cols))
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     /// What cells are on the device.
@@ -387,6 +396,12 @@ impl Prepared {
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
+}
+
+/// Cells from a row to the next on a device, for kernels that are no rungs: whole sectors of 32 bytes where a row has many; a
+/// narrow grid would pay too much for its padding.
+pub(super) fn pitch(cols: usize) -> usize {
+    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
 }
 
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole

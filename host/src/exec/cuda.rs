@@ -413,7 +413,14 @@ impl CudaDevice {
 }
 
 /// The driver's description of a copy of rows of `width` bytes to a device.
-fn to_device(to: &Buffer, pitch: usize, source: &[u8], source_pitch: usize, width: usize, rows: usize) -> sys::CUDA_MEMCPY2D {
+fn to_device(
+    to: &Buffer,
+    pitch: usize,
+    source: &[u8],
+    source_pitch: usize,
+    width: usize,
+    rows: usize,
+) -> sys::CUDA_MEMCPY2D {
     sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,
         srcY: 0,
@@ -545,7 +552,9 @@ impl Drop for CudaDevice {
             let _ = result::stream::destroy(self.stream);
             let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
             for Stream { stream, kernels } in queues.open.into_values() {
-                kernels.into_iter().flatten().for_each(|event| drop(result::event::destroy(event)));
+                for event in kernels.into_iter().flatten() {
+                    let _ = result::event::destroy(event);
+                }
                 let _ = result::stream::destroy(stream);
             }
             for (module, _) in kernels.0.into_values() {
@@ -770,8 +779,10 @@ impl Device for CudaDevice {
         {
             // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a failure.
             unsafe {
-                kernels.into_iter().flatten().for_each(|event| drop(result::event::destroy(event)));
-                drop(result::stream::destroy(stream));
+                for event in kernels.into_iter().flatten() {
+                    let _ = result::event::destroy(event);
+                }
+                let _ = result::stream::destroy(stream);
             }
         }
     }

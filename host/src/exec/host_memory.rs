@@ -86,7 +86,8 @@ impl Drop for HostMemory {
             // SAFETY: promised in `foreign`; nobody uses the memory after its owner.
             Some(free) => unsafe { free(self.address.as_ptr()) },
             None => {
-                let words = std::ptr::slice_from_raw_parts_mut(self.address.as_ptr().cast::<u64>(), self.bytes.div_ceil(8));
+                let words =
+                    std::ptr::slice_from_raw_parts_mut(self.address.as_ptr().cast::<u64>(), self.bytes.div_ceil(8));
                 // SAFETY: leaked in `plain` with this address and length.
                 drop(unsafe { Box::from_raw(words) });
             }

@@ -120,13 +120,17 @@ impl<'m> Queue<'m> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
         // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
-        unsafe {
-            self.device.upload_on(self.number, to, pitch, memory.bytes(), *source_pitch, *width, *rows)
-        }
+        unsafe { self.device.upload_on(self.number, to, pitch, memory.bytes(), *source_pitch, *width, *rows) }
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.
-    pub fn download(&mut self, from: &Buffer, start: usize, pitch: usize, target: Target<'m>) -> Result<(), DeviceError> {
+    pub fn download(
+        &mut self,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: Target<'m>,
+    ) -> Result<(), DeviceError> {
         self.targets.push(target);
         let Target { memory, pitch: target_pitch, width, rows } = self.targets.last_mut().expect("just pushed");
         // SAFETY: the memory is ours until the wait; freeing a buffer waits for what uses it.
