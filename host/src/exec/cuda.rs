@@ -78,7 +78,7 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 39] = [
+const NEEDED: [&str; 40] = [
     "cuCtxSetCurrent",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
@@ -105,6 +105,7 @@ const NEEDED: [&str; 39] = [
     "cuMemHostAlloc",
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
     "cuMemsetD8Async",
     "cuModuleGetFunction",
@@ -349,6 +350,62 @@ impl CudaDevice {
         self.enter()?;
         // SAFETY: the caller's promise.
         unsafe { sys::cuMemcpy2DAsync_v2(copy, stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))
+    }
+
+    /// Puts a copy of rows to the device on a stream.
+    ///
+    /// # Safety
+    /// As for [`copy_rows`](Self::copy_rows).
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn put_up(
+        &self,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        check_rows(source.len(), source_pitch, width, rows);
+        check_rows(to.bytes(), pitch, width, rows);
+        if rows != 1 {
+            // SAFETY: just checked, and the caller's promise.
+            return unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) };
+        }
+        self.enter()?;
+        // What lies in one piece may be longer than the driver takes rows to be.
+        // SAFETY: as above.
+        unsafe { result::memcpy_htod_async(to.address(), &source[..width], stream) }
+            .map_err(self.fail("cuMemcpyHtoDAsync"))
+    }
+
+    /// Puts a copy of rows from the device on a stream.
+    ///
+    /// # Safety
+    /// As for [`copy_rows`](Self::copy_rows), and nobody else has the target until then.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn put_down(
+        &self,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        check_rows(target.len(), target_pitch, width, rows);
+        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
+        if rows != 1 {
+            // SAFETY: just checked, and the caller's promise.
+            return unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) };
+        }
+        self.enter()?;
+        // SAFETY: as above.
+        unsafe { result::memcpy_dtoh_async(&mut target[..width], from.address() + start as u64, stream) }
+            .map_err(self.fail("cuMemcpyDtoHAsync"))
     }
 
     /// Waits until the device's own stream has nothing left to do.
@@ -624,10 +681,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
-        // SAFETY: just checked, and both outlive the wait.
-        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), self.stream) }?;
+        // SAFETY: both outlive the wait.
+        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -641,10 +696,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        // SAFETY: just checked, and both outlive the wait.
-        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), self.stream) }?;
+        // SAFETY: both outlive the wait.
+        unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -797,11 +850,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
-        let stream = self.stream_of(queue);
-        // SAFETY: just checked; that both live is the caller's promise.
-        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) }
+        // SAFETY: that both live is the caller's promise.
+        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn download_on(
@@ -815,11 +865,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        let stream = self.stream_of(queue);
-        // SAFETY: just checked; that both live, and nobody else has the target, is the caller's promise.
-        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) }
+        // SAFETY: that both live, and nobody else has the target, is the caller's promise.
+        unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn launch_on(
