@@ -37,7 +37,7 @@ impl Coding {
         if let Some(levels) = levels
             && max.is_some_and(|max| usize::from(max) >= levels)
         {
-            return Err(first_above(cells, levels, nodata));
+            return Err(first_above(cells, (0, 0), levels, nodata));
         }
         let nodata = nodata.filter(|_| has_nodata);
         let levels = max.map_or(1, |max| usize::from(max) + 1);
@@ -54,6 +54,13 @@ impl Coding {
             return Ok(Self::dense(&present, nodata));
         }
         Ok(Self { levels, nodata, codes: None })
+    }
+
+    /// What is known of a grid that nobody has looked through: that its cells are below `levels`, if [`check`] finds them so.
+    /// `None` where looking through it first is worth its time.
+    pub fn promised(levels: Option<usize>, nodata: Option<u8>) -> Option<Self> {
+        let levels = levels.filter(|&levels| levels <= FEW && nodata.is_none())?;
+        Some(Self { levels, nodata: None, codes: None })
     }
 
     /// Numbers the values that occur from 0 on, and nodata behind them.
@@ -159,12 +166,20 @@ fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
     all
 }
 
+/// An error if a value is not below `levels`. `cells` are a part of a grid, from (`top`, `left`) on.
+pub(crate) fn check(cells: GridView<'_, u8>, place: (usize, usize), levels: usize) -> Result<(), Error> {
+    match extremes(cells, None).0 {
+        Some(max) if usize::from(max) >= levels => Err(first_above(cells, place, levels, None)),
+        _ => Ok(()),
+    }
+}
+
 /// The error for the first value, in reading order, that is too large.
-fn first_above(cells: GridView<'_, u8>, levels: usize, nodata: Option<u8>) -> Error {
+fn first_above(cells: GridView<'_, u8>, (top, left): (usize, usize), levels: usize, nodata: Option<u8>) -> Error {
     for row in 0..cells.rows() {
         let above = |value: u8| usize::from(value) >= levels && Some(value) != nodata;
         if let Some(col) = cells.row(row).iter().position(|&value| above(value)) {
-            return Error::Value { row, col, value: cells.row(row)[col], levels };
+            return Error::Value { row: top + row, col: left + col, value: cells.row(row)[col], levels };
         }
     }
     unreachable!("the largest value was at least {levels}")
