@@ -118,48 +118,52 @@ fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeE
     Ok(coded)
 }
 
+/// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, whatever
+/// rows are.
+fn in_runs<R: Send>(
+    cells: GridView<'_, u8>,
+    look: impl Fn(&[u8]) -> R + Sync + Send,
+    nothing: impl Fn() -> R + Sync + Send,
+    join: impl Fn(R, R) -> R + Sync + Send,
+) -> R {
+    const RUN: usize = 1 << 16;
+    if cells.stride() == cells.cols() {
+        return cells.as_strided().par_chunks(RUN).map(look).reduce(nothing, join);
+    }
+    let rows = (0..cells.rows()).into_par_iter().with_min_len(RUN.div_ceil(cells.cols()));
+    rows.map(|r| look(cells.row(r))).reduce(nothing, join)
+}
+
 /// The largest value that is not nodata, and whether nodata occurs.
 fn extremes(cells: GridView<'_, u8>, nodata: Option<u8>) -> (Option<u8>, bool) {
-    let row = |r: usize| {
-        let row = cells.row(r);
-        match nodata {
-            // Both loops are written for the vectoriser: no early exit, no branch on a value.
-            None => (row.iter().fold(0, |max, &value| max.max(value)), true, false),
-            Some(nodata) => {
-                let (mut max, mut valid, mut hits) = (0, 0u8, 0u8);
-                for &value in row {
-                    let hit = u8::from(value == nodata);
-                    max = max.max(value & hit.wrapping_sub(1));
-                    valid |= hit ^ 1;
-                    hits |= hit;
-                }
-                (max, valid != 0, hits != 0)
+    let look = |run: &[u8]| match nodata {
+        // Both loops are written for the vectoriser: no early exit, no branch on a value.
+        None => (run.iter().fold(0, |max, &value| max.max(value)), true, false),
+        Some(nodata) => {
+            let (mut max, mut valid, mut hits) = (0, 0u8, 0u8);
+            for &value in run {
+                let hit = u8::from(value == nodata);
+                max = max.max(value & hit.wrapping_sub(1));
+                valid |= hit ^ 1;
+                hits |= hit;
             }
+            (max, valid != 0, hits != 0)
         }
     };
-    let (max, valid, hits) = (0..cells.rows())
-        .into_par_iter()
-        .with_min_len(64)
-        .map(row)
-        .reduce(|| (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
+    let (max, valid, hits) = in_runs(cells, look, || (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
     (valid.then_some(max), hits)
 }
 
 /// Which values occur, nodata left out.
 fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
-    let mut all = (0..cells.rows())
-        .into_par_iter()
-        .with_min_len(64)
-        .fold(
-            || [false; 256],
-            |mut seen, r| {
-                for &value in cells.row(r) {
-                    seen[usize::from(value)] = true;
-                }
-                seen
-            },
-        )
-        .reduce(|| [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
+    let look = |run: &[u8]| {
+        let mut seen = [false; 256];
+        for &value in run {
+            seen[usize::from(value)] = true;
+        }
+        seen
+    };
+    let mut all = in_runs(cells, look, || [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
     if let Some(nodata) = nodata {
         all[usize::from(nodata)] = false;
     }
