@@ -35,8 +35,10 @@ pub mod seed_text;
 
 pub use atomic::{OutputFile, write_failed};
 pub use cells::{CellWriter, write_cells};
+pub(crate) use error::Problem;
 pub use error::{FormatError, Place};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
+pub(crate) use intake::check_shape;
 pub use intake::{Nodata, NodataError, ReadOptions, Sample};
 pub use results::{Number, ResultWriter, write_results};
 
