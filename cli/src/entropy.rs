@@ -84,7 +84,7 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
     let preview = args.preview.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
     let chooser = Chooser::new(&args.device, args.kernel.0)?;
     let precision = args.precision.or(args.kernel.0.map(Precision::of)).unwrap_or(match format {
-        OutputFormat::Npy => Precision::F32,
+        OutputFormat::Npy | OutputFormat::GeoTiff => Precision::F32,
         OutputFormat::Text | OutputFormat::SeedLines => Precision::F64,
     });
     let job = Job { args, console: &console, source, format, output, preview, chooser };

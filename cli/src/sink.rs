@@ -1,5 +1,6 @@
 //! The files that results go to: made before any work is done, there only when all of it is.
 
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -42,6 +43,12 @@ impl Sink {
     /// Its name for messages.
     pub fn name(&self) -> String {
         name_of(&self.path)
+    }
+}
+
+impl Seek for Sink {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(to)
     }
 }
 

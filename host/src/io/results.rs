@@ -27,7 +27,8 @@ const TASK: usize = 1 << 15;
 const TASKS: usize = 64;
 
 mod sealed {
-    pub trait Sealed {}
+    /// The bound is the crate's own affair: it lets results go into a TIFF.
+    pub trait Sealed: tiff_writer::TiffWriteSample {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
@@ -36,6 +37,8 @@ mod sealed {
 pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
     /// NumPy's name of the type.
     const DESCR: &'static str;
+    /// Not a number: the result where there is none.
+    const NAN: Self;
     /// The value, exactly.
     fn to_f64(self) -> f64;
     /// Appends the value's bytes, lowest first.
@@ -44,6 +47,7 @@ pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
 
 impl Number for f32 {
     const DESCR: &'static str = "<f4";
+    const NAN: Self = f32::NAN;
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
@@ -54,6 +58,7 @@ impl Number for f32 {
 
 impl Number for f64 {
     const DESCR: &'static str = "<f8";
+    const NAN: Self = f64::NAN;
     fn to_f64(self) -> f64 {
         self
     }
@@ -98,6 +103,9 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
         if decimals > decimal::MOST {
             return Err(misuse(format!("{decimals} decimals are more than the {} there can be", decimal::MOST)));
         }
+        if format == OutputFormat::GeoTiff {
+            return Err(misuse("a GeoTIFF cannot be written to a pipe".to_owned()));
+        }
         Ok(Self { out, format, decimals, samples: 0, cols: 0, left: 0, texts: Vec::new(), number: PhantomData })
     }
 
@@ -115,7 +123,7 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
             OutputFormat::Text => self.out.write_all(b"\n"),
             OutputFormat::SeedLines => write!(self.out, "{cols},{rows},"),
             OutputFormat::Npy if first => self.out.write_all(&npy_header::write(T::DESCR, rows, cols)),
-            OutputFormat::Npy => {
+            OutputFormat::Npy | OutputFormat::GeoTiff => {
                 Err(misuse("an NPY file holds one sample, and there are more; choose seed-lines or text".to_owned()))
             }
         }
@@ -182,7 +190,8 @@ fn encode<T: Number>(
         let end = cols.min(col + range.end - at);
         let values = &band.row(row)[col..end];
         match format {
-            OutputFormat::Npy => values.iter().for_each(|v| v.push_bytes(out)),
+            // `new` takes no GeoTIFF.
+            OutputFormat::Npy | OutputFormat::GeoTiff => values.iter().for_each(|v| v.push_bytes(out)),
             OutputFormat::SeedLines => {
                 for v in values {
                     decimal::push(out, v.to_f64(), decimals, 0);
