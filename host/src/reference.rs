@@ -102,11 +102,10 @@ impl<'a> Windows<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn measures(cells: GridView<'_, u8>, windows: &Windows<'_>, measures: &[Measure]) -> Vec<Grid<f64>> {
-    let one = |&measure: &Measure| {
-        Grid::from_fn(cells.rows(), cells.cols(), |row, col| measures_at(cells, windows, &[measure], row, col)[0])
-            .expect("a view has at least one row and one column")
-    };
-    measures.iter().map(one).collect()
+    let here = |row, col| measures_at(cells, windows, measures, row, col);
+    let all = Grid::from_fn(cells.rows(), cells.cols(), here).expect("a view has at least one row and one column");
+    let one = |m: usize| Grid::from_fn(cells.rows(), cells.cols(), |row, col| all.row(row)[col][m]);
+    (0..measures.len()).map(|m| one(m).expect("as above")).collect()
 }
 
 /// The same for the one cell at (`row`, `col`), both from 0: a number a measure.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(crate) mod bands;
 pub(crate) mod census;
-mod fixed;
+pub(crate) mod fixed;
 mod kernel;
 mod launch;
 mod resident;

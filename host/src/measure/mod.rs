@@ -9,9 +9,12 @@
 //! the window, and where fewer cells are valid than the share that was asked for. That share is one of *all* cells of the
 //! window: cells beyond the edge of the grid count as missing, unless the edge makes the grid go on.
 
+#[cfg(test)]
+pub(crate) mod cases;
 mod edge;
 mod footprint;
 mod kind;
+pub(crate) mod window;
 
 pub use edge::{Edge, UnknownEdge};
 pub use footprint::{Footprint, FootprintError};
