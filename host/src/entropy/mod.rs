@@ -25,6 +25,7 @@ pub(crate) mod census;
 pub(crate) mod fixed;
 mod kernel;
 mod launch;
+mod program;
 mod resident;
 
 use census::Coding;

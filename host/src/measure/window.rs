@@ -185,6 +185,12 @@ impl Window {
         Self { footprint, runs, cells, entering, leaving, reach, complete, least, planes, needs, logs, units, orders }
     }
 
+    /// Shannon's entropy in a square, times `scale`. Panics for a size that is none.
+    pub fn shannon(size: usize, scale: f64) -> Self {
+        let footprint = Footprint::square(size).expect("a window's size");
+        Self::new(footprint, &[Measure::Shannon], Edge::Shrink, 0.0, Scales { shannon: scale, renyi: scale })
+    }
+
     /// Its shape.
     pub fn footprint(&self) -> &Footprint {
         &self.footprint
