@@ -222,6 +222,7 @@ impl Work {
     }
 
     /// The same for any measures in a window of any shape.
+    #[allow(dead_code, reason = "for callers that measure more than Shannon's entropy in squares")]
     pub fn of_window<T: Real>(cells: GridView<'_, u8>, coding: &Coding, window: &Window) -> Self {
         let size = window.footprint().rows().max(window.footprint().cols());
         Self { runs: Some(window.runs.len()), ..Self::new::<T>(cells, coding, size) }

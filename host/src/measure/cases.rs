@@ -200,8 +200,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ("3 x 255", large(3, 255)),
         ("disk 61", Footprint::disk(61).unwrap()),
     ] {
-        add(&(name, footprint.clone()), (41, 50), 256, Hole::None, 0.0, Edge::Shrink);
-        add(&(name, footprint), (30, 70), 20, Hole::Scattered(7), 0.02, Edge::Shrink);
+        add(&(name, footprint.clone()), (23, 50), 256, Hole::None, 0.0, Edge::Shrink);
+        add(&(name, footprint), (20, 45), 20, Hole::Scattered(7), 0.02, Edge::Shrink);
     }
     cases
 }

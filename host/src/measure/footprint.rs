@@ -81,7 +81,7 @@ impl Footprint {
     /// # Ok::<(), halotile::measure::FootprintError>(())
     /// ```
     pub fn disk(size: usize) -> Result<Self, FootprintError> {
-        if size % 2 == 0 || size > MAX_SIZE {
+        if size.is_multiple_of(2) || size > MAX_SIZE {
             return Err(FootprintError::Shape { rows: size, cols: size });
         }
         let radius = size / 2;

@@ -36,6 +36,7 @@ pub(crate) struct Scales {
 
 impl Scales {
     /// For results in units of `base`; Shannon's over the logarithm of `normalize` levels, where that is given.
+    #[allow(dead_code, reason = "for callers that measure more than Shannon's entropy in squares")]
     pub fn new(base: Base, normalize: Option<usize>) -> Self {
         let renyi = 1.0 / base.ln();
         // The logarithm of 1 level is 0, and so is every entropy.
@@ -135,11 +136,11 @@ pub(crate) struct Window {
     /// How each output comes from the counts.
     pub planes: Vec<Plane>,
     pub needs: Needs,
-    /// F(n) in fixed point for n = 0..=[`count`](Self::count); empty where no plane needs it.
+    /// F(n) in fixed point for every number n of its cells, from 0 on; empty where no plane needs it.
     pub logs: Vec<u64>,
     /// What F was multiplied by.
     pub units: f64,
-    /// Tables of `count + 1` numbers, one behind the other.
+    /// Tables with a number for each of those n, one behind the other.
     pub orders: Vec<f64>,
 }
 
@@ -194,11 +195,6 @@ impl Window {
     /// Its shape.
     pub fn footprint(&self) -> &Footprint {
         &self.footprint
-    }
-
-    /// How many cells it has.
-    pub fn count(&self) -> usize {
-        self.cells.iter().map(|stretch| stretch.len).sum()
     }
 }
 
@@ -310,7 +306,7 @@ mod tests {
         assert_eq!(window.leaving, [at(-1, -2, 2), at(-1, 1, 1), at(0, 0, 1), at(0, 2, 1)]);
         assert_eq!(window.entering, [at(-1, -1, 1), at(0, -2, 1), at(0, 0, 1), at(1, 1, 2)]);
         assert_eq!(window.reach, Reach { top: -1, bottom: 1, left: -2, right: 2 });
-        assert_eq!((window.count(), window.footprint().count()), (9, 9));
+        assert_eq!(window.footprint().count(), 9);
         let square = Window::new(
             Footprint::square(255).unwrap(),
             &[Measure::Shannon],
@@ -319,7 +315,7 @@ mod tests {
             Scales::new(Base::E, None),
         );
         assert_eq!((square.runs.len(), square.entering.len(), square.cells.len()), (255, 1, 255));
-        assert!(square.complete && square.count() == 65_025);
+        assert!(square.complete && square.footprint().count() == 65_025);
     }
 
     /// A share that is a ratio of whole numbers asks for exactly as many cells, whatever its product rounds to.
