@@ -135,7 +135,7 @@ fn footprints() -> Vec<(&'static str, Footprint)> {
 pub(crate) fn all_measures() -> Vec<Measure> {
     use Measure::*;
     let mut all = vec![Shannon, Simpson, Richness, Evenness];
-    for order in [0.0, 0.3, 0.95, 1.0, 1.0001, 1.6, 2.0, 3.0, 400.0, 1e300, f64::INFINITY] {
+    for order in [0.0, 0.3, 0.95, 1.0, 1.000_000_001, 1.6, 2.0, 3.0, 400.0, 1e300, f64::INFINITY] {
         all.extend([Renyi(order), Hill(order)]);
     }
     all
