@@ -36,7 +36,9 @@ pub mod seed_text;
 pub use atomic::{OutputFile, write_failed};
 pub use cells::{CellWriter, write_cells};
 pub use error::{FormatError, Place};
+pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
+pub(crate) use intake::Value;
 pub use intake::{Nodata, NodataError, ReadOptions, Sample};
 pub use results::{Number, ResultWriter, write_results};
 

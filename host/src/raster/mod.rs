@@ -7,6 +7,10 @@
 
 use std::ops::Range;
 
+mod coded;
+
+pub use coded::CodedRaster;
+
 use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata};
 
