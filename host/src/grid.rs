@@ -236,6 +236,12 @@ impl<'a, T> GridViewMut<'a, T> {
         Self { data: row, rows: 1, cols, stride: cols }
     }
 
+    /// The memory from the first cell to the last one, gaps included, for as long as the view had it.
+    pub fn into_strided(self) -> &'a mut [T] {
+        let end = (self.rows - 1) * self.stride + self.cols;
+        &mut self.data[..end]
+    }
+
     /// The memory from the first cell to the last one, gaps included.
     pub fn as_strided_mut(&mut self) -> &mut [T] {
         let end = (self.rows - 1) * self.stride + self.cols;

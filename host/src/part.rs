@@ -136,6 +136,11 @@ impl<'a, T> Part<'a, T> {
         Part { top, left, cols: cols.len(), views }
     }
 
+    /// Its views, top to bottom.
+    pub fn into_views(self) -> Vec<GridViewMut<'a, T>> {
+        self.views
+    }
+
     /// Its views with the row, counted from its own top, at which each starts.
     pub fn views_mut(&mut self) -> impl Iterator<Item = (usize, &mut GridViewMut<'a, T>)> {
         self.views.iter_mut().scan(0, |first, view| {

@@ -14,6 +14,7 @@ use super::bands::Frame;
 use super::census::Coding;
 use super::fixed::{FINE, table_u32, table_u64};
 use crate::cpu::Real;
+use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
 use crate::ladder::device::{CellType, DeviceRung};
@@ -187,13 +188,18 @@ pub(super) struct Work {
 
 impl Work {
     pub fn new<T: Real>(cells: GridView<'_, u8>, coding: &Coding, size: usize) -> Self {
+        Self::of_shape::<T>((cells.rows(), cells.cols()), coding, size)
+    }
+
+    /// The same for a grid of so many rows and columns.
+    pub fn of_shape<T: Real>((rows, cols): (usize, usize), coding: &Coding, size: usize) -> Self {
         Self {
             size,
-            rows: cells.rows(),
-            cols: cells.cols(),
+            rows,
+            cols,
             levels: coding.levels,
             nodata: coding.nodata.is_some(),
-            largest: size.min(cells.rows()) * size.min(cells.cols()),
+            largest: size.min(rows) * size.min(cols),
             f64: size_of::<T>() == 8,
         }
     }
@@ -295,8 +301,12 @@ impl Prepared {
     /// Cells from a row to the next on a device.
     pub fn pitch(&self, cols: usize) -> usize {
         let asked = self.kernel.rung().and_then(|rung| rung.pitch(cols));
-        // Whole sectors of 32 bytes where a row has many; a narrow grid would pay too much for its padding.
-        asked.unwrap_or_else(|| cols.next_multiple_of(if cols >= 256 { 32 } else { 4 }))
+        asked.unwrap_or_else(|| pitch(cols))
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     /// What cells are on the device.
@@ -314,6 +324,22 @@ impl Prepared {
         if let Some(rung) = self.kernel.rung() {
             return rung.launch(&self.device, frame, self.table.as_ref(), self.scale);
         }
+        let (config, args) = self.arguments(frame);
+        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
+        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
+        unsafe { self.device.launch(&self.entry, &config, &args) }
+    }
+
+    /// The same on a queue of the device; for kernels that are no rungs, which need more than a launch.
+    pub fn launch_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>) -> Result<(), DeviceError> {
+        let (config, args) = self.arguments(frame);
+        // SAFETY: as above; the queue is waited for before anybody changes what lies in the buffers, and freeing them
+        // waits for it.
+        unsafe { queue.launch(&self.entry, &config, &args) }
+    }
+
+    /// The grid, the block and what the kernel is given.
+    fn arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
         let size = self.work.size as u32;
         let mut args: Vec<Arg> = vec![cells.input::<u8>()];
@@ -368,11 +394,14 @@ impl Prepared {
             Kernel::Rung(_) => unreachable!("a rung has been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
-        let config = LaunchConfig { grid, block, shared_bytes: self.shared_bytes };
-        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
-        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
-        unsafe { self.device.launch(&self.entry, &config, &args) }
+        (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
+}
+
+/// Cells from a row to the next on a device, for kernels that are no rungs: whole sectors of 32 bytes where a row has many; a
+/// narrow grid would pay too much for its padding.
+pub(super) fn pitch(cols: usize) -> usize {
+    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
 }
 
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole

@@ -26,6 +26,7 @@ mod fixed;
 mod kernel;
 mod launch;
 mod resident;
+mod stream;
 
 use census::Coding;
 pub use kernel::{Kernel, Place};
@@ -35,7 +36,9 @@ use crate::cpu;
 pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
+use crate::io::FormatError;
 use crate::ladder::{self, How, Rung};
+use crate::measure::Edge;
 use crate::observe::{Cancelled, Observer};
 
 /// The largest window: 255 × 255.
@@ -123,6 +126,23 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(Arc<FormatError>),
+    /// Even the smallest pieces take more memory than there may be.
+    #[error("this takes {needed} bytes of memory at least, and {allowed} are allowed")]
+    Memory {
+        /// Bytes that the smallest pieces take.
+        needed: usize,
+        /// Bytes allowed.
+        allowed: usize,
+    },
+}
+
+impl From<FormatError> for Error {
+    fn from(error: FormatError) -> Self {
+        Self::File(Arc::new(error))
+    }
 }
 
 impl Error {
@@ -196,6 +216,7 @@ pub struct Entropy {
     normalize: bool,
     nodata: Option<u8>,
     kernel: Option<Kernel>,
+    edge: Edge,
 }
 
 impl Default for Entropy {
@@ -207,7 +228,7 @@ impl Default for Entropy {
 impl Entropy {
     /// A 5 × 5 window, any levels, in nats, no nodata.
     pub fn new() -> Self {
-        Self { size: 5, levels: None, base: Base::E, normalize: false, nodata: None, kernel: None }
+        Self { size: 5, levels: None, base: Base::E, normalize: false, nodata: None, kernel: None, edge: Edge::Shrink }
     }
 
     /// The window is `size` × `size` cells: an odd number from 1 to [`MAX_SIZE`]. It may exceed the grid.
@@ -238,6 +259,12 @@ impl Entropy {
     /// Cells of this value are not counted, and give NaN.
     pub fn nodata(mut self, nodata: impl Into<Option<u8>>) -> Self {
         self.nodata = nodata.into();
+        self
+    }
+
+    /// What windows see beyond the edge of the grid; by default nothing.
+    pub fn edge(mut self, edge: Edge) -> Self {
+        self.edge = edge;
         self
     }
 
@@ -345,13 +372,24 @@ impl Entropy {
             Some((Place::Cpu, name)) if on_device => return Err(Error::KernelOnDevice(name)),
             _ => {}
         }
+        if let Some(Kernel::Rung(rung)) = self.kernel
+            && self.edge != Edge::Shrink
+        {
+            let reason = format!("it clips windows at the edge, and the edge asked for is {}", self.edge.name());
+            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        }
         let coding = Coding::of(cells, self.levels, self.nodata, on_device)?;
         let report = match (engine, self.kernel) {
             (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. }))) => {
                 ladder::run(rung, engine, cells, &coding, self.size, self.scale(), out, observer)?
             }
-            (Engine::Devices(devices), kernel) => {
+            (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_))) => {
                 bands::run(devices, kernel, cells, &coding, self.size, self.scale(), out, observer)?
+            }
+            (engine @ Engine::Devices(_), _) => stream::in_memory(self, engine, cells, &coding, out, observer)?,
+            // The CPU engine takes grids as they are, but not what lies beyond their edges.
+            (Engine::Cpu, _) if self.edge != Edge::Shrink => {
+                stream::in_memory(self, engine, cells, &coding, out, observer)?
             }
             (Engine::Cpu, _) => {
                 let coded = coding.coded(cells)?;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::{DriverError, result, sys};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
-use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
+use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
 /// its instructions.
@@ -78,7 +78,7 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 35] = [
+const NEEDED: [&str; 39] = [
     "cuCtxSetCurrent",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
@@ -99,8 +99,10 @@ const NEEDED: [&str; 35] = [
     "cuInit",
     "cuLaunchKernel",
     "cuMemAlloc_v2",
+    "cuMemFreeHost",
     "cuMemFree_v2",
     "cuMemGetInfo_v2",
+    "cuMemHostAlloc",
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoDAsync_v2",
     "cuMemcpyHtoDAsync_v2",
@@ -110,7 +112,9 @@ const NEEDED: [&str; 35] = [
     "cuModuleLoadDataEx",
     "cuModuleUnload",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuPointerGetAttribute",
     "cuStreamCreate",
+    "cuStreamDestroy_v2",
     "cuStreamSynchronize",
     "cuTexObjectCreate",
     "cuTexObjectDestroy",
@@ -158,7 +162,24 @@ pub struct CudaDevice {
     kernels: Mutex<Kernels>,
     /// Held from the setting of constants to the end of the launch that is to read them.
     constants: Mutex<()>,
+    queues: Mutex<Queues>,
 }
+
+/// The queues that are open, by their numbers.
+#[derive(Default)]
+struct Queues {
+    open: HashMap<u64, Stream>,
+    last: u64,
+}
+
+/// A queue: a stream, and the events before and after each kernel that nobody has asked the time of yet.
+struct Stream {
+    stream: sys::CUstream,
+    kernels: Vec<[sys::CUevent; 2]>,
+}
+
+// SAFETY: stream and event handles belong to the context, not to a thread.
+unsafe impl Send for Queues {}
 
 /// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
 /// together would take it a second, of which most runs need a fraction.
@@ -194,7 +215,8 @@ impl CudaDevice {
         unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
         let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(fail("cuStreamCreate"))?;
-        Ok(Self { description, device, context, stream, kernels: Mutex::default(), constants: Mutex::default() })
+        let (kernels, constants, queues) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { description, device, context, stream, kernels, constants, queues })
     }
 
     /// What can be told of it.
@@ -300,15 +322,12 @@ impl CudaDevice {
     /// Runs `work`, which puts things on the stream, and tells how many seconds they took there.
     fn timed(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
         self.enter()?;
-        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(self.fail("cuEventCreate"));
-        let (start, end) = (event()?, event()?);
+        let (start, end) = (self.new_event()?, self.new_event()?);
         let run = || {
-            // SAFETY: events and stream are live and of this context.
-            unsafe { result::event::record(start, self.stream) }.map_err(self.fail("cuEventRecord"))?;
+            self.record(start, self.stream)?;
             work()?;
-            // SAFETY: as above.
-            unsafe { result::event::record(end, self.stream) }.map_err(self.fail("cuEventRecord"))?;
-            // SAFETY: as above.
+            self.record(end, self.stream)?;
+            // SAFETY: the event is live and has been recorded.
             unsafe { result::event::synchronize(end) }.map_err(self.fail("cuEventSynchronize"))?;
             // SAFETY: both events have been recorded and reached.
             unsafe { result::event::elapsed(start, end) }.map_err(self.fail("cuEventElapsedTime"))
@@ -323,17 +342,132 @@ impl CudaDevice {
 
     /// Copies rows between host and device by the driver's two-dimensional copy, on the stream that kernels run on: the
     /// plain copy may return before the last bytes have arrived, and no other stream would wait for them.
-    fn copy_rows(&self, copy: &sys::CUDA_MEMCPY2D) -> Result<(), DeviceError> {
+    ///
+    /// # Safety
+    /// Both sides are large enough for the rows, and live until the stream has been waited for.
+    unsafe fn copy_rows(&self, copy: &sys::CUDA_MEMCPY2D, stream: sys::CUstream) -> Result<(), DeviceError> {
         self.enter()?;
-        // SAFETY: the callers have checked both sides against the rows, and both outlive the wait.
-        unsafe { sys::cuMemcpy2DAsync_v2(copy, self.stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))?;
-        self.wait()
+        // SAFETY: the caller's promise.
+        unsafe { sys::cuMemcpy2DAsync_v2(copy, stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))
     }
 
-    /// Waits until the stream has nothing left to do.
-    fn wait(&self) -> Result<(), DeviceError> {
+    /// Waits until the device's own stream has nothing left to do.
+    fn settle(&self) -> Result<(), DeviceError> {
         // SAFETY: our own stream.
         unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))
+    }
+
+    /// The stream of a queue.
+    fn stream_of(&self, queue: u64) -> sys::CUstream {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.open.get(&queue).expect("the queue is open").stream
+    }
+
+    fn new_event(&self) -> Result<sys::CUevent, DeviceError> {
+        result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(self.fail("cuEventCreate"))
+    }
+
+    fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<(), DeviceError> {
+        // SAFETY: event and stream are live and of this context.
+        unsafe { result::event::record(event, stream) }.map_err(self.fail("cuEventRecord"))
+    }
+
+    /// Puts a launch on a stream.
+    ///
+    /// # Safety
+    /// The arguments keep the kernel's promise until the stream has been waited for.
+    unsafe fn start(
+        &self,
+        function: sys::CUfunction,
+        config: &LaunchConfig,
+        args: &[Arg],
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        // The driver reads each argument through a pointer to it, and has when it returns.
+        let mut values: Vec<u64> = args
+            .iter()
+            .map(|arg| match *arg {
+                Arg::Buffer(buffer) => buffer.address,
+                Arg::Pointers { array, .. } => array.address,
+                Arg::U32(value) => u64::from(value),
+                Arg::I32(value) => u64::from(value.cast_unsigned()),
+                Arg::U64(value) => value,
+                Arg::F32(value) => u64::from(value.to_bits()),
+                Arg::F64(value) => value.to_bits(),
+                Arg::Texture { handle, .. } => handle,
+            })
+            .collect();
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
+        let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
+        // SAFETY: the caller has checked the arguments' number and types (all little-endian, at most 8 bytes); that they
+        // keep the kernel's promise is its own promise.
+        unsafe {
+            result::launch_kernel(function, (gx, gy, gz), (bx, by, bz), config.shared_bytes, stream, &mut pointers)
+        }
+        .map_err(|error| match error {
+            // A kernel's thread-private memory is taken when it is launched.
+            DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
+            error => driver_error(&self.name(), "cuLaunchKernel", error),
+        })
+    }
+}
+
+/// The driver's description of a copy of rows of `width` bytes to a device.
+fn to_device(
+    to: &Buffer,
+    pitch: usize,
+    source: &[u8],
+    source_pitch: usize,
+    width: usize,
+    rows: usize,
+) -> sys::CUDA_MEMCPY2D {
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: source.as_ptr().cast(),
+        srcDevice: 0,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: source_pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: to.address(),
+        dstArray: std::ptr::null_mut(),
+        dstPitch: pitch,
+        WidthInBytes: width,
+        Height: rows,
+    }
+}
+
+/// The driver's description of a copy of rows of `width` bytes from a device.
+fn to_host(
+    from: &Buffer,
+    start: usize,
+    pitch: usize,
+    target: &mut [u8],
+    target_pitch: usize,
+    width: usize,
+    rows: usize,
+) -> sys::CUDA_MEMCPY2D {
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        srcHost: std::ptr::null(),
+        srcDevice: from.address() + start as u64,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        dstHost: target.as_mut_ptr().cast(),
+        dstDevice: 0,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: target_pitch,
+        WidthInBytes: width,
+        Height: rows,
     }
 }
 
@@ -416,6 +550,13 @@ impl Drop for CudaDevice {
         unsafe {
             let _ = result::ctx::set_current(self.context);
             let _ = result::stream::destroy(self.stream);
+            let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
+            for Stream { stream, kernels } in queues.open.into_values() {
+                for event in kernels.into_iter().flatten() {
+                    let _ = result::event::destroy(event);
+                }
+                let _ = result::stream::destroy(stream);
+            }
             for (module, _) in kernels.0.into_values() {
                 let _ = result::module::unload(module);
             }
@@ -471,7 +612,7 @@ impl Device for CudaDevice {
         // SAFETY: the buffer is live and that long.
         unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.stream) }
             .map_err(self.fail("cuMemsetD8Async"))?;
-        self.wait()
+        self.settle()
     }
 
     fn upload(
@@ -485,24 +626,9 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
         check_rows(to.bytes(), pitch, width, rows);
-        self.copy_rows(&sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-            srcHost: source.as_ptr().cast(),
-            srcDevice: 0,
-            srcArray: std::ptr::null_mut(),
-            srcPitch: source_pitch,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstHost: std::ptr::null_mut(),
-            dstDevice: to.address(),
-            dstArray: std::ptr::null_mut(),
-            dstPitch: pitch,
-            WidthInBytes: width,
-            Height: rows,
-        })
+        // SAFETY: just checked, and both outlive the wait.
+        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), self.stream) }?;
+        self.settle()
     }
 
     fn download(
@@ -517,24 +643,9 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         check_rows(target.len(), target_pitch, width, rows);
         check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        self.copy_rows(&sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcHost: std::ptr::null(),
-            srcDevice: from.address() + start as u64,
-            srcArray: std::ptr::null_mut(),
-            srcPitch: pitch,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-            dstHost: target.as_mut_ptr().cast(),
-            dstDevice: 0,
-            dstArray: std::ptr::null_mut(),
-            dstPitch: target_pitch,
-            WidthInBytes: width,
-            Height: rows,
-        })
+        // SAFETY: just checked, and both outlive the wait.
+        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), self.stream) }?;
+        self.settle()
     }
 
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
@@ -603,41 +714,9 @@ impl Device for CudaDevice {
         let (module, function) = self.function(kernel)?;
         let _held = (!constants.is_empty()).then(|| self.constants.lock().unwrap_or_else(PoisonError::into_inner));
         constants.iter().try_for_each(|constant| self.set(module, constant))?;
-        // The driver reads each argument through a pointer to it.
-        let mut values: Vec<u64> = args
-            .iter()
-            .map(|arg| match *arg {
-                Arg::Buffer(buffer) => buffer.address,
-                Arg::Pointers { array, .. } => array.address,
-                Arg::U32(value) => u64::from(value),
-                Arg::I32(value) => u64::from(value.cast_unsigned()),
-                Arg::U64(value) => value,
-                Arg::F32(value) => u64::from(value.to_bits()),
-                Arg::F64(value) => value.to_bits(),
-                Arg::Texture { handle, .. } => handle,
-            })
-            .collect();
-        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
-        self.timed(|| {
-            let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-            // SAFETY: `check` has passed the arguments' number and types (all little-endian, at most 8 bytes);
-            // that they keep the kernel's promise is our own caller's.
-            unsafe {
-                result::launch_kernel(
-                    function,
-                    (gx, gy, gz),
-                    (bx, by, bz),
-                    config.shared_bytes,
-                    self.stream,
-                    &mut pointers,
-                )
-            }
-            .map_err(|error| match error {
-                // A kernel's thread-private memory is taken when it is launched.
-                DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
-                error => driver_error(&self.name(), "cuLaunchKernel", error),
-            })
-        })
+        // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise, and the
+        // timing waits.
+        self.timed(|| unsafe { self.start(function, config, args, self.stream) })
     }
 
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
@@ -650,6 +729,155 @@ impl Device for CudaDevice {
         .map_err(self.fail("cuOccupancyMaxActiveBlocksPerMultiprocessor"))?;
         Ok(blocks.unsigned_abs().max(1) * self.description.multiprocessors)
     }
+
+    fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
+        self.enter()?;
+        // Portable: page-locked for every device. Not write-combined, which the CPU would read at a crawl.
+        // SAFETY: a context is current; the driver refuses 0 bytes.
+        match unsafe { result::malloc_host(bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE) } {
+            // SAFETY: the memory is new, of this length, page-aligned, and freed by `free_host` alone.
+            Ok(address) => Ok(unsafe { HostMemory::foreign(address.cast(), bytes, free_host) }),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                Err(DeviceError::HostMemory { device: self.name(), wanted: bytes })
+            }
+            Err(error) => Err(driver_error(&self.name(), "cuMemHostAlloc", error)),
+        }
+    }
+
+    fn copies_directly(&self, memory: &[u8]) -> bool {
+        let locked = |byte: &u8| {
+            let mut kind: u32 = 0;
+            // SAFETY: the attribute is written to a live u32; the driver takes any address, and refuses those it does
+            // not know.
+            let code = unsafe {
+                sys::cuPointerGetAttribute(
+                    (&raw mut kind).cast(),
+                    sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                    std::ptr::from_ref(byte).addr() as u64,
+                )
+            };
+            code == sys::CUresult::CUDA_SUCCESS && kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
+        };
+        self.enter().is_ok() && memory.first().is_some_and(locked) && memory.last().is_some_and(locked)
+    }
+
+    fn open_queue(&self) -> Result<u64, DeviceError> {
+        self.enter()?;
+        let stream =
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(self.fail("cuStreamCreate"))?;
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.last += 1;
+        let number = queues.last;
+        queues.open.insert(number, Stream { stream, kernels: Vec::new() });
+        Ok(number)
+    }
+
+    fn close_queue(&self, queue: u64) {
+        let closed = self.queues.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&queue);
+        if let Some(Stream { stream, kernels }) = closed
+            && self.enter().is_ok()
+        {
+            // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a failure.
+            unsafe {
+                for event in kernels.into_iter().flatten() {
+                    let _ = result::event::destroy(event);
+                }
+                let _ = result::stream::destroy(stream);
+            }
+        }
+    }
+
+    unsafe fn upload_on(
+        &self,
+        queue: u64,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(source.len(), source_pitch, width, rows);
+        check_rows(to.bytes(), pitch, width, rows);
+        let stream = self.stream_of(queue);
+        // SAFETY: just checked; that both live is the caller's promise.
+        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) }
+    }
+
+    unsafe fn download_on(
+        &self,
+        queue: u64,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        check_rows(target.len(), target_pitch, width, rows);
+        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
+        let stream = self.stream_of(queue);
+        // SAFETY: just checked; that both live, and nobody else has the target, is the caller's promise.
+        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) }
+    }
+
+    unsafe fn launch_on(
+        &self,
+        queue: u64,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+    ) -> Result<f64, DeviceError> {
+        kernel.check(args)?;
+        self.enter()?;
+        let (_, function) = self.function(kernel)?;
+        let stream = self.stream_of(queue);
+        let events = [self.new_event()?, self.new_event()?];
+        self.queues
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .open
+            .get_mut(&queue)
+            .expect("the queue is open")
+            .kernels
+            .push(events);
+        self.record(events[0], stream)?;
+        // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise.
+        unsafe { self.start(function, config, args, stream) }?;
+        self.record(events[1], stream)?;
+        Ok(0.0)
+    }
+
+    fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
+        self.enter()?;
+        let stream = self.stream_of(queue);
+        // SAFETY: a stream of ours.
+        unsafe { result::stream::synchronize(stream) }.map_err(self.fail("cuStreamSynchronize"))?;
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernels = std::mem::take(&mut queues.open.get_mut(&queue).expect("the queue is open").kernels);
+        drop(queues);
+        let mut seconds = 0.0;
+        for [start, end] in kernels {
+            // SAFETY: both events are ours; if one was not recorded, because the launch failed, the driver says so.
+            seconds += unsafe { result::event::elapsed(start, end) }.map_or(0.0, |ms| f64::from(ms) / 1000.0);
+            for event in [start, end] {
+                // SAFETY: not used again. A failure here would hide a more telling one.
+                let _ = unsafe { result::event::destroy(event) };
+            }
+        }
+        Ok(seconds)
+    }
+}
+
+/// Gives memory from `cuMemHostAlloc` back.
+///
+/// # Safety
+/// The address came from there, and nobody uses the memory any more.
+unsafe fn free_host(address: *mut u8) {
+    // SAFETY: the caller's promise. The driver knows the memory by its address, whatever context is current; nobody could do
+    // anything about a failure.
+    let _ = unsafe { sys::cuMemFreeHost(address.cast()) };
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! code around kernels does then.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -19,6 +20,8 @@ pub struct EmulatedDevice {
     ordinal: usize,
     limits: Limits,
     order: Order,
+    /// Launches that it does before it fails; `None` where it never does.
+    launches: Option<AtomicUsize>,
     state: Mutex<State>,
 }
 
@@ -48,7 +51,7 @@ impl EmulatedDevice {
         };
         let state =
             State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new(), textures: HashMap::new() };
-        Self { ordinal, limits, order: Order::Forward, state: Mutex::new(state) }
+        Self { ordinal, limits, order: Order::Forward, launches: None, state: Mutex::new(state) }
     }
 
     /// The same with another limit to the shared memory of a block, in bytes.
@@ -67,6 +70,22 @@ impl EmulatedDevice {
     pub fn with_order(mut self, order: Order) -> Self {
         self.order = order;
         self
+    }
+
+    /// The same, but after so many launches it fails for good, as a GPU that falls off its bus does: to see what becomes of
+    /// its work.
+    pub fn failing_after(mut self, launches: usize) -> Self {
+        self.launches = Some(AtomicUsize::new(launches));
+        self
+    }
+
+    /// An error once it has failed.
+    fn alive(&self, call: &'static str) -> Result<(), DeviceError> {
+        if self.launches.as_ref().is_some_and(|left| left.load(Relaxed) == 0) {
+            let message = "the device has failed, as it was told to".into();
+            return Err(DeviceError::Driver { device: self.name(), call, message });
+        }
+        Ok(())
     }
 
     /// The memory. A launch that panicked has left nothing half done in it.
@@ -124,6 +143,7 @@ impl Device for EmulatedDevice {
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
         check_rows(to.bytes(), pitch, width, rows);
+        self.alive("upload")?;
         let mut state = self.lock();
         let target = state.buffer(to);
         for row in 0..rows {
@@ -144,6 +164,7 @@ impl Device for EmulatedDevice {
     ) -> Result<(), DeviceError> {
         check_rows(target.len(), target_pitch, width, rows);
         check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
+        self.alive("download")?;
         let state = self.lock();
         let source = state.buffer(from);
         for row in 0..rows {
@@ -181,6 +202,12 @@ impl Device for EmulatedDevice {
         constants: &[Constant],
     ) -> Result<f64, DeviceError> {
         kernel.check(args)?;
+        self.alive("launch")?;
+        if let Some(left) = &self.launches {
+            // The launch with which it fails does nothing.
+            left.fetch_sub(1, Relaxed);
+            self.alive("launch")?;
+        }
         let mut state = self.lock();
         let options = Options {
             shared_limit: self.limits.shared_per_block,

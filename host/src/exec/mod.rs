@@ -11,8 +11,11 @@ use simt::scalar::Scalar;
 
 pub mod cuda;
 pub mod emulator;
+mod host_memory;
+pub(crate) mod queue;
 mod texture;
 
+pub use host_memory::{HostMemory, PinnedError, PinnedGrid};
 pub use simt::emulator::TexelFormat;
 pub use texture::{Texture, TextureShape};
 
@@ -47,6 +50,14 @@ pub enum DeviceError {
         /// Bytes free.
         free: usize,
     },
+    /// There is no host memory of the kind that the device copies fastest.
+    #[error("{device} cannot lock {wanted} bytes of host memory for its copies")]
+    HostMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        wanted: usize,
+    },
     /// The driver refused a call.
     #[error("{device}: {call} failed: {message}")]
     Driver {
@@ -65,7 +76,9 @@ pub enum DeviceError {
     Fault(String),
 }
 
-/// A device that runs kernels. All methods block until what they ask for is done.
+/// A device that runs kernels. All methods block until what they ask for is done, except those that take the number of a
+/// queue: what is put on a queue happens in its order, beside the other queues and the caller, until
+/// [`wait`](Self::wait). A device on which everything happens at once need not know of queues.
 pub trait Device: Send + Sync {
     /// What a person calls it, for example "cuda:0 (NVIDIA H200)".
     fn name(&self) -> String;
@@ -139,6 +152,89 @@ pub trait Device: Send + Sync {
 
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
+
+    /// `bytes` bytes of host memory, all zero, to and from which this device copies fastest.
+    fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
+        Ok(HostMemory::plain(bytes))
+    }
+
+    /// True when this device copies to and from `memory` without a detour: page-locked memory.
+    fn copies_directly(&self, memory: &[u8]) -> bool {
+        let _ = memory;
+        false
+    }
+
+    /// Makes a queue. Returns its number.
+    fn open_queue(&self) -> Result<u64, DeviceError> {
+        Ok(0)
+    }
+
+    /// Destroys a queue on which nothing is left to do.
+    fn close_queue(&self, queue: u64) {
+        let _ = queue;
+    }
+
+    /// [`upload`](Self::upload) on a queue.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, `source` stays as it is and `to` lives.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn upload_on(
+        &self,
+        queue: u64,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        let _ = queue;
+        self.upload(to, pitch, source, source_pitch, width, rows)
+    }
+
+    /// [`download`](Self::download) on a queue.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, nobody else reads or writes `target`, and `from` lives.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn download_on(
+        &self,
+        queue: u64,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        let _ = queue;
+        self.download(from, start, pitch, target, target_pitch, width, rows)
+    }
+
+    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, as far as they are known already.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch), until the queue has been waited for.
+    unsafe fn launch_on(
+        &self,
+        queue: u64,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+    ) -> Result<f64, DeviceError> {
+        let _ = queue;
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch(kernel, config, args) }
+    }
+
+    /// Waits until a queue has nothing left to do. Returns the seconds that its kernels took, since the last time, that
+    /// [`launch_on`](Self::launch_on) did not know.
+    fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
+        let _ = queue;
+        Ok(0.0)
+    }
 }
 
 /// Memory on a device, given back when dropped.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Georeference, Raster, Values};
+use super::{Cells, Georeference, Raster, Values};
 use crate::classes::cell::{Cell, each};
 use crate::classes::{Classes, ClassesError, Misfit};
 use crate::grid::GridViewMut;
@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 22;
 /// ```
 /// use halotile::classes::Classes;
 /// use halotile::grid::{Grid, GridViewMut};
-/// use halotile::raster::{CodedRaster, GridRaster};
+/// use halotile::raster::{Cells, CodedRaster, GridRaster};
 ///
 /// let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 21, 95], 2, 2)?, None);
 /// let mask = GridRaster::new("mask", Grid::from_vec(vec![1, 1, 0, 1], 2, 2)?, None);
@@ -69,36 +69,6 @@ impl CodedRaster {
         Ok(Self { raster, classes, mask })
     }
 
-    /// What messages call it.
-    pub fn name(&self) -> &str {
-        self.raster.name()
-    }
-
-    /// Rows, at least 1.
-    pub fn rows(&self) -> usize {
-        self.raster.rows()
-    }
-
-    /// Columns, at least 1.
-    pub fn cols(&self) -> usize {
-        self.raster.cols()
-    }
-
-    /// Rows and columns of the blocks it is stored in.
-    pub fn block(&self) -> (usize, usize) {
-        self.raster.block()
-    }
-
-    /// Codes of classes are below this: 1 to 256.
-    pub fn levels(&self) -> usize {
-        self.classes.levels()
-    }
-
-    /// The code of cells without data, if there may be any.
-    pub fn nodata_code(&self) -> Option<u8> {
-        self.classes.nodata_code()
-    }
-
     /// The classes.
     pub fn classes(&self) -> &Classes {
         &self.classes
@@ -121,31 +91,6 @@ impl CodedRaster {
                 mask.keep(bytes - share);
             }
         }
-    }
-
-    /// The codes of a rectangle, into `out`, which has its shape. Panics when it is empty, not inside or of another shape.
-    pub fn read_into(
-        &self,
-        rows: Range<usize>,
-        cols: Range<usize>,
-        out: GridViewMut<'_, u8>,
-    ) -> Result<(), FormatError> {
-        assert_eq!((rows.len(), cols.len()), (out.rows(), out.cols()), "a place for every cell");
-        let block = self.block().0.max(1);
-        let (mut row, mut left) = (rows.start, Some(out));
-        while let Some(out) = left.take() {
-            let blocks = (PIECE / cols.len() / block).max(1);
-            let next = (row / block + blocks).saturating_mul(block).min(rows.end);
-            let (piece, rest) = if next < rows.end {
-                let (piece, rest) = out.split_rows(next - row);
-                (piece, Some(rest))
-            } else {
-                (out, None)
-            };
-            self.read_piece(row..next, cols.clone(), piece)?;
-            (row, left) = (next, rest);
-        }
-        Ok(())
     }
 
     fn read_piece(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
@@ -183,6 +128,60 @@ impl CodedRaster {
                 Err(self.classes.problem(&misfit).at(self.name(), place))
             }
         }
+    }
+}
+
+impl Cells for CodedRaster {
+    fn name(&self) -> &str {
+        self.raster.name()
+    }
+
+    fn rows(&self) -> usize {
+        self.raster.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.raster.cols()
+    }
+
+    fn block(&self) -> (usize, usize) {
+        self.raster.block()
+    }
+
+    fn bytes_per_cell(&self) -> usize {
+        self.raster.value_type().bytes() + self.mask.as_ref().map_or(0, |mask| mask.value_type().bytes())
+    }
+
+    fn levels(&self) -> usize {
+        self.classes.levels()
+    }
+
+    fn nodata_code(&self) -> Option<u8> {
+        self.classes.nodata_code()
+    }
+
+    fn read_into(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: GridViewMut<'_, u8>,
+    ) -> Result<(), FormatError> {
+        assert_eq!((rows.len(), cols.len()), (out.rows(), out.cols()), "a place for every cell");
+        let block = self.block().0.max(1);
+        let (mut row, mut left) = (rows.start, Some(out));
+        while let Some(out) = left.take() {
+            let blocks = (PIECE / cols.len() / block).max(1);
+            let next = (row / block + blocks).saturating_mul(block).min(rows.end);
+            let (piece, rest) = if next < rows.end {
+                let (piece, rest) = out.split_rows(next - row);
+                (piece, Some(rest))
+            } else {
+                (out, None)
+            };
+            self.read_piece(row..next, cols.clone(), piece)?;
+            (row, left) = (next, rest);
+        }
+        Ok(())
     }
 }
 

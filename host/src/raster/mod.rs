@@ -11,7 +11,7 @@ mod coded;
 
 pub use coded::CodedRaster;
 
-use crate::grid::{Grid, GridView};
+use crate::grid::{Grid, GridView, GridViewMut};
 use crate::io::{FormatError, Nodata};
 
 /// The type of a raster's numbers.
@@ -169,6 +169,33 @@ pub trait Raster: Send + Sync {
 
     /// The numbers of a rectangle. Panics when it is empty or not inside.
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError>;
+}
+
+/// A raster whose numbers have become codes of classes: what the engines read.
+pub trait Cells: Sync {
+    /// What messages call it: the file's name.
+    fn name(&self) -> &str;
+
+    /// Rows, at least 1.
+    fn rows(&self) -> usize;
+
+    /// Columns, at least 1.
+    fn cols(&self) -> usize;
+
+    /// Rows and columns of the blocks it is stored in.
+    fn block(&self) -> (usize, usize);
+
+    /// Bytes that a cell takes while it is read, beside its code.
+    fn bytes_per_cell(&self) -> usize;
+
+    /// Codes are below this (1..=256), or the one for nodata.
+    fn levels(&self) -> usize;
+
+    /// The code of cells without data, if there may be any.
+    fn nodata_code(&self) -> Option<u8>;
+
+    /// Writes the codes of a rectangle to `out`, which has its shape. Panics when it is not inside.
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError>;
 }
 
 /// Takes results, rectangle by rectangle.

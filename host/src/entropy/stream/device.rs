@@ -1,0 +1,198 @@
+//! A worker that is a device: several pieces on it at a time, each in buffers and on a queue of its own, so that one is copied
+//! there, another computed and a third copied back.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::Plan;
+use super::depot::{Depot, Over};
+use super::piece::{Input, Output, Piece};
+use crate::cpu::Real;
+use crate::entropy::bands::{Frame, pick};
+use crate::entropy::launch::{Prepared, pitch};
+use crate::entropy::{Error, Report};
+use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
+use crate::exec::{Buffer, Device, DeviceError};
+
+/// Pieces on a device at a time: one under way in each direction, one in between.
+pub(super) const SLOTS: usize = 3;
+
+/// Buffers for a piece.
+struct Slot {
+    cells: Buffer,
+    out: Buffer,
+}
+
+/// Works on pieces until there are none, or the device fails.
+pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &Depot<'_, '_>) -> Report {
+    let mut report = Report::default();
+    let worker = match Worker::new::<T>(plan, device) {
+        Ok(worker) => worker,
+        Err(error) => {
+            give_up(depot, [], error);
+            return report;
+        }
+    };
+    report.kernel = Some(worker.prepared.kernel());
+    let worked = scope(device, SLOTS, |queues| worker.work::<T>(queues, depot, &mut report));
+    if let Err(error) = worked {
+        give_up(depot, [], error.into());
+    }
+    report
+}
+
+/// Leaves the work to the others where the device is to blame; where the kernel or the question is, they would do no better.
+fn give_up<'m>(depot: &Depot<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
+    match error {
+        Error::Device(
+            DeviceError::Driver { .. } | DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. },
+        ) => {
+            depot.leave(pieces, error);
+        }
+        error => depot.fail(error),
+    }
+}
+
+struct Worker<'p> {
+    plan: &'p Plan<'p>,
+    prepared: Prepared,
+    slots: Vec<Slot>,
+}
+
+impl<'p> Worker<'p> {
+    fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
+        let kernel = pick(plan.kernel, &plan.work, device)?;
+        let prepared = Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale)?;
+        let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
+        let slot = |_| {
+            let cells = Buffer::new(device, seen_rows * pitch(seen_cols))?;
+            let out = Buffer::new(device, plan.planes * rows * pitch(seen_cols) * size_of::<T>())?;
+            // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
+            device.fill(&cells, 0)?;
+            device.fill(&out, 0x7E)?;
+            Ok::<_, Error>(Slot { cells, out })
+        };
+        let slots = (0..SLOTS.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
+        tracing::debug!(device = device.name(), kernel = kernel.name(), rows, cols = plan.piece.1, "pieces");
+        Ok(Self { plan, prepared, slots })
+    }
+
+    fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], depot: &Depot<'m, '_>, report: &mut Report) {
+        let mut free: Vec<usize> = (0..self.slots.len()).collect();
+        let mut under_way: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
+        loop {
+            // With nothing under way there is time to wait for a piece.
+            let next = match (free.is_empty(), under_way.is_empty()) {
+                (true, _) => None,
+                (false, false) => depot.try_take(),
+                (false, true) => match depot.take() {
+                    Ok(None) | Err(Over) => return,
+                    Ok(piece) => piece,
+                },
+            };
+            let failed = if let Some(mut piece) = next {
+                let slot = free.pop().expect("there is a free one");
+                let started = self.start::<T>(&mut queues[slot], &self.slots[slot], &mut piece);
+                under_way.push_back((slot, piece));
+                started.err()
+            } else {
+                let Some((slot, mut piece)) = under_way.pop_front() else { continue };
+                let seconds = give_back(queues[slot].wait(), &mut piece);
+                match seconds {
+                    Ok(seconds) => {
+                        report.kernel_seconds += seconds;
+                        report.bands += 1;
+                        self.plan.observer.advance(piece.cells() as u64);
+                        depot.finish(piece);
+                        free.push(slot);
+                        None
+                    }
+                    Err(error) => {
+                        under_way.push_front((slot, piece));
+                        Some(error)
+                    }
+                }
+            };
+            if let Some(error) = failed {
+                let pieces = under_way.drain(..).rev().map(|(slot, mut piece)| {
+                    // Its memory is all that is wanted back.
+                    let _ = give_back(queues[slot].wait(), &mut piece);
+                    piece
+                });
+                let pieces: Vec<_> = pieces.collect();
+                give_up(depot, pieces, error.into());
+                return;
+            }
+        }
+    }
+
+    /// Puts a piece on its way.
+    fn start<'m, T: Real>(&self, queue: &mut Queue<'m>, slot: &Slot, piece: &mut Piece<'m>) -> Result<(), DeviceError> {
+        let (rows, cols) = piece.seen_shape();
+        let (first, skip) = piece.first();
+        let (pitch, planes, count) = (pitch(cols), self.plan.planes, piece.rows.len());
+        let width = piece.cols.len() * size_of::<T>();
+        let source_pitch = piece.pitch;
+        let Some(memory) = piece.input.take() else { return Ok(()) };
+        // Rows without gaps are copied as one.
+        let copied = if source_pitch == pitch { (pitch * rows, 1) } else { (cols, rows) };
+        queue.upload(&slot.cells, pitch, Source { memory, pitch: source_pitch, width: copied.0, rows: copied.1 })?;
+        let frame = Frame {
+            cells: &slot.cells,
+            out: &slot.out,
+            rows: rows as u32,
+            cols: cols as u32,
+            stride: pitch as u32,
+            first: first as u32,
+            count: count as u32,
+            out_stride: pitch as u32,
+        };
+        self.prepared.launch_on(queue, &frame)?;
+        let row = pitch * size_of::<T>();
+        // The halo columns on the left have results too, which are not those of their own windows.
+        let mut start = skip * size_of::<T>();
+        match std::mem::replace(&mut piece.output, Output::Away) {
+            Output::Own(memory) => {
+                let memory = Writable::Owned(memory);
+                queue.download(&slot.out, start, row, Target { memory, pitch: width, width, rows: planes * count })?;
+            }
+            Output::There(targets) => {
+                let mut targets = targets.into_iter();
+                while let Some(target) = targets.next() {
+                    let rows = target.rows;
+                    let put = queue.download(&slot.out, start, row, target);
+                    if put.is_err() {
+                        // Another device will need them.
+                        piece.output = Output::There(targets.collect());
+                        return put;
+                    }
+                    start += rows * row;
+                }
+            }
+            Output::Away => {}
+        }
+        Ok(())
+    }
+}
+
+/// A piece gets back what its queue had. Returns the seconds that its kernel took.
+fn give_back<'m>(returned: Returned<'m>, piece: &mut Piece<'m>) -> Result<f64, DeviceError> {
+    let Returned { sources, targets, seconds, result } = returned;
+    for source in sources {
+        piece.input = Input::from(source.memory);
+    }
+    let mut there = Vec::new();
+    for target in targets {
+        match target.memory {
+            Writable::Owned(memory) => piece.output = Output::Own(memory),
+            Writable::Borrowed(_) => there.push(target),
+        }
+    }
+    if !there.is_empty() {
+        if let Output::There(rest) = std::mem::replace(&mut piece.output, Output::Away) {
+            there.extend(rest);
+        }
+        piece.output = Output::There(there);
+    }
+    result.map(|()| seconds)
+}

@@ -1,0 +1,502 @@
+//! The streaming plan: from cells that come piece by piece to results that go piece by piece, in bounded memory, with everything
+//! that can be done at once done at once.
+//!
+//! ```text
+//! cut the output into pieces (shape)
+//! one thread reads    the cells that a piece's windows see        (load)
+//! one a device, or    computes a piece: on a device copied there, computed and copied back on one of
+//! one for the CPU     several queues, so that copies and kernels of different pieces overlap      (device)
+//! one thread writes   finished pieces, in their order             (store)
+//! ```
+//!
+//! Between them pieces wait in the depot, where whoever has time takes the next one: a device that is slower than another takes
+//! fewer, and when one fails the others take over what it had. A kernel clips windows at the edges of what it is given.
+//! Halo cells move those edges away from the cells that are kept, so that a piece's results do not depend on where it was cut,
+//! nor on who computed it: not a bit.
+//!
+//! The same plan serves grids in memory. There "reading" is copying to memory that devices copy from directly, by all cores,
+//! unless the grid is in such memory already ([`PinnedGrid`](crate::exec::PinnedGrid)): then nothing is copied but by the
+//! devices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+mod depot;
+mod device;
+mod load;
+mod piece;
+mod shape;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use depot::{Depot, Memory, Over};
+use load::From;
+use piece::{Input, Output, Piece};
+use shape::{Question, TooLarge};
+use store::To;
+
+use super::census::Coding;
+use super::launch::{Work, pitch};
+use super::{Engine, Entropy, Error, Kernel, Report};
+use crate::cpu::{self, Real};
+use crate::exec::queue::{Target, Writable};
+use crate::exec::{Device, DeviceError, HostMemory};
+use crate::grid::{GridView, GridViewMut};
+use crate::measure::Edge;
+use crate::observe::{Cancelled, Observer};
+use crate::part::{Axis, Part};
+use crate::raster::{Cells, ResultSink};
+
+/// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
+const CELLS: usize = 1 << 23;
+
+/// Memory for pieces where nobody has said how much there may be.
+const MEMORY: usize = 4 << 30;
+
+/// Memory that is not for pieces: the program, its threads and what they allocate in passing.
+const ELSEWHERE: usize = 96 << 20;
+
+/// What is computed, whoever does it.
+struct Plan<'a> {
+    /// Rows and columns of the output.
+    grid: (usize, usize),
+    /// Rows and columns that a window reaches on each side.
+    radius: (usize, usize),
+    edge: Edge,
+    size: usize,
+    levels: usize,
+    nodata: Option<u8>,
+    scale: f64,
+    kernel: Option<Kernel>,
+    work: Work,
+    /// Results of a cell.
+    planes: usize,
+    /// Rows and columns of a piece; the last ones may be smaller.
+    piece: (usize, usize),
+    observer: &'a dyn Observer,
+}
+
+impl Plan<'_> {
+    /// Pieces side by side.
+    fn across(&self) -> usize {
+        self.grid.1.div_ceil(self.piece.1)
+    }
+
+    fn pieces(&self) -> usize {
+        self.grid.0.div_ceil(self.piece.0) * self.across()
+    }
+
+    /// Rows and columns of a piece.
+    fn place(&self, index: usize) -> (Range<usize>, Range<usize>) {
+        let along = |i: usize, each: usize, all: usize| i * each..all.min((i + 1) * each);
+        let (row, col) = (index / self.across(), index % self.across());
+        (along(row, self.piece.0, self.grid.0), along(col, self.piece.1, self.grid.1))
+    }
+
+    /// The rows and columns that the windows of these rows and columns see.
+    fn seen(&self, rows: &Range<usize>, cols: &Range<usize>) -> (Range<isize>, Range<isize>) {
+        let along = |own: &Range<usize>, radius: usize, all: usize| {
+            let seen = own.start as isize - radius as isize..(own.end + radius) as isize;
+            if self.edge.extends() { seen } else { seen.start.max(0)..seen.end.min(all as isize) }
+        };
+        (along(rows, self.radius.0, self.grid.0), along(cols, self.radius.1, self.grid.1))
+    }
+
+    /// The most rows and columns that a piece sees.
+    fn most_seen(&self) -> (usize, usize) {
+        let along = |own: usize, radius: usize, all: usize| {
+            if self.edge.extends() { own + 2 * radius } else { (own + 2 * radius).min(all) }
+        };
+        (along(self.piece.0, self.radius.0, self.grid.0), along(self.piece.1, self.radius.1, self.grid.1))
+    }
+
+    /// Rows and columns of the grid with what lies beyond its edges.
+    fn extended(&self) -> (usize, usize) {
+        let more = |radius: usize| if self.edge.extends() { 2 * radius } else { 0 };
+        (self.grid.0 + more(self.radius.0), self.grid.1 + more(self.radius.1))
+    }
+
+    /// Results this near to the top, bottom, left and right are nodata.
+    fn rim(&self) -> Option<[usize; 4]> {
+        let (rows, cols) = self.radius;
+        (self.edge == Edge::Nodata).then_some([rows, rows, cols, cols])
+    }
+}
+
+/// Who works.
+enum Workers<'a> {
+    Cpu,
+    Devices(&'a [Arc<dyn Device>]),
+}
+
+impl<'a> Workers<'a> {
+    fn new(engine: &'a Engine) -> Result<Self, Error> {
+        match engine {
+            Engine::Cpu => Ok(Self::Cpu),
+            Engine::Devices(devices) if devices.is_empty() => Err(Error::NoDevices),
+            Engine::Devices(devices) => Ok(Self::Devices(devices)),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Cpu => 1,
+            Self::Devices(devices) => devices.len(),
+        }
+    }
+
+    /// Pieces that are under way at once: those with the workers, one that is read and one that is written.
+    fn under_way(&self) -> usize {
+        match self {
+            Self::Cpu => 3,
+            Self::Devices(devices) => devices.len() * device::SLOTS + 2,
+        }
+    }
+
+    /// Memory that the workers copy fastest from and to.
+    fn memory(&self, bytes: usize) -> HostMemory {
+        let locked = match self {
+            Self::Cpu => None,
+            Self::Devices(devices) => devices.first(),
+        };
+        let locked = locked.and_then(|device| {
+            device.host_memory(bytes).inspect_err(|error| tracing::debug!("copies take a detour: {error}")).ok()
+        });
+        locked.unwrap_or_else(|| HostMemory::plain(bytes))
+    }
+}
+
+impl Entropy {
+    /// The entropy of every cell of a raster, by `engine`, to a sink, in bounded memory: at no time is there more of either
+    /// than a few pieces, `memory` bytes with all that the program takes (the CUDA driver's own memory not counted; 4 GiB
+    /// where nothing is given, and far less where that is enough).
+    ///
+    /// Levels and nodata are those of `cells`. The observer hears of finished cells and may stop the work. After an error the
+    /// sink has got some of the results.
+    ///
+    /// # Errors
+    /// Those of [`compute_into`](Self::compute_into); a file that cannot be read or written; a limit to memory in which not even
+    /// small pieces fit. A device that fails on the way is left out with a warning, unless it was the last one.
+    pub fn stream<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: &dyn Cells,
+        sink: Box<dyn ResultSink<T> + '_>,
+        memory: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        self.validate()?;
+        let workers = Workers::new(engine)?;
+        let coding = Coding { levels: cells.levels(), nodata: cells.nodata_code(), codes: None };
+        let grid = (cells.rows(), cells.cols());
+        let mut plan = self.plan::<T>(grid, &coding, observer);
+        // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
+        // compressed from a copy.
+        let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
+        let file = File { block: sink.block(), whole_rows: sink.whole_rows(), passing };
+        plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
+        let report = run(&plan, &workers, From::Raster(cells), To::Sink(sink), None, None)?;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+    }
+
+    fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
+        let radius = (self.size / 2, self.size / 2);
+        let mut plan = Plan {
+            grid,
+            radius,
+            edge: self.edge,
+            size: self.size,
+            levels: coding.levels,
+            nodata: coding.nodata,
+            scale: self.scale(),
+            kernel: self.kernel,
+            work: Work::of_shape::<T>(grid, coding, self.size),
+            planes: 1,
+            piece: grid,
+            observer,
+        };
+        plan.work = Work::of_shape::<T>(plan.extended(), coding, self.size);
+        plan
+    }
+}
+
+/// What a file asks of pieces.
+struct File {
+    block: (usize, usize),
+    whole_rows: bool,
+    /// Bytes for a cell seen and a cell of output of the piece being read and written.
+    passing: (usize, usize),
+}
+
+impl Plan<'_> {
+    /// Chooses the shape of pieces.
+    fn cut<T: Real>(&mut self, workers: &Workers<'_>, file: File, memory: usize) -> Result<(), Error> {
+        let result = size_of::<T>() * self.planes;
+        let (mut device, mut cells, mut rows_at_most, mut pieces) = (None, (CELLS, 1 << 18), usize::MAX, 4);
+        if let Workers::Devices(devices) = workers {
+            pieces = 4 * devices.len();
+            // Kernels count rows and cells in 32 bits.
+            rows_at_most = 1 << 19;
+            let mut free = usize::MAX;
+            for device in *devices {
+                // A tenth stays free: the driver needs some of it, and rounds allocations up.
+                free = free.min(device.free_memory()? / 10 * 9 / device::SLOTS);
+                let launch = device.limits().launch_cells;
+                let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
+                cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
+            }
+            // Rows are padded, by less than this.
+            device = Some(((1, result), (free / 8 * 7).saturating_sub(1 << 12)));
+        }
+        let question = Question {
+            grid: self.grid,
+            halo: (2 * self.radius.0, 2 * self.radius.1),
+            block: file.block,
+            whole_rows: file.whole_rows,
+            bytes: (1, result),
+            passing: file.passing,
+            under_way: workers.under_way(),
+            memory: memory.saturating_sub(ELSEWHERE),
+            device,
+            cells,
+            rows_at_most,
+            pieces,
+        };
+        self.piece = question.answer().map_err(|TooLarge { host, device: wanted }| match (host, workers) {
+            (None, Workers::Devices(devices)) => {
+                let free = devices.iter().filter_map(|device| device.free_memory().ok()).min().unwrap_or(0);
+                let device = devices.first().map_or_else(String::new, |device| device.name());
+                DeviceError::OutOfMemory { device, wanted: device::SLOTS * wanted, free }.into()
+            }
+            (host, _) => Error::Memory { needed: host.unwrap_or(wanted).saturating_add(ELSEWHERE), allowed: memory },
+        })?;
+        tracing::debug!(
+            rows = self.piece.0,
+            cols = self.piece.1,
+            pieces = self.pieces(),
+            under_way = workers.under_way(),
+            "pieces"
+        );
+        Ok(())
+    }
+}
+
+/// The entropy of a grid in memory.
+pub(super) fn in_memory<T: Real>(
+    entropy: &Entropy,
+    engine: &Engine,
+    cells: GridView<'_, u8>,
+    coding: &Coding,
+    out: GridViewMut<'_, T>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    let workers = Workers::new(engine)?;
+    let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
+    plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, passing: (0, 0) }, usize::MAX)?;
+    let mut out = out;
+    let directly = |memory: &[u8]| match &workers {
+        Workers::Cpu => false,
+        Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
+    };
+    let there = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
+    let codes = coding.codes.as_deref();
+    if directly(bytemuck::cast_slice(out.as_strided_mut())) {
+        let targets = targets(&plan, Part::band(0, out));
+        return run::<T>(&plan, &workers, From::Grid(cells, codes), To::There, there, Some(targets));
+    }
+    run(&plan, &workers, From::Grid(cells, codes), To::Grids(vec![out]), there, None)
+}
+
+/// Where each piece's results are to be, in the pieces' order.
+fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>>> {
+    let bands = out.cut(Axis::Rows, plan.piece.0).into_iter();
+    let pieces = bands.flat_map(|band| {
+        // Cutting by columns would make a part of each row, also where nothing is cut.
+        if plan.across() == 1 { vec![band] } else { band.cut(Axis::Columns, plan.piece.1) }
+    });
+    let target = |view: GridViewMut<'m, T>| {
+        let (rows, width, pitch) = (view.rows(), view.cols() * size_of::<T>(), view.stride() * size_of::<T>());
+        Target { memory: Writable::Borrowed(bytemuck::cast_slice_mut(view.into_strided())), pitch, width, rows }
+    };
+    pieces.map(|piece| piece.into_views().into_iter().map(target).collect()).collect()
+}
+
+/// Has all pieces read, computed and stored. Where `there` is given cells need not be read, where `targets` are given results need
+/// not be stored: devices copy directly.
+fn run<'m, T: Real>(
+    plan: &Plan<'_>,
+    workers: &Workers<'_>,
+    from: From<'_>,
+    to: To<'_, T>,
+    there: Option<GridView<'m, u8>>,
+    targets: Option<Vec<Vec<Target<'m>>>>,
+) -> Result<Report, Error> {
+    let depot = Depot::new(plan.pieces(), workers.count(), plan.observer);
+    let report = std::thread::scope(|scope| {
+        let depot = &depot;
+        let reader =
+            scope.spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot)));
+        let writer = scope.spawn(move || Guard(depot).during(|| write(plan, to, depot)));
+        let report = match workers {
+            // On the caller's thread, because that decides which of rayon's pools does the work.
+            Workers::Cpu => Guard(depot).during(|| compute::<T>(plan, depot)),
+            Workers::Devices(devices) => {
+                let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
+                let threads: Vec<_> = devices.iter().map(|device| scope.spawn(work(device))).collect();
+                depot.until(|| threads.iter().all(|thread| thread.is_finished()) && writer.is_finished());
+                let mut total = Report::default();
+                for thread in threads {
+                    // A panic on a worker's thread is one here too.
+                    let report = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    total.kernel = total.kernel.or(report.kernel);
+                    total.bands += report.bands;
+                    // Devices work side by side.
+                    total.kernel_seconds = total.kernel_seconds.max(report.kernel_seconds);
+                }
+                total
+            }
+        };
+        depot.until(|| reader.is_finished() && writer.is_finished());
+        for thread in [reader, writer] {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        report
+    });
+    match depot.into_error() {
+        Some(error) => Err(error),
+        None => Ok(report),
+    }
+}
+
+/// Ends everything when one of the threads panics: the others would wait for it for ever.
+struct Guard<'d, 'm, 'o>(&'d Depot<'m, 'o>);
+
+impl Guard<'_, '_, '_> {
+    fn during<R>(self, work: impl FnOnce() -> R) -> R {
+        let result = work();
+        std::mem::forget(self);
+        result
+    }
+}
+
+impl Drop for Guard<'_, '_, '_> {
+    fn drop(&mut self) {
+        self.0.fail(Cancelled.into());
+    }
+}
+
+/// The reader: makes pieces and fills their input.
+fn read<'m, T: Real>(
+    plan: &Plan<'_>,
+    workers: &Workers<'_>,
+    from: &From<'_>,
+    there: Option<GridView<'m, u8>>,
+    targets: Option<Vec<Vec<Target<'m>>>>,
+    depot: &Depot<'m, '_>,
+) {
+    let (rows, cols) = plan.most_seen();
+    let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) };
+    let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
+    let mut targets = targets.map(Vec::into_iter);
+    // Pieces that need no memory need not wait for any.
+    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { workers.under_way() };
+    for index in 0..plan.pieces() {
+        let memory = if to_make > 0 {
+            to_make -= 1;
+            depot
+                .try_memory()
+                .unwrap_or_else(|| Memory { input: workers.memory(input_bytes), output: workers.memory(output_bytes) })
+        } else {
+            match depot.memory() {
+                Ok(memory) => memory,
+                Err(Over) => return,
+            }
+        };
+        let (rows, cols) = plan.place(index);
+        let seen = plan.seen(&rows, &cols);
+        let (input, pitch) = match there {
+            Some(cells) => {
+                let range = |seen: &Range<isize>| seen.start as usize..seen.end as usize;
+                (Input::There(cells.rect(range(&seen.0), range(&seen.1)).as_strided()), cells.stride())
+            }
+            None => (Input::Own(memory.input), pitch(seen.1.len())),
+        };
+        let output = match targets.as_mut().and_then(Iterator::next) {
+            Some(targets) => Output::There(targets),
+            None => Output::Own(memory.output),
+        };
+        let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
+        if let Err(error) = from.load(&mut piece, plan.grid, plan.edge) {
+            return depot.fail(error);
+        }
+        depot.put(piece);
+    }
+}
+
+/// The CPU engine as a worker.
+fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
+    let mut report = Report::default();
+    while let Ok(Some(mut piece)) = depot.take() {
+        let (first, own) = (piece.first(), (piece.rows.len(), piece.cols.len()));
+        let Some((cells, mut planes)) = piece.both::<T>(plan.planes) else {
+            unreachable!("only devices copy directly");
+        };
+        let task = cpu::Task {
+            cells,
+            grid: plan.extended(),
+            rows: first.0..first.0 + own.0,
+            cols: first.1..first.1 + own.1,
+            size: plan.size,
+            levels: plan.levels,
+            nodata: plan.nodata,
+            scale: plan.scale,
+        };
+        if let Err(error) = cpu::run(&task, planes.remove(0), &Watch(depot, plan.observer)) {
+            depot.fail(error.into());
+            break;
+        }
+        report.cpu_cells += own.0 * own.1;
+        depot.finish(piece);
+    }
+    report
+}
+
+/// Stops the CPU engine when all is over.
+struct Watch<'d, 'm, 'o>(&'d Depot<'m, 'o>, &'o dyn Observer);
+
+impl Observer for Watch<'_, '_, '_> {
+    fn advance(&self, cells: u64) {
+        self.1.advance(cells);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.is_over() || self.1.cancelled()
+    }
+}
+
+/// The writer: stores finished pieces in their order.
+fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>) {
+    loop {
+        let mut piece = match depot.next() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => break,
+            Err(Over) => return,
+        };
+        if let Err(error) = to.store(&mut piece, plan.planes, plan.grid, plan.rim()) {
+            return depot.fail(error);
+        }
+        let input = match piece.input {
+            Input::Own(input) => input,
+            Input::There(_) | Input::Away => HostMemory::plain(0),
+        };
+        let output = match piece.output {
+            Output::Own(output) => output,
+            Output::There(_) | Output::Away => HostMemory::plain(0),
+        };
+        depot.add_memory(Memory { input, output });
+    }
+    if let Err(error) = to.finish() {
+        depot.fail(error);
+    }
+}

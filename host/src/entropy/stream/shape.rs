@@ -1,0 +1,179 @@
+//! How large pieces are.
+//!
+//! ```text
+//! large enough that the halo is a small part of what is read and computed, and that a launch and a copy cost little
+//! small enough that those under way fit in memory, on the host and on every device, and that all workers have some
+//! whole blocks of the file that is written, so that each is compressed once
+//! ```
+//!
+//! Whole rows are the obvious cut and usually the best one: they are one piece of memory and their halo is on two sides only. But of
+//! 10 × 10⁶ cells a band would be the whole, and of a raster of 10⁶ columns a row of blocks may not fit in memory. So the width
+//! is halved as long as that makes pieces better: first of all possible, then with less halo.
+
+/// What decides the shape of pieces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Question {
+    /// Rows and columns of the output.
+    pub grid: (usize, usize),
+    /// Rows and columns that a window reaches beyond a piece, both sides together.
+    pub halo: (usize, usize),
+    /// Rows and columns of the blocks of the output's file; pieces are multiples of them. (1, 1) in memory.
+    pub block: (usize, usize),
+    /// True when only whole rows can be written.
+    pub whole_rows: bool,
+    /// Bytes of host memory for a cell seen and a cell of output, of a piece.
+    pub bytes: (usize, usize),
+    /// Bytes of host memory that are needed once, for a cell seen and a cell of output of the piece being read and written.
+    pub passing: (usize, usize),
+    /// Pieces under way at once.
+    pub under_way: usize,
+    /// Bytes of host memory for all of it.
+    pub memory: usize,
+    /// Bytes on a device for a cell seen and a cell of output, and for all of a piece.
+    pub device: Option<((usize, usize), usize)>,
+    /// Cells that a piece should have, and the least that are worth it.
+    pub cells: (usize, usize),
+    /// The most rows of a piece.
+    pub rows_at_most: usize,
+    /// Pieces that there should be, so that all workers have some.
+    pub pieces: usize,
+}
+
+/// No piece is small enough for the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLarge {
+    /// Bytes of host memory that the smallest pieces take; `None` where a device is what is too small.
+    pub host: Option<usize>,
+    /// Bytes on the device that the smallest piece takes.
+    pub device: usize,
+}
+
+impl Question {
+    /// Rows and columns of the pieces.
+    pub fn answer(&self) -> Result<(usize, usize), TooLarge> {
+        let (rows, cols) = self.grid;
+        // (share of what is seen that is output, rows, columns)
+        let mut best: Option<(f64, usize, usize)> = None;
+        let mut width = cols;
+        let mut smallest = None;
+        loop {
+            match self.height(width) {
+                Ok(height) => {
+                    let own = self.own(height, width);
+                    // A narrower piece has to be clearly better.
+                    if best.is_none_or(|(best, ..)| own > 1.1 * best) {
+                        best = Some((own, height, width));
+                    }
+                }
+                Err(error) => smallest = Some(error),
+            }
+            if self.whole_rows || width <= self.block.1 {
+                break;
+            }
+            width = width.div_ceil(2).next_multiple_of(self.block.1).min(width - 1);
+            width = (width / self.block.1 * self.block.1).max(self.block.1);
+        }
+        match (best, smallest) {
+            (Some((_, height, width)), _) => Ok((height, width)),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok((rows, cols)),
+        }
+    }
+
+    /// Rows and columns that a piece sees.
+    fn seen(&self, height: usize, width: usize) -> (usize, usize) {
+        let along = |own: usize, all: usize, halo: usize| if own >= all { all + halo } else { own + halo };
+        (along(height, self.grid.0, self.halo.0), along(width, self.grid.1, self.halo.1))
+    }
+
+    /// The part of what is seen that is output.
+    fn own(&self, height: usize, width: usize) -> f64 {
+        // All there is has no halo that somebody else sees too.
+        let along =
+            |own: usize, all: usize, halo: usize| if own >= all { 1.0 } else { own as f64 / (own + halo) as f64 };
+        // A grid cut into fewer pieces than there are workers leaves some of them idle.
+        let pieces = self.grid.0.div_ceil(height) * self.grid.1.div_ceil(width);
+        let busy = (pieces as f64 / self.pieces as f64).min(1.0);
+        along(height, self.grid.0, self.halo.0) * along(width, self.grid.1, self.halo.1) * (0.5 + 0.5 * busy)
+    }
+
+    /// Rows of pieces so wide: the most that fit and are wanted.
+    fn height(&self, width: usize) -> Result<usize, TooLarge> {
+        let (rows, cols) = self.grid;
+        let block = self.block.0.min(rows);
+        let share = (rows * cols).div_ceil(self.pieces).max(self.cells.1);
+        let wanted = self.cells.0.min(share).div_ceil(width).max(8 * self.halo.0).min(self.rows_at_most).min(rows);
+        let fits = |height: usize| {
+            let (seen_rows, seen_cols) = self.seen(height, width);
+            let (seen, own) = (seen_rows * seen_cols, height * width);
+            let weigh = |(a, b): (usize, usize)| seen.saturating_mul(a).saturating_add(own.saturating_mul(b));
+            let host = weigh(self.bytes).saturating_mul(self.under_way).saturating_add(weigh(self.passing));
+            let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes), all));
+            (host, device)
+        };
+        let possible = |height: usize| {
+            let (host, (device, all)) = fits(height);
+            host <= self.memory && device <= all
+        };
+        // In whole blocks, at least one.
+        let blocks = (wanted / block).max(1);
+        let Some(most) = (1..=blocks).rev().map(|n| n * block).find(|&height| possible(height)) else {
+            let (host, (device, _)) = fits(block);
+            return Err(TooLarge { host: (host > self.memory).then_some(host), device });
+        };
+        Ok(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question() -> Question {
+        Question {
+            grid: (60_000, 60_000),
+            halo: (4, 4),
+            block: (256, 256),
+            whole_rows: false,
+            bytes: (1, 4),
+            passing: (1, 8),
+            under_way: 4,
+            memory: 1 << 30,
+            device: None,
+            cells: (1 << 24, 1 << 16),
+            rows_at_most: 1 << 30,
+            pieces: 8,
+        }
+    }
+
+    #[test]
+    fn whole_rows_of_whole_blocks_are_preferred() {
+        assert_eq!(question().answer(), Ok((256, 60_000)));
+        assert_eq!(Question { block: (1, 1), ..question() }.answer(), Ok((280, 60_000)));
+        // Windows that reach far make pieces higher.
+        let far = Question { block: (1, 1), halo: (254, 254), memory: 1 << 40, ..question() };
+        assert_eq!(far.answer(), Ok((2032, 60_000)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_narrower() {
+        let (rows, cols) = Question { memory: 1 << 28, ..question() }.answer().unwrap();
+        assert!(rows % 256 == 0 && cols % 256 == 0 && cols < 60_000, "{rows} x {cols}");
+        assert!(29 * rows * cols < 1 << 28);
+        let whole = Question { memory: 1 << 28, whole_rows: true, ..question() };
+        assert!(matches!(whole.answer(), Err(TooLarge { host: Some(bytes), .. }) if bytes > 1 << 28));
+        let on_device = Question { device: Some(((1, 4), 1000)), ..question() };
+        assert!(matches!(on_device.answer(), Err(TooLarge { host: None, device }) if device > 1000));
+    }
+
+    #[test]
+    fn flat_and_tall_grids_have_pieces_for_all() {
+        let flat = Question { grid: (10, 1_000_000), block: (1, 1), ..question() };
+        let (rows, cols) = flat.answer().unwrap();
+        assert_eq!(rows, 10);
+        assert!((2..=16).contains(&1_000_000usize.div_ceil(cols)), "{cols}");
+        let tall = Question { grid: (1_000_000, 10), ..flat };
+        assert_eq!(tall.answer(), Ok((125_000, 10)));
+        assert_eq!(Question { grid: (1, 1), ..flat }.answer(), Ok((1, 1)));
+    }
+}

@@ -1,0 +1,103 @@
+//! From a piece's results to where they belong.
+
+use rayon::prelude::*;
+
+use super::piece::{Output, Piece};
+use crate::cpu::Real;
+use crate::entropy::Error;
+use crate::exec::queue::Writable;
+use crate::grid::{GridView, GridViewMut};
+use crate::raster::ResultSink;
+
+/// Where results go to.
+pub(super) enum To<'a, T> {
+    /// A file, or whatever else takes them piece by piece.
+    Sink(Box<dyn ResultSink<T> + 'a>),
+    /// Grids in memory, one a plane.
+    Grids(Vec<GridViewMut<'a, T>>),
+    /// They are there when the devices are done.
+    There,
+}
+
+impl<T: Real> To<'_, T> {
+    /// Stores a piece's results, except those within `rim` of the grid's edges (top, bottom, left, right), which become
+    /// nodata.
+    pub fn store(
+        &mut self,
+        piece: &mut Piece<'_>,
+        planes: usize,
+        grid: (usize, usize),
+        rim: Option<[usize; 4]>,
+    ) -> Result<(), Error> {
+        if let Some(rim) = rim {
+            erase::<T>(piece, planes, grid, rim);
+        }
+        let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
+        match self {
+            Self::There => {}
+            Self::Sink(sink) => {
+                let Some(views) = piece.planes::<T>(planes) else { return Ok(()) };
+                let views: Vec<GridView<'_, T>> = views.iter().map(GridViewMut::as_view).collect();
+                sink.write(rows.start, cols.start, &views)?;
+            }
+            Self::Grids(grids) => {
+                let Some(views) = piece.planes::<T>(planes) else { return Ok(()) };
+                for (grid, view) in grids.iter_mut().zip(&views) {
+                    let from = view.as_view();
+                    let mut to = grid.reborrow().rect(rows.clone(), cols.clone());
+                    let (width, stride) = (to.cols(), to.stride());
+                    // Fresh memory costs a page fault every 4 KiB when it is first written: all cores take them, along a long
+                    // row too.
+                    to.as_strided_mut().par_chunks_mut(stride).enumerate().for_each(|(r, to)| {
+                        let pieces = to[..width].par_chunks_mut(1 << 16).zip(from.row(r).par_chunks(1 << 16));
+                        pieces.for_each(|(to, from)| to.copy_from_slice(from));
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T> To<'_, T> {
+    /// Stores what must come last.
+    pub fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::Sink(sink) => Ok(sink.finish()?),
+            Self::Grids(_) | Self::There => Ok(()),
+        }
+    }
+}
+
+/// Makes results within `rim` of the grid's edges nodata.
+fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), rim: [usize; 4]) {
+    let (top, left, width) = (piece.rows.start, piece.cols.start, piece.cols.len());
+    let [above, below, before, behind] = rim;
+    let clear = |y: usize, row: &mut [T]| {
+        let all = top + y < above || top + y + below >= grid.0;
+        for (x, value) in row.iter_mut().enumerate() {
+            if all || left + x < before || left + x + behind >= grid.1 {
+                *value = T::NAN;
+            }
+        }
+    };
+    let rows = piece.rows.len();
+    match &mut piece.output {
+        Output::Own(memory) => {
+            let numbers = &mut memory.as_mut_slice::<T>()[..planes * rows * width];
+            numbers.chunks_exact_mut(width).enumerate().for_each(|(i, row)| clear(i % rows, row));
+        }
+        Output::There(targets) => {
+            let mut y = 0;
+            for target in targets {
+                if let Writable::Borrowed(bytes) = &mut target.memory {
+                    for row in bytes.chunks_mut(target.pitch).take(target.rows) {
+                        clear(y, bytemuck::cast_slice_mut(&mut row[..target.width]));
+                        y += 1;
+                    }
+                }
+            }
+        }
+        Output::Away => {}
+    }
+}

@@ -1,0 +1,359 @@
+//! The plan with grids and rasters, on the CPU and on emulated devices, whole and in pieces, with what can go wrong.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::*;
+use crate::exec::emulator::EmulatedDevice;
+use crate::grid::Grid;
+use crate::io::FormatError;
+use crate::reference;
+
+fn grid(rows: usize, cols: usize, levels: usize) -> Grid<u8> {
+    let mix = |r: usize, c: usize| (r * 2_654_435_761).wrapping_add(c * 40_503).wrapping_mul(0x9E37_79B9) >> 16;
+    Grid::from_fn(rows, cols, |r, c| (mix(r, c) % levels) as u8).unwrap()
+}
+
+fn emulated(count: usize) -> Vec<Arc<dyn Device>> {
+    (0..count).map(|i| Arc::new(EmulatedDevice::new(i, None)) as Arc<dyn Device>).collect()
+}
+
+/// Codes of a grid as a raster in blocks.
+struct Blocks {
+    cells: Grid<u8>,
+    block: (usize, usize),
+    nodata: Option<u8>,
+    /// Rows from which on reading fails.
+    broken: usize,
+}
+
+impl Blocks {
+    fn new(cells: Grid<u8>, block: (usize, usize)) -> Self {
+        Self { cells, block, nodata: None, broken: usize::MAX }
+    }
+}
+
+impl Cells for Blocks {
+    fn name(&self) -> &str {
+        "blocks"
+    }
+    fn rows(&self) -> usize {
+        self.cells.rows()
+    }
+    fn cols(&self) -> usize {
+        self.cells.cols()
+    }
+    fn block(&self) -> (usize, usize) {
+        self.block
+    }
+    fn bytes_per_cell(&self) -> usize {
+        1
+    }
+    fn levels(&self) -> usize {
+        16
+    }
+    fn nodata_code(&self) -> Option<u8> {
+        self.nodata
+    }
+    fn read_into(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        mut out: GridViewMut<'_, u8>,
+    ) -> Result<(), FormatError> {
+        if rows.end > self.broken {
+            return Err(crate::io::write_failed("blocks", std::io::Error::other("broken")));
+        }
+        let cells = self.cells.view().rect(rows, cols);
+        (0..cells.rows()).for_each(|r| out.row_mut(r).copy_from_slice(cells.row(r)));
+        Ok(())
+    }
+}
+
+/// A sink that keeps everything and checks what it is promised.
+struct Keep<'a> {
+    kept: &'a Mutex<Grid<f32>>,
+    block: (usize, usize),
+    whole_rows: bool,
+    next: usize,
+    /// Rectangles that it takes.
+    room: usize,
+    finished: &'a AtomicU64,
+}
+
+impl ResultSink<f32> for Keep<'_> {
+    fn block(&self) -> (usize, usize) {
+        self.block
+    }
+    fn whole_rows(&self) -> bool {
+        self.whole_rows
+    }
+    fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, f32>]) -> Result<(), FormatError> {
+        if self.room == 0 {
+            return Err(crate::io::write_failed("kept", std::io::ErrorKind::StorageFull.into()));
+        }
+        self.room -= 1;
+        let mut kept = self.kept.lock().unwrap();
+        let (rows, cols) = (kept.rows(), kept.cols());
+        let [view] = planes else { panic!("{} planes", planes.len()) };
+        let (bottom, right) = (top + view.rows(), left + view.cols());
+        assert!(top % self.block.0 == 0 && (bottom % self.block.0 == 0 || bottom == rows), "rows {top}..{bottom}");
+        assert!(left % self.block.1 == 0 && (right % self.block.1 == 0 || right == cols), "columns {left}..{right}");
+        assert!(!self.whole_rows || (left, right) == (0, cols));
+        assert!(top * cols + left >= self.next, "out of order");
+        self.next = top * cols + left + 1;
+        for r in 0..view.rows() {
+            kept.as_mut_slice()[(top + r) * cols..][left..right].copy_from_slice(view.row(r));
+        }
+        Ok(())
+    }
+    fn finish(self: Box<Self>) -> Result<(), FormatError> {
+        self.finished.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+/// Streams a raster; what has been kept.
+fn streamed(
+    entropy: &Entropy,
+    engine: &Engine,
+    cells: &Blocks,
+    block: (usize, usize),
+    memory: Option<usize>,
+    room: usize,
+) -> (Result<Report, Error>, Grid<f32>) {
+    let poison = Grid::from_fn(cells.rows(), cells.cols(), |_, _| -1.0).unwrap();
+    let (kept, finished) = (Mutex::new(poison), AtomicU64::new(0));
+    let sink = Keep { kept: &kept, block, whole_rows: false, next: 0, room, finished: &finished };
+    let result = entropy.stream(engine, cells, Box::new(sink), memory, &());
+    assert_eq!(finished.load(Relaxed), u64::from(result.is_ok()));
+    (result, kept.into_inner().unwrap())
+}
+
+/// The definition on a grid that goes on beyond its edge: what lies there is made first.
+fn expected(cells: &Grid<u8>, size: usize, edge: Edge, nodata: Option<u8>) -> Grid<f64> {
+    let (rows, cols, radius) = (cells.rows(), cells.cols(), size / 2);
+    if !edge.extends() {
+        let plain = reference::entropy(cells.view(), size, nodata);
+        let inside = |at: usize, len: usize| at >= radius && at + radius < len;
+        return Grid::from_fn(rows, cols, |r, c| match edge {
+            Edge::Nodata if !inside(r, rows) || !inside(c, cols) => f64::NAN,
+            _ => plain.row(r)[c],
+        })
+        .unwrap();
+    }
+    let seen = |at: usize, len: usize| edge.seen(at as isize - radius as isize, len).unwrap();
+    let wide =
+        Grid::from_fn(rows + 2 * radius, cols + 2 * radius, |r, c| cells.row(seen(r, rows))[seen(c, cols)]).unwrap();
+    Grid::from_fn(rows, cols, |r, c| reference::entropy_at(wide.view(), size, nodata, r + radius, c + radius)).unwrap()
+}
+
+#[track_caller]
+fn assert_near(got: &Grid<f32>, expected: &Grid<f64>, what: &str) {
+    for (i, (&a, &b)) in got.as_slice().iter().zip(expected.as_slice()).enumerate() {
+        let near = (f64::from(a) - b).abs() < 2e-6 || (a.is_nan() && b.is_nan());
+        assert!(near, "{what}: row {}, column {}: {a}, not {b}", i / got.cols(), i % got.cols());
+    }
+}
+
+fn bits(grid: &Grid<f32>) -> Vec<u32> {
+    grid.as_slice().iter().map(|h| h.to_bits()).collect()
+}
+
+#[test]
+fn every_edge_is_right_on_the_cpu_and_on_devices() {
+    for (rows, cols) in [(1, 1), (1, 9), (9, 1), (2, 3), (7, 40), (40, 7), (33, 35)] {
+        let cells = grid(rows, cols, 12);
+        for (size, nodata) in [(1, None), (5, None), (5, Some(3)), (9, Some(3))] {
+            for edge in Edge::ALL {
+                let expected = expected(&cells, size, edge, nodata);
+                for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
+                    let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+                    let entropy = Entropy::new().size(size).nodata(nodata).edge(edge);
+                    entropy.compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
+                    assert_near(&out, &expected, &format!("{rows} x {cols}, window {size}, {edge:?}, {nodata:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// One device and several, rows and columns, the CPU in pieces of any size: not a bit differs.
+#[test]
+fn who_does_it_and_in_which_pieces_changes_no_bit() {
+    for (rows, cols) in [(150, 40), (10, 3000), (3000, 10), (70, 70)] {
+        let cells = grid(rows, cols, 16);
+        let entropy = Entropy::new();
+        let whole = |engine: &Engine| {
+            let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+            let report = entropy.compute_into(engine, cells.view(), out.view_mut(), &()).unwrap();
+            (bits(&out), report)
+        };
+        let (one, report) = whole(&Engine::Devices(emulated(1)));
+        assert!(report.bands >= 4, "{rows} x {cols}: {report:?}");
+        for count in 2..=4 {
+            assert!(whole(&Engine::Devices(emulated(count))).0 == one, "{rows} x {cols} on {count}");
+        }
+        let (cpu, _) = whole(&Engine::Cpu);
+        let raster = Blocks::new(cells.clone(), (8, 16));
+        for block in [(1, 1), (16, 16), (32, 48)] {
+            for memory in [None, Some(ELSEWHERE + 120_000)] {
+                let (report, kept) = streamed(&entropy, &Engine::Cpu, &raster, block, memory, usize::MAX);
+                assert_eq!(report.unwrap().cpu_cells, rows * cols);
+                assert!(bits(&kept) == cpu, "{rows} x {cols}, blocks {block:?}, {memory:?}");
+                let (report, kept) =
+                    streamed(&entropy, &Engine::Devices(emulated(2)), &raster, block, memory, usize::MAX);
+                assert!(report.unwrap().bands > 0);
+                assert!(bits(&kept) == one, "{rows} x {cols}, blocks {block:?}, {memory:?}, devices");
+            }
+        }
+    }
+}
+
+/// Flat grids are cut by columns, so that every device has some.
+#[test]
+fn all_devices_take_part() {
+    for (rows, cols) in [(10, 4000), (4000, 10), (200, 200)] {
+        let cells = grid(rows, cols, 16);
+        let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+        let report =
+            Entropy::new().compute_into(&Engine::Devices(emulated(3)), cells.view(), out.view_mut(), &()).unwrap();
+        assert!(report.bands >= 12, "{rows} x {cols}: {report:?}");
+    }
+}
+
+#[test]
+fn a_device_that_fails_leaves_its_work_to_the_others() {
+    let cells = grid(120, 90, 16);
+    let entropy = Entropy::new().size(7);
+    let run = |devices: Vec<Arc<dyn Device>>| {
+        let mut out = Grid::<f32>::zeros(120, 90).unwrap();
+        let report = entropy.compute_into(&Engine::Devices(devices), cells.view(), out.view_mut(), &());
+        report.map(|report| (bits(&out), report.bands))
+    };
+    let (whole, bands) = run(emulated(1)).unwrap();
+    for launches in [0, 1, 3] {
+        let failing = || Arc::new(EmulatedDevice::new(7, None).failing_after(launches)) as Arc<dyn Device>;
+        for devices in [vec![failing(), emulated(1).remove(0)], vec![failing(), failing(), emulated(1).remove(0)]] {
+            let count = devices.len();
+            let (got, done) = run(devices).unwrap();
+            assert!(got == whole && done >= bands, "{launches} launches, {count} devices");
+        }
+        let error = run(vec![failing(), failing()]).unwrap_err();
+        assert!(
+            matches!(&error, Error::Device(DeviceError::Driver { device, .. }) if device == "emulator:7"),
+            "{error}"
+        );
+    }
+    // A raster's pieces come back in order all the same.
+    let raster = Blocks::new(cells.clone(), (16, 16));
+    let devices: Vec<Arc<dyn Device>> =
+        vec![Arc::new(EmulatedDevice::new(0, None).failing_after(2)), Arc::new(EmulatedDevice::new(1, None))];
+    let (report, kept) = streamed(&entropy, &Engine::Devices(devices), &raster, (8, 90), None, usize::MAX);
+    assert!(report.is_ok() && bits(&kept) == whole);
+}
+
+#[test]
+fn a_device_with_too_little_memory_is_an_error() {
+    let cells = grid(300, 300, 16);
+    let mut out = Grid::<f32>::zeros(300, 300).unwrap();
+    let run = |memory, out: &mut Grid<f32>| {
+        let devices: Vec<Arc<dyn Device>> = vec![Arc::new(EmulatedDevice::new(0, Some(memory)))];
+        Entropy::new().compute_into(&Engine::Devices(devices), cells.view(), out.view_mut(), &())
+    };
+    assert!(matches!(run(100, &mut out), Err(Error::Device(DeviceError::OutOfMemory { .. }))));
+    // Little, but enough for small pieces.
+    run(200_000, &mut out).unwrap();
+    assert_near(&out, &expected(&cells, 5, Edge::Shrink, None), "200,000 bytes");
+}
+
+#[test]
+fn what_cannot_be_read_or_written_ends_the_work() {
+    let cells = grid(400, 50, 16);
+    for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
+        let mut raster = Blocks::new(cells.clone(), (16, 50));
+        let memory = Some(ELSEWHERE + 60_000);
+        for room in [0, 1, 3] {
+            let (result, _) = streamed(&Entropy::new(), &engine, &raster, (16, 50), memory, room);
+            let error = result.unwrap_err();
+            assert!(matches!(&error, Error::File(file) if file.file() == "kept"), "{error}");
+        }
+        for broken in [1, 200] {
+            raster.broken = broken;
+            let (result, _) = streamed(&Entropy::new(), &engine, &raster, (16, 50), memory, usize::MAX);
+            let error = result.unwrap_err();
+            assert!(matches!(&error, Error::File(file) if file.file() == "blocks"), "{error}");
+        }
+        let tight = streamed(&Entropy::new(), &engine, &raster, (16, 50), Some(ELSEWHERE + 100), usize::MAX).0;
+        assert!(matches!(tight, Err(Error::Memory { needed, .. }) if needed > ELSEWHERE + 100), "{tight:?}");
+    }
+}
+
+/// Stops after so many cells.
+struct Stop(AtomicU64, u64);
+impl Observer for Stop {
+    fn advance(&self, cells: u64) {
+        self.0.fetch_add(cells, Relaxed);
+    }
+    fn cancelled(&self) -> bool {
+        self.0.load(Relaxed) >= self.1
+    }
+}
+
+#[test]
+fn a_stop_reaches_everybody_and_every_cell_is_counted_once() {
+    let cells = grid(300, 100, 16);
+    for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
+        for edge in [Edge::Shrink, Edge::Reflect] {
+            let mut out = Grid::<f32>::zeros(300, 100).unwrap();
+            let entropy = Entropy::new().edge(edge);
+            let all = Stop(0.into(), u64::MAX);
+            entropy.compute_into(&engine, cells.view(), out.view_mut(), &all).unwrap();
+            assert_eq!(all.0.into_inner(), 300 * 100);
+            let stopped = entropy.compute_into(&engine, cells.view(), out.view_mut(), &Stop(0.into(), 0));
+            assert!(matches!(stopped, Err(Error::Cancelled(_))), "{stopped:?}");
+        }
+    }
+}
+
+/// A caller may be one of rayon's own threads, and so may all callers.
+#[test]
+fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
+    use rayon::prelude::*;
+    let cells = grid(60, 30, 16);
+    let expected = expected(&cells, 5, Edge::Symmetric, None);
+    (0..4 * rayon::current_num_threads()).into_par_iter().for_each(|i| {
+        let engine = if i % 2 == 0 { Engine::Cpu } else { Engine::Devices(emulated(2)) };
+        let mut out = Grid::<f32>::zeros(60, 30).unwrap();
+        Entropy::new().edge(Edge::Symmetric).compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
+        assert_near(&out, &expected, "beside others");
+    });
+}
+
+/// Views with gaps, as devices copy to them directly: nobody else's cells change.
+#[test]
+fn targets_are_the_pieces_own_cells() {
+    let coding = Coding { levels: 16, nodata: None, codes: None };
+    let mut plan = Entropy::new().plan::<f32>((7, 20), &coding, &());
+    plan.piece = (3, 8);
+    let mut data = vec![0f32; 7 * 23];
+    let view = GridViewMut::with_stride(&mut data, 7, 20, 23).unwrap();
+    for (i, targets) in targets(&plan, Part::band(0, view)).into_iter().enumerate() {
+        let (rows, cols) = plan.place(i);
+        assert_eq!(targets.iter().map(|target| target.rows).sum::<usize>(), rows.len());
+        for target in targets {
+            assert_eq!(target.width, 4 * cols.len());
+            let Writable::Borrowed(bytes) = target.memory else { panic!("not borrowed") };
+            for row in bytes.chunks_mut(target.pitch).take(target.rows) {
+                for value in bytemuck::cast_slice_mut::<u8, f32>(&mut row[..target.width]) {
+                    *value += (i + 1) as f32;
+                }
+            }
+        }
+    }
+    for (r, row) in data.chunks(23).enumerate() {
+        for (c, &value) in row.iter().enumerate() {
+            assert_eq!(value, if c < 20 { (r / 3 * 3 + c / 8 + 1) as f32 } else { 0.0 }, "row {r}, column {c}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Host memory that a device copies to and from without a detour.
+//!
+//! A GPU copies by itself only from memory that the operating system has promised not to move (page-locked, "pinned"). From any
+//! other the driver first copies to such memory of its own, with one thread: a third of the pace, and nothing else happens
+//! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so this memory is made once and used many times.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::{Device, DeviceError};
+use crate::grid::{GridView, GridViewMut, ShapeError};
+
+/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`].
+pub struct HostMemory {
+    address: NonNull<u8>,
+    bytes: usize,
+    /// Who takes it back; `None` where it came from us.
+    free: Option<unsafe fn(*mut u8)>,
+}
+
+// SAFETY: it owns its memory, like a `Vec`.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    /// Ordinary memory, all zero.
+    pub fn plain(bytes: usize) -> Self {
+        let words: Box<[u64]> = vec![0; bytes.div_ceil(8)].into_boxed_slice();
+        let address = NonNull::from(Box::leak(words)).cast();
+        Self { address, bytes, free: None }
+    }
+
+    /// Memory that somebody else has made, which becomes all zero. When dropped, `free` gets the address.
+    ///
+    /// # Safety
+    /// `address` is of `bytes` bytes, aligned to 8, that nobody else uses, until `free`, which may be called from any
+    /// thread, has got it.
+    pub(super) unsafe fn foreign(address: *mut u8, bytes: usize, free: unsafe fn(*mut u8)) -> Self {
+        let address = NonNull::new(address).expect("memory has an address");
+        // Zeroed by all cores: untouched pages cost more than the zeros.
+        // SAFETY: the caller's promise; nobody reads them before they are written, and a byte may be anything.
+        let all = unsafe { std::slice::from_raw_parts_mut(address.as_ptr().cast::<MaybeUninit<u8>>(), bytes) };
+        all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
+        Self { address, bytes, free: Some(free) }
+    }
+
+    /// Its bytes as numbers; those at the end that make no whole number are left out.
+    pub fn as_slice<T: Pod>(&self) -> &[T] {
+        let whole = self.bytes / size_of::<T>() * size_of::<T>();
+        bytemuck::cast_slice(&self[..whole])
+    }
+
+    /// Its bytes as numbers to be written; those at the end that make no whole number are left out.
+    pub fn as_mut_slice<T: Pod>(&mut self) -> &mut [T] {
+        let whole = self.bytes / size_of::<T>() * size_of::<T>();
+        bytemuck::cast_slice_mut(&mut self[..whole])
+    }
+}
+
+impl Deref for HostMemory {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: it owns so many bytes, all of them initialised.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.bytes) }
+    }
+}
+
+impl DerefMut for HostMemory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed by nobody else.
+        unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.bytes) }
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        match self.free {
+            // SAFETY: promised in `foreign`; nobody uses the memory after its owner.
+            Some(free) => unsafe { free(self.address.as_ptr()) },
+            None => {
+                let words =
+                    std::ptr::slice_from_raw_parts_mut(self.address.as_ptr().cast::<u64>(), self.bytes.div_ceil(8));
+                // SAFETY: leaked in `plain` with this address and length.
+                drop(unsafe { Box::from_raw(words) });
+            }
+        }
+    }
+}
+
+/// A grid in memory that a device copies to and from without a detour: as fast as the bus is.
+///
+/// ```
+/// use std::sync::Arc;
+/// use halotile::exec::{Device, PinnedGrid, emulator::EmulatedDevice};
+/// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+/// let mut cells = PinnedGrid::<u8>::zeros(&device, 3, 4)?;
+/// cells.view_mut().row_mut(2)[1] = 7;
+/// assert_eq!(cells.view().row(2), [0, 7, 0, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PinnedGrid<T> {
+    memory: HostMemory,
+    rows: usize,
+    cols: usize,
+    cell: PhantomData<T>,
+}
+
+/// Why there is no such grid.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PinnedError {
+    /// It would have no cell, or too many.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// The device could not make the memory.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+impl<T: Pod> PinnedGrid<T> {
+    /// A grid of zeros, page-locked for `device` (and every other of its kind).
+    pub fn zeros(device: &Arc<dyn Device>, rows: usize, cols: usize) -> Result<Self, PinnedError> {
+        if rows == 0 || cols == 0 {
+            return Err(ShapeError::Empty { rows, cols }.into());
+        }
+        let bytes = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(size_of::<T>()));
+        let memory = device.host_memory(bytes.ok_or(ShapeError::Memory { rows, cols })?)?;
+        Ok(Self { memory, rows, cols, cell: PhantomData })
+    }
+
+    /// Borrows the grid.
+    pub fn view(&self) -> GridView<'_, T> {
+        GridView::new(self.memory.as_slice(), self.rows, self.cols).expect("the shape has been checked")
+    }
+
+    /// Borrows the grid to write it.
+    pub fn view_mut(&mut self) -> GridViewMut<'_, T> {
+        GridViewMut::new(self.memory.as_mut_slice(), self.rows, self.cols).expect("the shape has been checked")
+    }
+}

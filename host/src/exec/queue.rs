@@ -1,0 +1,172 @@
+//! Queues: copies and launches that go on while the caller does something else.
+//!
+//! ```text
+//! scope(device, n, |queues| ...)     n queues; before it returns, all of them have been waited for
+//!     queue.upload(rows, ...)        takes the memory that it reads from
+//!     queue.launch(...)
+//!     queue.download(rows, ...)      takes the memory that it writes to
+//!     queue.wait()                   gives all of it back
+//! ```
+//!
+//! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so nobody
+//! can look at half a result. Borrowed memory could still be taken back behind the queue's back, by forgetting the
+//! queue instead of dropping it; that is why queues are only lent, by [`scope`], which waits for all of them whatever happens.
+
+use std::sync::Arc;
+
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::{Buffer, Device, DeviceError, HostMemory};
+
+/// Rows of bytes on the host that a device is to read.
+pub struct Source<'m> {
+    /// Where they lie.
+    pub memory: Readable<'m>,
+    /// Bytes from a row to the next.
+    pub pitch: usize,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows.
+    pub rows: usize,
+}
+
+/// Rows of bytes on the host that a device is to write.
+pub struct Target<'m> {
+    /// Where they lie.
+    pub memory: Writable<'m>,
+    /// Bytes from a row to the next.
+    pub pitch: usize,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows.
+    pub rows: usize,
+}
+
+/// Memory that is read.
+pub enum Readable<'m> {
+    /// Its own.
+    Owned(HostMemory),
+    /// Somebody else's.
+    Borrowed(&'m [u8]),
+}
+
+/// Memory that is written.
+pub enum Writable<'m> {
+    /// Its own.
+    Owned(HostMemory),
+    /// Somebody else's.
+    Borrowed(&'m mut [u8]),
+}
+
+impl Readable<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Owned(memory) => memory,
+            Self::Borrowed(bytes) => bytes,
+        }
+    }
+}
+
+impl Writable<'_> {
+    fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            Self::Owned(memory) => memory,
+            Self::Borrowed(bytes) => bytes,
+        }
+    }
+}
+
+/// What a queue has given back.
+pub struct Returned<'m> {
+    /// What it has read, in the order it was given.
+    pub sources: Vec<Source<'m>>,
+    /// What it has written, likewise.
+    pub targets: Vec<Target<'m>>,
+    /// Seconds that its kernels took.
+    pub seconds: f64,
+    /// Whether everything was done.
+    pub result: Result<(), DeviceError>,
+}
+
+/// A queue of a device. See the module.
+pub struct Queue<'m> {
+    device: Arc<dyn Device>,
+    number: u64,
+    sources: Vec<Source<'m>>,
+    targets: Vec<Target<'m>>,
+    seconds: f64,
+}
+
+/// Lends `count` queues of a device to `work`; when it has returned or panicked, they are waited for.
+pub fn scope<'m, R>(
+    device: &Arc<dyn Device>,
+    count: usize,
+    work: impl FnOnce(&mut [Queue<'m>]) -> R,
+) -> Result<R, DeviceError> {
+    let mut queues = Vec::with_capacity(count);
+    for _ in 0..count {
+        let number = device.open_queue()?;
+        let device = Arc::clone(device);
+        queues.push(Queue { device, number, sources: Vec::new(), targets: Vec::new(), seconds: 0.0 });
+    }
+    // Dropping them waits, also when `work` panics.
+    Ok(work(&mut queues))
+}
+
+impl<'m> Queue<'m> {
+    /// Copies rows to byte `i * pitch` of `to`. `to` outlives the next [`wait`](Self::wait): buffers are only freed when
+    /// nothing on the device uses them.
+    pub fn upload(&mut self, to: &Buffer, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
+        self.sources.push(source);
+        let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
+        // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
+        unsafe { self.device.upload_on(self.number, to, pitch, memory.bytes(), *source_pitch, *width, *rows) }
+    }
+
+    /// Copies rows from byte `start + i * pitch` of `from`.
+    pub fn download(
+        &mut self,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: Target<'m>,
+    ) -> Result<(), DeviceError> {
+        self.targets.push(target);
+        let Target { memory, pitch: target_pitch, width, rows } = self.targets.last_mut().expect("just pushed");
+        // SAFETY: the memory is ours until the wait; freeing a buffer waits for what uses it.
+        unsafe {
+            self.device.download_on(self.number, from, start, pitch, memory.bytes(), *target_pitch, *width, *rows)
+        }
+    }
+
+    /// Runs a kernel.
+    ///
+    /// # Safety
+    /// The arguments keep the promise in the kernel's `# Safety` section until the queue has been waited for.
+    pub unsafe fn launch(
+        &mut self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+    ) -> Result<(), DeviceError> {
+        // SAFETY: passed on to the caller.
+        self.seconds += unsafe { self.device.launch_on(self.number, kernel, config, args) }?;
+        Ok(())
+    }
+
+    /// Waits for everything and gives the memory back, also after a failure: then nothing touches it any more either.
+    pub fn wait(&mut self) -> Returned<'m> {
+        let waited = self.device.wait(self.number);
+        let (sources, targets) = (std::mem::take(&mut self.sources), std::mem::take(&mut self.targets));
+        let seconds = std::mem::take(&mut self.seconds) + waited.as_ref().copied().unwrap_or(0.0);
+        Returned { sources, targets, seconds, result: waited.map(drop) }
+    }
+}
+
+impl Drop for Queue<'_> {
+    fn drop(&mut self) {
+        // Whoever cares for the outcome has waited before.
+        let _ = self.device.wait(self.number);
+        self.device.close_queue(self.number);
+    }
+}
