@@ -8,7 +8,7 @@
 //! directly, since there is nothing to rename.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -167,6 +167,17 @@ impl Write for OutputFile {
             Target::Renamed { file, .. } => file.as_file_mut().flush(),
             Target::Direct(file) => file.flush(),
             Target::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+/// Only a file that will be renamed has positions. Others might (a disk's device), or pretend to (`/dev/null`, whose position is always
+/// 0): none of them is a place for a format that goes back in its file.
+impl Seek for OutputFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.target {
+            Target::Renamed { file, .. } => file.as_file_mut().seek(to),
+            Target::Direct(_) | Target::Stdout(_) => Err(ErrorKind::NotSeekable.into()),
         }
     }
 }

@@ -27,7 +27,8 @@ const TASK: usize = 1 << 15;
 const TASKS: usize = 64;
 
 mod sealed {
-    pub trait Sealed {}
+    /// The bound is the crate's own affair: it lets results go into a TIFF.
+    pub trait Sealed: tiff_writer::TiffWriteSample {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
@@ -36,6 +37,8 @@ mod sealed {
 pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
     /// NumPy's name of the type.
     const DESCR: &'static str;
+    /// Not a number: the result where there is none.
+    const NAN: Self;
     /// The value, exactly.
     fn to_f64(self) -> f64;
     /// Appends the value's bytes, lowest first.
@@ -44,6 +47,7 @@ pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
 
 impl Number for f32 {
     const DESCR: &'static str = "<f4";
+    const NAN: Self = f32::NAN;
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
@@ -54,6 +58,7 @@ impl Number for f32 {
 
 impl Number for f64 {
     const DESCR: &'static str = "<f8";
+    const NAN: Self = f64::NAN;
     fn to_f64(self) -> f64 {
         self
     }

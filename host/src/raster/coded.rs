@@ -160,12 +160,7 @@ impl Cells for CodedRaster {
         self.classes.nodata_code()
     }
 
-    fn read_into(
-        &self,
-        rows: Range<usize>,
-        cols: Range<usize>,
-        out: GridViewMut<'_, u8>,
-    ) -> Result<(), FormatError> {
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
         assert_eq!((rows.len(), cols.len()), (out.rows(), out.cols()), "a place for every cell");
         let block = self.block().0.max(1);
         let (mut row, mut left) = (rows.start, Some(out));

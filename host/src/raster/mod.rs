@@ -5,6 +5,8 @@
 //! streaming plan (`entropy::stream`), which never asks how either of them stores anything: it only asks for the shape of
 //! their blocks, because to read or write half a compressed block costs as much as a whole one.
 
+pub mod geotiff;
+
 use std::ops::Range;
 
 mod coded;

@@ -1,0 +1,292 @@
+//! How a GeoTIFF is written: the creation options of GDAL's GTiff driver that make sense for results and classes, by the same names.
+//!
+//! Defaults differ from GDAL's where those are there for the sake of old programs: tiles in place of strips, 512 × 512 in place of
+//! 256 × 256, Deflate in place of no compression, and for floating point the predictor made for it.
+//!
+//! Why 512: a raster of 10^11 cells has 381,000 such tiles (6 MB of tables, 24 MB with half the side), one of f32 is 1 MiB, enough work for a thread to
+//! be worth the handing over and little enough that a row of tiles fits in memory; and Cloud Optimized GeoTIFFs have the same.
+
+use tiff_core::{Compression, Predictor};
+
+/// Rows and columns of a tile, unless the grid is smaller.
+pub(super) const TILE: usize = 512;
+/// The longest side of a tile that can be asked for.
+const LONGEST_TILE: usize = 1 << 14;
+
+/// What can be asked for, as messages list it.
+const KNOWN: &str = "COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|2|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, \
+                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO";
+
+/// When a file is a BigTIFF, which may be longer than 4 GiB and which old programs do not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BigTiff {
+    /// Always.
+    Yes,
+    /// Never; a file that would be longer is an error.
+    No,
+    /// When the finished file is longer than 4 GiB.
+    #[default]
+    IfNeeded,
+    /// When the cells are more than 2 GB before compression.
+    IfSafer,
+}
+
+/// Creation options; see [`parse`](Self::parse) for their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreationOptions {
+    pub(super) compression: Compression,
+    pub(super) level: Option<u32>,
+    /// As given: the default depends on the type of the cells.
+    pub(super) predictor: Option<Predictor>,
+    pub(super) tiled: bool,
+    pub(super) block_rows: Option<usize>,
+    pub(super) block_cols: Option<usize>,
+    pub(super) bigtiff: BigTiff,
+    pub(super) sparse: bool,
+}
+
+impl Default for CreationOptions {
+    fn default() -> Self {
+        Self {
+            compression: Compression::Deflate,
+            level: None,
+            predictor: None,
+            tiled: true,
+            block_rows: None,
+            block_cols: None,
+            bigtiff: BigTiff::default(),
+            sparse: false,
+        }
+    }
+}
+
+/// A creation option that cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// Not `KEY=VALUE`.
+    #[error("the creation option {0:?} is not of the form KEY=VALUE; the options are {KNOWN}")]
+    Form(String),
+    /// A key that is not known.
+    #[error("there is no creation option {0}; the options are {KNOWN}")]
+    Key(String),
+    /// A value that the key does not take.
+    #[error("the creation option {key} is {value:?}; it takes {takes}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// The value given.
+        value: String,
+        /// What it takes.
+        takes: &'static str,
+    },
+    /// Options that do not go together, or not with the type of the cells.
+    #[error("{0}")]
+    Together(&'static str),
+}
+
+impl CreationOptions {
+    /// Reads options as `KEY=VALUE`; case does not count, and of two with one key the later one does.
+    ///
+    /// | key | values | default |
+    /// |---|---|---|
+    /// | `COMPRESS` | `DEFLATE`, `LZW`, `ZSTD`, `NONE` | `DEFLATE` |
+    /// | `ZLEVEL` | 1 to 9, with `DEFLATE` | 6 |
+    /// | `PREDICTOR` | 1 (none), 2 (differences, whole numbers only), 3 (floating point only) | 3 for results, 1 for classes |
+    /// | `TILED` | `YES`, or `NO` for strips | `YES` |
+    /// | `BLOCKXSIZE` | columns of a tile, a multiple of 16 | 512 |
+    /// | `BLOCKYSIZE` | rows of a tile, a multiple of 16, or of a strip, any number | 512, about 1 MiB |
+    /// | `BIGTIFF` | `YES`, `NO`, `IF_NEEDED`, `IF_SAFER` | `IF_NEEDED` |
+    /// | `SPARSE_OK` | `YES` to leave out blocks without data, `NO` | `NO` |
+    ///
+    /// ```
+    /// use halotile::raster::geotiff::CreationOptions;
+    /// assert!(CreationOptions::parse(&["COMPRESS=ZSTD", "blockxsize=256"]).is_ok());
+    /// let e = CreationOptions::parse(&["TILED=maybe"]).unwrap_err();
+    /// assert_eq!(e.to_string(), "the creation option TILED is \"maybe\"; it takes YES or NO");
+    /// ```
+    ///
+    /// # Errors
+    /// Keys and values that are not in the table, and options that do not go together.
+    pub fn parse<S: AsRef<str>>(options: &[S]) -> Result<Self, OptionError> {
+        let mut made = Self::default();
+        for option in options {
+            let option = option.as_ref();
+            let (key, value) = option.split_once('=').ok_or_else(|| OptionError::Form(option.to_owned()))?;
+            made.take(key, value)?;
+        }
+        made.check()?;
+        Ok(made)
+    }
+
+    fn take(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
+        let upper = value.to_ascii_uppercase();
+        let wrong = |key, takes| OptionError::Value { key, value: value.to_owned(), takes };
+        let number = |range: std::ops::RangeInclusive<usize>| value.parse().ok().filter(|n| range.contains(n));
+        match key.to_ascii_uppercase().as_str() {
+            "COMPRESS" => {
+                self.compression = match upper.as_str() {
+                    "DEFLATE" => Compression::Deflate,
+                    "LZW" => Compression::Lzw,
+                    "ZSTD" => Compression::Zstd,
+                    "NONE" => Compression::None,
+                    _ => return Err(wrong("COMPRESS", "DEFLATE, LZW, ZSTD or NONE")),
+                }
+            }
+            "ZLEVEL" => match number(1..=9) {
+                // At most 9.
+                Some(level) => self.level = Some(level as u32),
+                None => return Err(wrong("ZLEVEL", "1 (fast) to 9 (small)")),
+            },
+            "PREDICTOR" => {
+                self.predictor = Some(match value {
+                    "1" => Predictor::None,
+                    "2" => Predictor::Horizontal,
+                    "3" => Predictor::FloatingPoint,
+                    _ => return Err(wrong("PREDICTOR", "1 (none), 2 (for whole numbers) or 3 (for floating point)")),
+                });
+            }
+            "TILED" => self.tiled = truth(&upper).ok_or_else(|| wrong("TILED", "YES or NO"))?,
+            "SPARSE_OK" => self.sparse = truth(&upper).ok_or_else(|| wrong("SPARSE_OK", "YES or NO"))?,
+            "BLOCKXSIZE" => {
+                let side = number(16..=LONGEST_TILE).filter(|n| n % 16 == 0);
+                self.block_cols = Some(side.ok_or_else(|| wrong("BLOCKXSIZE", "a multiple of 16 up to 16384"))?);
+            }
+            "BLOCKYSIZE" => {
+                let rows = number(1..=LONGEST_TILE);
+                self.block_rows = Some(rows.ok_or_else(|| {
+                    wrong("BLOCKYSIZE", "a multiple of 16 up to 16384, and with TILED=NO any number up to that")
+                })?);
+            }
+            "BIGTIFF" => {
+                self.bigtiff = match upper.as_str() {
+                    "YES" => BigTiff::Yes,
+                    "NO" => BigTiff::No,
+                    "IF_NEEDED" => BigTiff::IfNeeded,
+                    "IF_SAFER" => BigTiff::IfSafer,
+                    _ => return Err(wrong("BIGTIFF", "YES, NO, IF_NEEDED or IF_SAFER")),
+                }
+            }
+            _ => return Err(OptionError::Key(key.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        let together = |what| Err(OptionError::Together(what));
+        if self.level.is_some() && self.compression != Compression::Deflate {
+            return together(
+                "ZLEVEL is the level of COMPRESS=DEFLATE, and another codec was asked for; leave one of them out",
+            );
+        }
+        if self.compression == Compression::None && self.predictor.is_some_and(|p| p != Predictor::None) {
+            return together(
+                "a PREDICTOR prepares for compression, and COMPRESS=NONE was asked for; leave one of them out",
+            );
+        }
+        if !self.tiled && self.block_cols.is_some() {
+            return together(
+                "BLOCKXSIZE is the width of tiles, and strips are as wide as the grid; leave out TILED=NO or BLOCKXSIZE",
+            );
+        }
+        if self.tiled && self.block_rows.is_some_and(|rows| rows % 16 != 0) {
+            return together("BLOCKYSIZE is no multiple of 16, as tiles need; choose one, or strips with TILED=NO");
+        }
+        Ok(())
+    }
+
+    /// The predictor for cells that are real numbers, or whole ones.
+    pub(super) fn predictor_for(&self, real: bool) -> Result<Predictor, OptionError> {
+        match (self.predictor, real) {
+            (Some(Predictor::Horizontal), true) => Err(OptionError::Together(
+                "PREDICTOR=2 is for whole numbers, and results are floating point; choose 1 or 3",
+            )),
+            (Some(Predictor::FloatingPoint), false) => Err(OptionError::Together(
+                "PREDICTOR=3 is for floating point, and classes are whole numbers; choose 1 or 2",
+            )),
+            (Some(predictor), _) => Ok(predictor),
+            (None, true) if self.compression != Compression::None => Ok(Predictor::FloatingPoint),
+            (None, _) => Ok(Predictor::None),
+        }
+    }
+}
+
+/// GDAL's words for true and false.
+fn truth(upper: &str) -> Option<bool> {
+    match upper {
+        "YES" | "TRUE" | "ON" | "1" => Some(true),
+        "NO" | "FALSE" | "OFF" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_taken_in_any_case() {
+        let all = ["compress=zstd", "Predictor=3", "TILED=no", "BLOCKYSIZE=7", "bigtiff=if_safer", "SPARSE_OK=true"];
+        assert_eq!(
+            CreationOptions::parse(&all).unwrap(),
+            CreationOptions {
+                compression: Compression::Zstd,
+                level: None,
+                predictor: Some(Predictor::FloatingPoint),
+                tiled: false,
+                block_rows: Some(7),
+                block_cols: None,
+                bigtiff: BigTiff::IfSafer,
+                sparse: true,
+            }
+        );
+        let more = CreationOptions::parse(&["ZLEVEL=9", "BLOCKXSIZE=64", "BLOCKXSIZE=32", "BIGTIFF=YES"]).unwrap();
+        assert_eq!((more.level, more.block_cols, more.bigtiff), (Some(9), Some(32), BigTiff::Yes));
+        assert_eq!(CreationOptions::parse::<&str>(&[]), Ok(CreationOptions::default()));
+    }
+
+    #[test]
+    fn predictors_go_with_their_type() {
+        let predictor = |options: &[&str], real| CreationOptions::parse(options).unwrap().predictor_for(real);
+        assert_eq!(predictor(&[], true), Ok(Predictor::FloatingPoint));
+        assert_eq!(predictor(&[], false), Ok(Predictor::None));
+        assert_eq!(predictor(&["COMPRESS=NONE"], true), Ok(Predictor::None));
+        assert_eq!(predictor(&["PREDICTOR=1"], true), Ok(Predictor::None));
+        assert_eq!(predictor(&["PREDICTOR=2"], false), Ok(Predictor::Horizontal));
+        assert!(predictor(&["PREDICTOR=2"], true).unwrap_err().to_string().contains("choose 1 or 3"));
+        assert!(predictor(&["PREDICTOR=3"], false).unwrap_err().to_string().contains("choose 1 or 2"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_right() {
+        let error = |options: &[&str]| CreationOptions::parse(options).unwrap_err().to_string();
+        assert!(
+            error(&["COMPRESS"]).starts_with(
+                "the creation option \"COMPRESS\" is not of the form KEY=VALUE; the options are COMPRESS="
+            )
+        );
+        assert!(
+            error(&["NUM_THREADS=4"]).starts_with("there is no creation option NUM_THREADS; the options are COMPRESS=")
+        );
+        assert_eq!(
+            error(&["COMPRESS=JPEG"]),
+            "the creation option COMPRESS is \"JPEG\"; it takes DEFLATE, LZW, ZSTD or NONE"
+        );
+        for (options, part) in [
+            (&["ZLEVEL=10"][..], "1 (fast) to 9 (small)"),
+            (&["ZLEVEL=-1"], "1 (fast) to 9 (small)"),
+            (&["BLOCKXSIZE=100"], "a multiple of 16 up to 16384"),
+            (&["BLOCKXSIZE=16400"], "a multiple of 16 up to 16384"),
+            (&["BLOCKYSIZE=0"], "a multiple of 16 up to 16384"),
+            (&["BLOCKYSIZE=100"], "BLOCKYSIZE is no multiple of 16"),
+            (&["PREDICTOR=4"], "2 (for whole numbers) or 3"),
+            (&["BIGTIFF=MAYBE"], "YES, NO, IF_NEEDED or IF_SAFER"),
+            (&["SPARSE_OK=2"], "YES or NO"),
+            (&["ZLEVEL=3", "COMPRESS=LZW"], "another codec was asked for"),
+            (&["PREDICTOR=3", "COMPRESS=NONE"], "COMPRESS=NONE was asked for"),
+            (&["TILED=NO", "BLOCKXSIZE=32"], "strips are as wide as the grid"),
+        ] {
+            let error = error(options);
+            assert!(error.contains(part), "{options:?}: {error}");
+        }
+    }
+}

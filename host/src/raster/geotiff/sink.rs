@@ -1,0 +1,132 @@
+//! Results and classes to a GeoTIFF.
+
+use std::fmt;
+use std::io::{Seek, Write};
+
+use super::options::CreationOptions;
+use super::tags;
+use super::writer::{BlockWriter, Image};
+use crate::grid::GridView;
+use crate::io::{FormatError, Number};
+use crate::raster::{Georeference, ResultSink};
+
+/// Writes results: a band for each measure, with its description, in planes; cells without data are NaN, and the file says so.
+///
+/// ```
+/// use halotile::grid::GridView;
+/// use halotile::io::OutputFile;
+/// use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
+/// use halotile::raster::{Raster, ResultSink, Values};
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("h.tif");
+/// let mut out = OutputFile::create(&path, false)?;
+/// let options = CreationOptions::parse(&["COMPRESS=LZW"])?;
+/// let mut sink = GeoTiffSink::<f32, _>::new(&mut out, "h.tif", (1, 2), &["entropy", "classes"], None, &options)?;
+/// sink.write(0, 0, &[GridView::new(&[0.5, f32::NAN], 1, 2)?, GridView::new(&[2.0, 1.0], 1, 2)?])?;
+/// Box::new(sink).finish()?;
+/// out.commit()?;
+/// assert_eq!(GeoTiff::open(&path, 2)?.read(0..1, 0..2)?, Values::F32(vec![2.0, 1.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct GeoTiffSink<T, W: Write + Seek>(BlockWriter<T, W>);
+
+impl<T, W: Write + Seek> fmt::Debug for GeoTiffSink<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GeoTiffSink({:?})", self.0)
+    }
+}
+
+impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
+    /// A file in `out`, called `name` in messages, for results of `shape` (rows, columns) with a band for each of `descriptions`. Blocks
+    /// go to `out` as they come, the tags with [`finish`](ResultSink::finish).
+    ///
+    /// # Errors
+    /// `out` that has no positions (a pipe), options that do not go with floating point, a shape that a TIFF cannot have, and failed writes.
+    pub fn new(
+        out: W,
+        name: &str,
+        shape: (usize, usize),
+        descriptions: &[&str],
+        georeference: Option<&Georeference>,
+        options: &CreationOptions,
+    ) -> Result<Self, FormatError> {
+        let mut tags = georeference.map(tags::of_georeference).unwrap_or_default();
+        tags.push(tags::of_nodata("nan"));
+        tags.push(tags::of_descriptions(descriptions));
+        let (rows, cols) = shape;
+        let is_nothing = |value: T| value.to_f64().is_nan();
+        let image = Image { name, rows, cols, planes: descriptions.len(), tags, beyond: T::NAN, is_nothing };
+        BlockWriter::new(out, image, options).map(Self)
+    }
+}
+
+impl<T: Number, W: Write + Seek + Send> ResultSink<T> for GeoTiffSink<T, W> {
+    fn block(&self) -> (usize, usize) {
+        self.0.block()
+    }
+
+    fn whole_rows(&self) -> bool {
+        !self.0.is_tiled()
+    }
+
+    fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
+        self.0.write(top, left, planes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), FormatError> {
+        self.0.finish().map(drop)
+    }
+}
+
+/// Writes classes: one band of bytes.
+pub struct GeoTiffCells<W: Write + Seek>(BlockWriter<u8, W>);
+
+impl<W: Write + Seek> fmt::Debug for GeoTiffCells<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GeoTiffCells({:?})", self.0)
+    }
+}
+
+impl<W: Write + Seek> GeoTiffCells<W> {
+    /// A file in `out`, called `name` in messages, for `rows` × `cols` cells. The place is a made-up one if none is given: programs that draw
+    /// maps open the file, in the middle of Europe.
+    ///
+    /// # Errors
+    /// As for [`GeoTiffSink::new`].
+    pub fn new(
+        out: W,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        georeference: Option<&Georeference>,
+        options: &CreationOptions,
+    ) -> Result<Self, FormatError> {
+        let made_up = tags::made_up(rows, cols);
+        let tags = tags::of_georeference(georeference.unwrap_or(&made_up));
+        // Without a nodata value, readers see 0 where a block was left out.
+        let image = Image { name, rows, cols, planes: 1, tags, beyond: 0, is_nothing: |cell| cell == 0 };
+        BlockWriter::new(out, image, options).map(Self)
+    }
+
+    /// Rows and columns of the file's blocks.
+    pub fn block(&self) -> (usize, usize) {
+        self.0.block()
+    }
+
+    /// Takes a rectangle of whole blocks, the first cell of which is at (`top`, `left`): it begins at multiples of
+    /// [`block`](Self::block) and ends at some or at the grid's edge.
+    ///
+    /// # Errors
+    /// Failed writes, and rectangles that are no whole blocks or have come before.
+    pub fn write(&mut self, top: usize, left: usize, cells: GridView<'_, u8>) -> Result<(), FormatError> {
+        self.0.write(top, left, &[cells])
+    }
+
+    /// Writes the tags and gives the file back.
+    ///
+    /// # Errors
+    /// Failed writes, and blocks that did not come.
+    pub fn finish(self) -> Result<W, FormatError> {
+        self.0.finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! The tags that make a TIFF a GeoTIFF, and those that GDAL has added.
+//!
+//! The georeference goes from file to file as it is, tag by tag: what a coordinate system means is for programs that draw maps. It holds
+//! the raster's kind too (GTRasterTypeGeoKey: whether a cell is an area or a point, GDAL's `AREA_OR_POINT`). A text with bytes that
+//! are not UTF-8, as Latin-1 names have, gets a question mark for each such byte: the key directory counts bytes of the text, so
+//! its length must stay.
+
+use std::fmt::Write as _;
+
+use tiff_core::{Tag, TagValue};
+use tiff_reader::Ifd;
+
+use crate::io::Nodata;
+use crate::raster::Georeference;
+
+const PIXEL_SCALE: u16 = 33550;
+const TIEPOINTS: u16 = 33922;
+const TRANSFORMATION: u16 = 34264;
+const KEY_DIRECTORY: u16 = 34735;
+const KEY_DOUBLES: u16 = 34736;
+const KEY_TEXT: u16 = 34737;
+/// XML with descriptions of the bands.
+const GDAL_METADATA: u16 = 42112;
+/// A number as text.
+const GDAL_NODATA: u16 = 42113;
+
+/// What the file says of its place.
+pub(super) fn georeference(ifd: &Ifd) -> Option<Georeference> {
+    let doubles = |code| ifd.tag(code).and_then(|tag| tag.value.as_f64_vec());
+    let found = Georeference {
+        pixel_scale: doubles(PIXEL_SCALE),
+        tiepoints: doubles(TIEPOINTS),
+        transformation: doubles(TRANSFORMATION),
+        key_directory: ifd.tag(KEY_DIRECTORY).and_then(|tag| tag.value.as_u16_slice()).map(<[u16]>::to_vec),
+        key_doubles: doubles(KEY_DOUBLES),
+        key_text: ifd.tag(KEY_TEXT).and_then(|tag| Some(tag.value.as_str()?.replace('\u{fffd}', "?"))),
+    };
+    (!found.is_empty()).then_some(found)
+}
+
+/// The tags that say it again.
+pub(super) fn of_georeference(georeference: &Georeference) -> Vec<Tag> {
+    let Georeference { pixel_scale, tiepoints, transformation, key_directory, key_doubles, key_text } = georeference;
+    let doubles = |code, values: &Option<Vec<f64>>| {
+        values.as_ref().filter(|v| !v.is_empty()).map(|values| Tag::new(code, TagValue::Double(values.clone())))
+    };
+    let tags = [
+        doubles(PIXEL_SCALE, pixel_scale),
+        doubles(TIEPOINTS, tiepoints),
+        doubles(TRANSFORMATION, transformation),
+        key_directory.as_ref().map(|keys| Tag::new(KEY_DIRECTORY, TagValue::Short(keys.clone()))),
+        doubles(KEY_DOUBLES, key_doubles),
+        key_text.as_ref().map(|text| Tag::new(KEY_TEXT, TagValue::Ascii(text.clone()))),
+    ];
+    tags.into_iter().flatten().collect()
+}
+
+/// The value that means "no data", if the file names one that is a number.
+pub(super) fn nodata(ifd: &Ifd, name: &str) -> Option<Nodata> {
+    // Old Windows programs print NaN in a way of their own, as in "-1.#IND" and "1.#QNAN".
+    let text = ifd.tag(GDAL_NODATA)?.value.as_str()?.trim();
+    let nodata = if text.contains(".#") { Some(Nodata::Nan) } else { text.parse().ok() };
+    if nodata.is_none() && !text.is_empty() {
+        tracing::warn!("{name}: the tag GDAL_NODATA holds {text:?}, which is not a number; it does not count");
+    }
+    nodata
+}
+
+/// The tag that names it.
+pub(super) fn of_nodata(text: &str) -> Tag {
+    Tag::new(GDAL_NODATA, TagValue::Ascii(text.to_owned()))
+}
+
+/// The tag with the bands' descriptions.
+pub(super) fn of_descriptions(descriptions: &[&str]) -> Tag {
+    let mut xml = "<GDALMetadata>\n".to_owned();
+    for (band, description) in descriptions.iter().enumerate() {
+        // Writing to a string does not fail.
+        let _ = write!(xml, "  <Item name=\"DESCRIPTION\" sample=\"{band}\" role=\"description\">");
+        for c in description.chars() {
+            match c {
+                '&' => xml.push_str("&amp;"),
+                '<' => xml.push_str("&lt;"),
+                '>' => xml.push_str("&gt;"),
+                '"' => xml.push_str("&quot;"),
+                // XML has no way to say most of them.
+                c if c.is_control() => xml.push(' '),
+                c => xml.push(c),
+            }
+        }
+        xml.push_str("</Item>\n");
+    }
+    xml.push_str("</GDALMetadata>\n");
+    Tag::new(GDAL_METADATA, TagValue::Ascii(xml))
+}
+
+/// A place for a raster that has none: cells of 30 m around the middle of Europe's equal-area system (EPSG:3035), for grids that are
+/// made up and should still open somewhere.
+pub(super) fn made_up(rows: usize, cols: usize) -> Georeference {
+    const CELL: f64 = 30.0;
+    // The system's false easting and northing are its middle.
+    let (left, top) = (4_321_000.0 - CELL * (cols / 2) as f64, 3_210_000.0 + CELL * (rows / 2) as f64);
+    Georeference {
+        pixel_scale: Some(vec![CELL, CELL, 0.0]),
+        tiepoints: Some(vec![0.0, 0.0, 0.0, left, top, 0.0]),
+        key_directory: Some(
+            [
+                [1, 1, 0, 4],
+                // The model is projected, a cell is an area, the system is EPSG:3035, its unit is the metre.
+                [1024, 0, 1, 1],
+                [1025, 0, 1, 1],
+                [3072, 0, 1, 3035],
+                [3076, 0, 1, 9001],
+            ]
+            .concat(),
+        ),
+        ..Georeference::default()
+    }
+}

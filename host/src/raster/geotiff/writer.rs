@@ -1,0 +1,243 @@
+//! Rectangles of cells to blocks of a TIFF, as they come.
+//!
+//! A rectangle is made of whole blocks. A batch of them at a time is cut out, prepared (predictor) and compressed, in parallel, and
+//! appended to the file in its order; what is held is the batch. `tiff-writer` keeps where each block went and writes the tags
+//! at the very end, when it is known whether the offsets fit 32 bits. It puts the tables of blocks number by number: hence the buffer.
+
+use std::fmt;
+use std::io::{BufWriter, ErrorKind, Seek, Write};
+
+use rayon::prelude::*;
+use tiff_core::{ByteOrder, Compression, PlanarConfiguration, Predictor, Tag};
+use tiff_writer::compress::{BlockEncodingOptions, compress_block};
+use tiff_writer::{Error, ImageBuilder, ImageHandle, TiffVariant, TiffWriteSample, TiffWriter, WriteOptions};
+
+use super::blocks::{Block, Blocks};
+use super::options::{BigTiff, CreationOptions, TILE};
+use crate::grid::GridView;
+use crate::io::{FormatError, Place, Problem, write_failed};
+
+/// Bytes of cells in a batch, unless that leaves threads idle.
+const BATCH: usize = 16 << 20;
+/// Bytes of a strip whose height nobody has chosen.
+const STRIP: usize = 1 << 20;
+/// Rows and columns there can be: readers hold them as signed numbers of 32 bits.
+const LONGEST_SIDE: usize = i32::MAX as usize;
+
+/// What is to be written, besides the cells.
+pub(super) struct Image<'a, T> {
+    pub(super) name: &'a str,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) planes: usize,
+    pub(super) tags: Vec<Tag>,
+    /// What blocks hold beyond the grid's edge.
+    pub(super) beyond: T,
+    /// Whether a cell may be left out under `SPARSE_OK`: readers will see in its place what this is true for.
+    pub(super) is_nothing: fn(T) -> bool,
+}
+
+/// How a block becomes bytes.
+#[derive(Clone, Copy)]
+struct Encoder<T> {
+    blocks: Blocks,
+    tiled: bool,
+    compression: Compression,
+    predictor: Predictor,
+    level: Option<u32>,
+    beyond: T,
+    is_nothing: Option<fn(T) -> bool>,
+}
+
+/// Writes the blocks of one image.
+pub(super) struct BlockWriter<T, W: Write + Seek> {
+    tiff: TiffWriter<BufWriter<W>>,
+    image: ImageHandle,
+    name: String,
+    planes: usize,
+    encoder: Encoder<T>,
+}
+
+impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, planes, encoder: Encoder { blocks, compression, .. }, .. } = self;
+        write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {compression:?})")
+    }
+}
+
+impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
+    pub(super) fn new(out: W, image: Image<'_, T>, options: &CreationOptions) -> Result<Self, FormatError> {
+        let Image { name, rows, cols, planes, tags, beyond, is_nothing } = image;
+        let refuse = |what: String, advice: &str| Problem::new(what, advice).at(name, Place::FILE);
+        let predictor = options
+            .predictor_for(T::SAMPLE_FORMAT == 3)
+            .map_err(|e| refuse(e.to_string(), "change the creation options"))?;
+        if rows == 0 || cols == 0 || rows > LONGEST_SIDE || cols > LONGEST_SIDE {
+            let what = format!("a GeoTIFF has 1 to {LONGEST_SIDE} rows and columns, not {rows} x {cols}");
+            return Err(refuse(what, "choose another format or another grid"));
+        }
+        let bands = u16::try_from(planes).ok().filter(|&bands| bands > 0);
+        let bands =
+            bands.ok_or_else(|| refuse(format!("a GeoTIFF has 1 to 65535 bands, not {planes}"), "write several"))?;
+        // Below 2^31 · 2^31 · 2^16 · 2^3.
+        let bytes = (rows * cols) as u128 * planes as u128 * T::BYTES_PER_SAMPLE as u128;
+        let variant = match options.bigtiff {
+            BigTiff::Yes => TiffVariant::BigTiff,
+            BigTiff::No => TiffVariant::Classic,
+            BigTiff::IfSafer if bytes > 2_000_000_000 => TiffVariant::BigTiff,
+            BigTiff::IfSafer | BigTiff::IfNeeded => TiffVariant::Auto,
+        };
+        // Found now rather than after 4 GiB.
+        if variant == TiffVariant::Classic && options.compression == Compression::None && bytes > u128::from(u32::MAX) {
+            return Err(too_long(name));
+        }
+        let blocks = blocks(rows, cols, T::BYTES_PER_SAMPLE, options);
+        let encoder = Encoder {
+            blocks,
+            tiled: options.tiled,
+            compression: options.compression,
+            predictor,
+            level: options.level,
+            beyond,
+            is_nothing: options.sparse.then_some(is_nothing),
+        };
+        // All of these are below 2^31.
+        let (height, width) = (blocks.height as u32, blocks.width as u32);
+        let mut builder = ImageBuilder::new(cols as u32, rows as u32)
+            .sample_type::<T>()
+            .samples_per_pixel(bands)
+            .compression(encoder.compression)
+            .predictor(predictor);
+        if bands > 1 {
+            builder = builder.planar_configuration(PlanarConfiguration::Planar);
+        }
+        builder = if options.tiled { builder.tiles(width, height) } else { builder.strips(height) };
+        builder = tags.into_iter().fold(builder, ImageBuilder::tag);
+        let out = BufWriter::with_capacity(1 << 18, out);
+        let mut tiff = TiffWriter::new(out, WriteOptions { byte_order: ByteOrder::LittleEndian, variant })
+            .map_err(|e| explain(e, name))?;
+        let image = tiff.add_image(builder).map_err(|e| explain(e, name))?;
+        Ok(Self { tiff, image, name: name.to_owned(), planes, encoder })
+    }
+
+    pub(super) fn block(&self) -> (usize, usize) {
+        (self.encoder.blocks.height, self.encoder.blocks.width)
+    }
+
+    pub(super) fn is_tiled(&self) -> bool {
+        self.encoder.tiled
+    }
+
+    /// Writes a rectangle of whole blocks.
+    pub(super) fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
+        self.check(top, left, planes)?;
+        let encoder = self.encoder;
+        let blocks = encoder.blocks;
+        let (rows, cols) = (top..top + planes[0].rows(), left..left + planes[0].cols());
+        let tasks: Vec<(usize, Block)> =
+            (0..planes.len()).flat_map(|p| blocks.over(&rows, &cols).map(move |block| (p, block))).collect();
+        let bytes = blocks.height * blocks.width * T::BYTES_PER_SAMPLE;
+        let batch = (BATCH / bytes).max(2 * rayon::current_num_threads());
+        for tasks in tasks.chunks(batch) {
+            let task = |(plane, block): &(usize, Block)| encoder.encode(planes[*plane], top, left, block);
+            let encoded: Vec<_> = tasks.par_iter().map(task).collect();
+            for ((plane, block), encoded) in tasks.iter().zip(encoded) {
+                let index = plane * blocks.count() + block.index;
+                let written = encoded.and_then(|encoded| match encoded {
+                    Some(bytes) => self.tiff.write_block_raw(&self.image, index, &bytes),
+                    None => self.tiff.write_block_sparse(&self.image, index),
+                });
+                written.map_err(|e| explain(e, &self.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
+        let Blocks { rows, cols, height, width } = self.encoder.blocks;
+        let misuse = |what: String| Err(write_failed(&self.name, std::io::Error::new(ErrorKind::InvalidInput, what)));
+        if planes.len() != self.planes {
+            return misuse(format!("{} planes came for {} bands", planes.len(), self.planes));
+        }
+        let (down, across) = (planes[0].rows(), planes[0].cols());
+        if planes.iter().any(|plane| (plane.rows(), plane.cols()) != (down, across)) {
+            return misuse("the planes are of different shapes".to_owned());
+        }
+        let whole = |start: usize, length: usize, block: usize, end: usize| {
+            start % block == 0 && start.checked_add(length).is_some_and(|e| e <= end && (e == end || e % block == 0))
+        };
+        if !whole(top, down, height, rows) || !whole(left, across, width, cols) {
+            return misuse(format!(
+                "{down} x {across} cells at row {top}, column {left} are no whole blocks of {height} x {width}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes the tags and gives the file back. Blocks that did not come are an error.
+    pub(super) fn finish(self) -> Result<W, FormatError> {
+        let out = self.tiff.finish().map_err(|e| explain(e, &self.name))?;
+        out.into_inner().map_err(|e| write_failed(&self.name, e.into_error()))
+    }
+}
+
+impl<T: TiffWriteSample> Encoder<T> {
+    /// A block's bytes; none where it may be left out.
+    fn encode(&self, plane: GridView<'_, T>, top: usize, left: usize, block: &Block) -> Result<Option<Vec<u8>>, Error> {
+        let Blocks { height, width, .. } = self.blocks;
+        // Tiles are written whole, the last strip ends with the grid.
+        let height = if self.tiled { height } else { block.rows.len() };
+        let cells = (0..block.rows.len())
+            .map(|r| &plane.row(block.rows.start - top + r)[block.cols.start - left..block.cols.end - left]);
+        if self.is_nothing.is_some_and(|is_nothing| cells.clone().all(|row| row.iter().all(|&cell| is_nothing(cell)))) {
+            return Ok(None);
+        }
+        let mut values = Vec::with_capacity(height * width);
+        for row in cells {
+            values.extend_from_slice(row);
+            values.resize(values.len().next_multiple_of(width), self.beyond);
+        }
+        values.resize(height * width, self.beyond);
+        let options = BlockEncodingOptions {
+            byte_order: ByteOrder::LittleEndian,
+            compression: self.compression,
+            predictor: self.predictor,
+            samples_per_pixel: 1,
+            row_width_pixels: width,
+            jpeg_options: None,
+            jpeg_sampling: None,
+            deflate_level: self.level,
+        };
+        compress_block(&values, options, block.index).map(Some)
+    }
+}
+
+/// The blocks that the options ask for.
+fn blocks(rows: usize, cols: usize, bytes: usize, options: &CreationOptions) -> Blocks {
+    let (height, width) = if options.tiled {
+        let side = |given: Option<usize>, whole: usize| given.unwrap_or_else(|| TILE.min(whole.next_multiple_of(16)));
+        (side(options.block_rows, rows), side(options.block_cols, cols))
+    } else {
+        let height = options.block_rows.unwrap_or_else(|| STRIP / (cols * bytes).min(STRIP));
+        (height.min(rows), cols)
+    };
+    Blocks { rows, cols, height, width }
+}
+
+fn too_long(name: &str) -> FormatError {
+    let what = "the file would be longer than the 4 GiB that a classic TIFF may have";
+    Problem::new(what, "allow a BigTIFF with BIGTIFF=IF_NEEDED").at(name, Place::FILE)
+}
+
+/// An error of `tiff-writer`, in one line.
+fn explain(error: Error, name: &str) -> FormatError {
+    let at_file = |what: String, advice: &str| Problem::new(what, advice).at(name, Place::FILE);
+    match error {
+        Error::Io(e) if e.kind() == ErrorKind::NotSeekable => {
+            at_file("a GeoTIFF cannot be written to a pipe".to_owned(), "name a regular file, or choose another format")
+        }
+        Error::Io(e) => write_failed(name, e),
+        Error::ClassicOffsetOverflow { .. } | Error::ClassicByteCountOverflow { .. } => too_long(name),
+        other => write_failed(name, std::io::Error::new(ErrorKind::InvalidInput, other.to_string())),
+    }
+}
