@@ -14,7 +14,7 @@ use crate::entropy::{Error, Report};
 use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
 use crate::exec::{Buffer, Device, DeviceError};
 
-/// Pieces on a device at a time: one under way in each direction, one in between.
+/// Pieces on a device at a time, if there is room: one under way in each direction, one in between.
 pub(super) const SLOTS: usize = 3;
 
 /// Buffers for a piece.
@@ -34,7 +34,7 @@ pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &D
         }
     };
     report.kernel = Some(worker.prepared.kernel());
-    let worked = scope(device, SLOTS, |queues| worker.work::<T>(queues, depot, &mut report));
+    let worked = scope(device, plan.slots, |queues| worker.work::<T>(queues, depot, &mut report));
     if let Err(error) = worked {
         give_up(depot, [], error.into());
     }
@@ -72,7 +72,7 @@ impl<'p> Worker<'p> {
             device.fill(&out, 0x7E)?;
             Ok::<_, Error>(Slot { cells, out })
         };
-        let slots = (0..SLOTS.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
+        let slots = (0..plan.slots.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
         tracing::debug!(device = device.name(), kernel = kernel.name(), rows, cols = plan.piece.1, "pieces");
         Ok(Self { plan, prepared, slots })
     }

@@ -74,6 +74,8 @@ struct Plan<'a> {
     planes: usize,
     /// Rows and columns of a piece; the last ones may be smaller.
     piece: (usize, usize),
+    /// Pieces on a device at a time.
+    slots: usize,
     observer: &'a dyn Observer,
 }
 
@@ -214,6 +216,7 @@ impl Entropy {
             work: Work::of_shape::<T>(grid, coding, self.size),
             planes: 1,
             piece: grid,
+            slots: device::SLOTS,
             observer,
         };
         plan.work = Work::of_shape::<T>(plan.extended(), coding, self.size);
@@ -233,41 +236,48 @@ impl Plan<'_> {
     /// Chooses the shape of pieces.
     fn cut<T: Real>(&mut self, workers: &Workers<'_>, file: File, memory: usize) -> Result<(), Error> {
         let result = size_of::<T>() * self.planes;
-        let (mut device, mut cells, mut rows_at_most, mut pieces) = (None, (CELLS, 1 << 18), usize::MAX, 4);
+        let (mut free, mut cells, mut rows_at_most) = (None, (CELLS, 1 << 18), usize::MAX);
         if let Workers::Devices(devices) = workers {
-            pieces = 4 * devices.len();
             // Kernels count rows and cells in 32 bits.
             rows_at_most = 1 << 19;
-            let mut free = usize::MAX;
             for device in *devices {
                 // A tenth stays free: the driver needs some of it, and rounds allocations up.
-                free = free.min(device.free_memory()? / 10 * 9 / device::SLOTS);
+                let memory = (device.free_memory()? / 10 * 9).saturating_sub(8 * (self.size * self.size + 1));
+                free = Some(free.map_or(memory, |free: usize| free.min(memory)));
                 let launch = device.limits().launch_cells;
                 let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
             }
-            // Rows are padded, by less than this.
-            device = Some(((1, result), (free / 8 * 7).saturating_sub(1 << 12)));
         }
-        let question = Question {
+        let mut question = Question {
             grid: self.grid,
             halo: (2 * self.radius.0, 2 * self.radius.1),
+            extends: self.edge.extends(),
             block: file.block,
             whole_rows: file.whole_rows,
             bytes: (1, result),
             passing: file.passing,
             under_way: workers.under_way(),
             memory: memory.saturating_sub(ELSEWHERE),
-            device,
+            device: None,
             cells,
             rows_at_most,
-            pieces,
+            pieces: 4 * workers.count(),
         };
-        self.piece = question.answer().map_err(|TooLarge { host, device: wanted }| match (host, workers) {
+        // Rows are padded to a multiple of 32 cells where they are long.
+        let on_device = |slots: usize| free.map(|free| ((1, result), (free / slots / 16 * 15).saturating_sub(256)));
+        question.device = on_device(device::SLOTS);
+        let mut answer = question.answer();
+        self.slots = device::SLOTS;
+        // One piece at a time, if that is all that there is room for.
+        if let Err(TooLarge { host: None, .. }) = answer {
+            (question.device, self.slots) = (on_device(1), 1);
+            answer = question.answer();
+        }
+        self.piece = answer.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
             (None, Workers::Devices(devices)) => {
-                let free = devices.iter().filter_map(|device| device.free_memory().ok()).min().unwrap_or(0);
                 let device = devices.first().map_or_else(String::new, |device| device.name());
-                DeviceError::OutOfMemory { device, wanted: device::SLOTS * wanted, free }.into()
+                DeviceError::OutOfMemory { device, wanted, free: free.unwrap_or(0) }.into()
             }
             (host, _) => Error::Memory { needed: host.unwrap_or(wanted).saturating_add(ELSEWHERE), allowed: memory },
         })?;

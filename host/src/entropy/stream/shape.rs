@@ -17,6 +17,8 @@ pub(super) struct Question {
     pub grid: (usize, usize),
     /// Rows and columns that a window reaches beyond a piece, both sides together.
     pub halo: (usize, usize),
+    /// True where windows see something beyond the grid's edges.
+    pub extends: bool,
     /// Rows and columns of the blocks of the output's file; pieces are multiples of them. (1, 1) in memory.
     pub block: (usize, usize),
     /// True when only whole rows can be written.
@@ -82,7 +84,7 @@ impl Question {
 
     /// Rows and columns that a piece sees.
     fn seen(&self, height: usize, width: usize) -> (usize, usize) {
-        let along = |own: usize, all: usize, halo: usize| if own >= all { all + halo } else { own + halo };
+        let along = |own: usize, all: usize, halo: usize| if self.extends { own + halo } else { all.min(own + halo) };
         (along(height, self.grid.0, self.halo.0), along(width, self.grid.1, self.halo.1))
     }
 
@@ -133,6 +135,7 @@ mod tests {
         Question {
             grid: (60_000, 60_000),
             halo: (4, 4),
+            extends: false,
             block: (256, 256),
             whole_rows: false,
             bytes: (1, 4),
