@@ -240,6 +240,17 @@ impl Classes {
         Ok(classes)
     }
 
+    /// The same classes where `nodata` is no data, unless the classes have it: for those of a list that was read before
+    /// the raster was known.
+    pub fn with_nodata(mut self, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
+        self.nodata = nodata;
+        self.encoder = OnceLock::new();
+        if nodata.is_some() {
+            self.reserve()?;
+        }
+        Ok(self)
+    }
+
     /// `bins` bins (1 to 256, or 255 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
     ///
     /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer hears of the cells

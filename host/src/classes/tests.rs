@@ -324,6 +324,8 @@ fn lists_merge_values_into_classes() {
         serde_json::to_value(classes.describe()).unwrap()[1],
         serde_json::json!({"code": 1, "name": "b", "others_and": [2]})
     );
+    let late = Classes::parse("1\n2", "list", None).unwrap().with_nodata(Some(Nodata::Whole(9))).unwrap();
+    assert_eq!(codes(&late, &Values::U8(vec![1, 2, 9])).unwrap(), [0, 1, 2]);
     let classes = Classes::parse("1..2,a\n*,nodata", "list", None).unwrap();
     assert_eq!(codes(&classes, &Values::I64(vec![1, 1 << 50, 0])).unwrap(), [0, 1, 1]);
 }
