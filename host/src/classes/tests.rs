@@ -324,8 +324,12 @@ fn lists_merge_values_into_classes() {
         serde_json::to_value(classes.describe()).unwrap()[1],
         serde_json::json!({"code": 1, "name": "b", "others_and": [2]})
     );
-    let late = Classes::parse("1\n2", "list", None).unwrap().with_nodata(Some(Nodata::Whole(9))).unwrap();
-    assert_eq!(codes(&late, &Values::U8(vec![1, 2, 9])).unwrap(), [0, 1, 2]);
+    for (nodata, first, expected) in [(9, false, [0, 1, 2]), (2, true, [0, 2, 9]), (2, false, [0, 1, 9])] {
+        let late = Classes::parse("1\n2", "list", None).unwrap();
+        let late = late.with_nodata(Some(Nodata::Whole(nodata)), first).unwrap();
+        let got = [1, 2, 9].map(|value| codes(&late, &Values::U8(vec![value])).map_or(9, |code| code[0]));
+        assert_eq!(got, expected, "{nodata} {first}");
+    }
     let classes = Classes::parse("1..2,a\n*,nodata", "list", None).unwrap();
     assert_eq!(codes(&classes, &Values::I64(vec![1, 1 << 50, 0])).unwrap(), [0, 1, 1]);
 }
