@@ -135,7 +135,8 @@ Example:
 const GRID_HELP: &str = "\
 Examples:
   halotile generate grid --rows 1000 --cols 1000 --pattern clustered --seed 42 map.png
-  halotile generate grid --rows 4 --cols 4 - | halotile entropy - -";
+  halotile generate grid --rows 4 --cols 4 - | halotile entropy - -
+  halotile generate grid --rows 100000 --cols 100000 --co COMPRESS=ZSTD map.tif";
 
 const COMPARE_HELP: &str = "\
 Any format of cells or of results can be compared with any other. NaN equals NaN and nothing else.
@@ -327,6 +328,10 @@ pub struct GridArgs {
     /// Format of OUTPUT [default: by its name's ending; seed-text for -]
     #[arg(long = "of", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
     pub output_format: Option<InputFormat>,
+    /// How a GeoTIFF is written, in GDAL's words: COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|2, TILED=YES|NO, BLOCKXSIZE=N,
+    /// BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO; once for each
+    #[arg(long = "co", value_name = "KEY=VALUE")]
+    pub creation_options: Vec<String>,
     /// Replace OUTPUT if it exists
     #[arg(long)]
     pub overwrite: bool,
@@ -538,7 +543,7 @@ fn block(text: &str) -> Result<BlockArg, String> {
 }
 
 fn real_formats() -> impl TypedValueParser<Value = RealFormat> {
-    let names = ["text", "seed-lines", "npy", "seed-text", "seed-binary", "png", "pgm"];
+    let names = ["text", "seed-lines", "npy", "geotiff", "seed-text", "seed-binary", "png", "pgm"];
     PossibleValuesParser::new(names).try_map(|name| name.parse::<RealFormat>())
 }
 

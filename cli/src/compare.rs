@@ -7,7 +7,9 @@ use anyhow::Context;
 use halotile::compare::{self, Comparison};
 use halotile::grid::Grid;
 use halotile::io::reals::{self, RealFormat};
-use halotile::io::{self, write_failed};
+use halotile::io::{self, OutputFormat, write_failed};
+use halotile::raster::geotiff::GeoTiff;
+use halotile::raster::whole;
 use serde_json::{Value, json};
 
 use crate::args::{CompareArgs, Loudness};
@@ -44,6 +46,11 @@ fn read(path: &Path, format: Option<RealFormat>, console: &Console) -> anyhow::R
         None => RealFormat::detect(path).map_err(|error| name_the_format(error, "--if"))?,
     };
     console.bytes(&format!("reading {}", name_of(path)));
+    if format == RealFormat::Results(OutputFormat::GeoTiff) {
+        // Its bands are the samples.
+        let bands = GeoTiff::open(path, 1)?.bands();
+        return Ok((1..=bands).map(|band| whole(&GeoTiff::open(path, band)?)).collect::<Result<_, _>>()?);
+    }
     Ok(reals::read(format, BufReader::new(console.count(reader)), &name_of(path))?)
 }
 

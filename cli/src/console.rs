@@ -2,7 +2,7 @@
 //!
 //! A line that cannot be written is lost: there is nowhere left to say so.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
 use halotile::observe::Observer;
@@ -162,6 +162,12 @@ impl<T: Read> Read for Watched<'_, T> {
             self.console.advance(got as u64);
         }
         Ok(got)
+    }
+}
+
+impl<T: Seek> Seek for Watched<'_, T> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.inner.seek(to)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The files that results go to: made before any work is done, there only when all of it is.
 
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -53,6 +53,12 @@ impl Write for Sink {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+impl Seek for Sink {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(to)
     }
 }
 

@@ -83,6 +83,7 @@ fn look_at(head: &[u8]) -> Option<InputFormat> {
     match head {
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(InputFormat::Npy),
         [0x89, b'P', b'N', b'G', ..] => Some(InputFormat::Png),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Some(InputFormat::GeoTiff),
         [b'P', b'1'..=b'7', ..] => Some(InputFormat::Pgm),
         [0xef, 0xbb, 0xbf, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(InputFormat::SeedText),
         text if text.iter().all(is_text) => Some(InputFormat::SeedText),

@@ -216,7 +216,7 @@ fn files_that_are_no_grids() {
 #[test]
 fn command_lines_that_cannot_be_meant() {
     let place = Place::new();
-    place.write("v.txt", VECTOR).write("v.tif", VECTOR);
+    place.write("v.txt", VECTOR).write("v.jpg", VECTOR);
     let kernels = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect::<Vec<_>>().join(", ");
     assert!(kernels.starts_with("auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, sliding, "));
     let see = "see halotile entropy --help";
@@ -262,12 +262,12 @@ fn command_lines_that_cannot_be_meant() {
         (
             "--if tif",
             format!(
-                "invalid value 'tif' for '--if <FORMAT>' [possible values: seed-text, seed-binary, npy, png, pgm]; {see}"
+                "invalid value 'tif' for '--if <FORMAT>' [possible values: seed-text, seed-binary, npy, png, pgm, geotiff]; {see}"
             ),
         ),
         (
             "--of png",
-            format!("invalid value 'png' for '--of <FORMAT>' [possible values: text, seed-lines, npy]; {see}"),
+            format!("invalid value 'png' for '--of <FORMAT>' [possible values: text, seed-lines, npy, geotiff]; {see}"),
         ),
         (
             "--device gpu",
@@ -306,15 +306,15 @@ fn command_lines_that_cannot_be_meant() {
             "--json and the output - would both go to standard output; name a file for the output".to_owned(),
         ),
         (
-            "entropy v.tif out.txt",
-            "v.tif: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
-             .npy (npy), .png (png), .pgm (pgm), or name the format with --if"
+            "entropy v.jpg out.txt",
+            "v.jpg: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
+             .npy (npy), .png (png), .pgm (pgm), .tif (geotiff), .tiff (geotiff), or name the format with --if"
                 .to_owned(),
         ),
         (
-            "entropy v.txt out.tif",
-            "out.tif: the ending does not say the format; end the name in one of .txt (text), .npy (npy), \
-             or name the format with --of"
+            "entropy v.txt out.jpg",
+            "out.jpg: the ending does not say the format; end the name in one of .txt (text), .npy (npy), \
+             .tif (geotiff), .tiff (geotiff), or name the format with --of"
                 .to_owned(),
         ),
         ("entropy v.txt", format!("the following required arguments were not provided: <OUTPUT>; {see}")),
@@ -332,10 +332,18 @@ fn command_lines_that_cannot_be_meant() {
                 .to_owned(),
         ),
         (
-            "generate grid --rows 2 --cols 2 g.tif",
-            "g.tif: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
-             .npy (npy), .png (png), .pgm (pgm), or name the format with --of"
+            "generate grid --rows 2 --cols 2 g.jpg",
+            "g.jpg: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
+             .npy (npy), .png (png), .pgm (pgm), .tif (geotiff), .tiff (geotiff), or name the format with --of"
                 .to_owned(),
+        ),
+        (
+            "generate grid --rows 2 --cols 2 g.txt --co TILED=NO",
+            "--co is for GeoTIFF, and the format is seed-text; leave it out".to_owned(),
+        ),
+        (
+            "generate grid --rows 2 --cols 2 g.tif --co BLOCKXSIZE=7",
+            "--co: the creation option BLOCKXSIZE is \"7\"; it takes a multiple of 16 up to 16384".to_owned(),
         ),
         ("compare - -", "only one of the files can be standard input".to_owned()),
         (

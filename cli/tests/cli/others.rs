@@ -2,6 +2,8 @@
 
 use halotile::generate::{Generator, Pattern};
 use halotile::io::{InputFormat, ReadOptions, read};
+use halotile::raster::geotiff::GeoTiff;
+use halotile::raster::{Raster, Values};
 use serde_json::Value;
 
 use crate::place::{Place, VECTOR, VECTOR_ENTROPY};
@@ -11,10 +13,20 @@ fn generated_grids_are_the_same_in_every_format() {
     let place = Place::new();
     for pattern in Pattern::ALL {
         let wanted = Generator::new(pattern, 42, 9).expect("levels").grid(57, 83).expect("a shape");
-        for format in InputFormat::ALL {
-            let args =
-                format!("generate grid --rows 57 --cols 83 --levels 9 --seed 42 --pattern {pattern} g --of {format}");
-            assert_eq!(place.run(&format!("{args} --overwrite")).quietly(), "");
+        let make = |format: InputFormat, more: &str| {
+            let args = "generate grid --rows 57 --cols 83 --levels 9 --seed 42 --overwrite g";
+            assert_eq!(place.run(&format!("{args} --pattern {pattern} --of {format} {more}")).quietly(), "");
+        };
+        for options in ["", "--co BLOCKXSIZE=16 --co BLOCKYSIZE=32 --co COMPRESS=LZW", "--co TILED=NO --co BIGTIFF=YES"]
+        {
+            make(InputFormat::GeoTiff, options);
+            let tiff = GeoTiff::open(&place.path("g"), 1).expect("a GeoTIFF");
+            let cells = tiff.read(0..57, 0..83).expect("its cells");
+            assert!(cells == Values::U8(wanted.as_slice().to_vec()), "{pattern} {options}");
+            assert!(tiff.georeference().is_some());
+        }
+        for format in InputFormat::STREAMS {
+            make(format, "");
             let samples = read(format, &place.read("g")[..], "g", &ReadOptions::default()).expect("a grid");
             assert!(samples.len() == 1 && samples[0].cells == wanted, "{pattern} {format}");
         }
@@ -24,6 +36,22 @@ fn generated_grids_are_the_same_in_every_format() {
     place.run("generate grid --rows 2500 --cols 2000 g.npy").quietly();
     let samples = read(InputFormat::Npy, &place.read("g.npy")[..], "g", &ReadOptions::default()).expect("a grid");
     assert!(samples[0].cells == wanted);
+    // A GeoTIFF in several pieces across and down, compared with another format of the same grid.
+    place
+        .run("generate grid --rows 2500 --cols 2000 g.tif --co BLOCKYSIZE=16 --co BLOCKXSIZE=16 --co BIGTIFF=YES")
+        .quietly();
+    assert!(place.run("compare g.tif g.npy --tolerance 0").quietly().starts_with("no difference\n0 of 5000000 cells"));
+    place.run("generate grid --rows 3 --cols 300000 wide.tif --co BLOCKYSIZE=64").quietly();
+    place.run("generate grid --rows 3 --cols 300000 wide.npy").quietly();
+    assert!(place.run("compare wide.npy wide.tif --tolerance 0").quietly().starts_with("no difference"));
+    let e = place.run("generate grid --rows 2 --cols 3 --of geotiff -");
+    assert_eq!((e.code, e.out.len()), (1, 0));
+    assert_eq!(
+        e.err,
+        "halotile: standard output: a GeoTIFF cannot be written to a pipe; name a regular file, or choose another format\n"
+    );
+    let e = place.feed("entropy - - -q", &place.read("g.tif"));
+    assert_eq!(e.err, "halotile: standard input: a GeoTIFF is read from a file, not from a pipe; name the file\n");
     let piped = place.run("generate grid --rows 2 --cols 3 -").quietly();
     assert!(piped.starts_with("2 3\n") && piped.lines().count() == 3, "{piped}");
 }

@@ -1,6 +1,9 @@
 //! The names of the formats, and which file name ending stands for which.
 //!
-//! Input: seed-text (`.txt`), seed-binary (`.bin`), NPY, PNG, PGM. Output: text (`.txt`), seed-lines, NPY.
+//! Input: seed-text (`.txt`), seed-binary (`.bin`), NPY, PNG, PGM, GeoTIFF (`.tif`, `.tiff`). Output: text (`.txt`), seed-lines, NPY,
+//! GeoTIFF. A GeoTIFF is no stream: it is read and written by [`raster::geotiff`](crate::raster::geotiff), which goes to and fro in its
+//! file; the readers and writers of this module say so.
+//!
 //! Endings are compared without regard to case. Nothing is guessed from a file's content: a pipe has
 //! to be told its format anyway, and a guess that is wrong once in a while is worse than a question.
 
@@ -21,6 +24,8 @@ pub enum InputFormat {
     Png,
     /// An 8-bit grey Netpbm picture (P2 or P5).
     Pgm,
+    /// A TIFF with a place on the earth.
+    GeoTiff,
 }
 
 /// A format of results (floating-point numbers).
@@ -32,11 +37,17 @@ pub enum OutputFormat {
     SeedLines,
     /// NumPy's array file.
     Npy,
+    /// A TIFF with a place on the earth.
+    GeoTiff,
 }
 
 impl InputFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [InputFormat; 5] = [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
+    pub const ALL: [InputFormat; 6] =
+        [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm, Self::GeoTiff];
+
+    /// Those that are read and written from beginning to end, as through a pipe.
+    pub const STREAMS: [InputFormat; 5] = [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -46,16 +57,18 @@ impl InputFormat {
             Self::Npy => "npy",
             Self::Png => "png",
             Self::Pgm => "pgm",
+            Self::GeoTiff => "geotiff",
         }
     }
 
-    fn ending(self) -> &'static str {
+    fn endings(self) -> &'static [&'static str] {
         match self {
-            Self::SeedText => "txt",
-            Self::SeedBinary => "bin",
-            Self::Npy => "npy",
-            Self::Png => "png",
-            Self::Pgm => "pgm",
+            Self::SeedText => &["txt"],
+            Self::SeedBinary => &["bin"],
+            Self::Npy => &["npy"],
+            Self::Png => &["png"],
+            Self::Pgm => &["pgm"],
+            Self::GeoTiff => &["tif", "tiff"],
         }
     }
 
@@ -65,19 +78,23 @@ impl InputFormat {
     /// use halotile::io::InputFormat;
     /// assert_eq!(InputFormat::detect("map.NPY".as_ref()), Ok(InputFormat::Npy));
     /// assert_eq!(
-    ///     InputFormat::detect("map.tif".as_ref()).unwrap_err().to_string(),
-    ///     "map.tif: the ending does not say the format; end the name in one of \
-    ///      .txt (seed-text), .bin (seed-binary), .npy (npy), .png (png), .pgm (pgm), or name the format"
+    ///     InputFormat::detect("map.jpg".as_ref()).unwrap_err().to_string(),
+    ///     "map.jpg: the ending does not say the format; end the name in one of \
+    ///      .txt (seed-text), .bin (seed-binary), .npy (npy), .png (png), .pgm (pgm), .tif (geotiff), .tiff (geotiff), or name the format"
     /// );
     /// ```
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
-        detect(path, &Self::ALL.map(|f| (f.ending(), f.name(), f)))
+        let known = Self::ALL.iter().flat_map(|&f| f.endings().iter().map(move |&e| (e, f.name(), f)));
+        detect(path, &known.collect::<Vec<_>>())
     }
 }
 
 impl OutputFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [OutputFormat; 3] = [Self::Text, Self::SeedLines, Self::Npy];
+    pub const ALL: [OutputFormat; 4] = [Self::Text, Self::SeedLines, Self::Npy, Self::GeoTiff];
+
+    /// Those that are written from beginning to end, as through a pipe.
+    pub const STREAMS: [OutputFormat; 3] = [Self::Text, Self::SeedLines, Self::Npy];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -85,12 +102,14 @@ impl OutputFormat {
             Self::Text => "text",
             Self::SeedLines => "seed-lines",
             Self::Npy => "npy",
+            Self::GeoTiff => "geotiff",
         }
     }
 
     /// The format that the ending of `path` stands for (seed-lines has none: name it).
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
-        detect(path, &[("txt", "text", Self::Text), ("npy", "npy", Self::Npy)])
+        let tiff = |ending| (ending, "geotiff", Self::GeoTiff);
+        detect(path, &[("txt", "text", Self::Text), ("npy", "npy", Self::Npy), tiff("tif"), tiff("tiff")])
     }
 }
 
@@ -165,12 +184,15 @@ mod tests {
     fn names_and_endings_lead_back_to_their_format() {
         for format in InputFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
-            assert_eq!(InputFormat::detect(format!("dir.x/a.b.{}", format.ending()).as_ref()), Ok(format));
+            for ending in format.endings() {
+                assert_eq!(InputFormat::detect(format!("dir.x/a.b.{ending}").as_ref()), Ok(format));
+            }
         }
         for format in OutputFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         assert_eq!(OutputFormat::detect("a.txt".as_ref()), Ok(OutputFormat::Text));
+        assert_eq!(OutputFormat::detect("a.TIF".as_ref()), Ok(OutputFormat::GeoTiff));
     }
 
     #[test]
@@ -178,12 +200,13 @@ mod tests {
         let e = "tiff".parse::<InputFormat>().unwrap_err();
         assert_eq!(
             e.to_string(),
-            "no format is called \"tiff\"; the formats are seed-text, seed-binary, npy, png, pgm"
+            "no format is called \"tiff\"; the formats are seed-text, seed-binary, npy, png, pgm, geotiff"
         );
         let e = OutputFormat::detect("out".as_ref()).unwrap_err();
         assert_eq!(
             e.to_string(),
-            "out: the ending does not say the format; end the name in one of .txt (text), .npy (npy), or name the format"
+            "out: the ending does not say the format; end the name in one of .txt (text), .npy (npy), .tif (geotiff), .tiff (geotiff), \
+             or name the format"
         );
     }
 }

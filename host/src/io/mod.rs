@@ -23,7 +23,7 @@ mod error;
 mod format;
 mod intake;
 pub mod npy;
-mod npy_header;
+pub(crate) mod npy_header;
 pub mod pgm;
 pub mod png;
 pub mod preview;
@@ -42,7 +42,8 @@ pub use intake::{Nodata, NodataError, ReadOptions, Sample};
 pub(crate) use intake::{Value, check_shape};
 pub use results::{Number, ResultWriter, write_results};
 
-/// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one.
+/// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one. A GeoTIFF is
+/// read by [`raster::geotiff`](crate::raster::geotiff), which needs the file; here it is an error.
 ///
 /// ```
 /// use halotile::io::{self, InputFormat, Nodata, ReadOptions};
@@ -65,7 +66,13 @@ pub fn read(
         InputFormat::Npy => npy::read(input, name, options).map(one),
         InputFormat::Png => png::read(input, name, options).map(one),
         InputFormat::Pgm => pgm::read(input, name, options).map(one),
+        InputFormat::GeoTiff => Err(geotiff_from_pipe(name)),
     }
+}
+
+/// What is said where a stream was to be read as a GeoTIFF: its parts lie anywhere in it.
+pub(crate) fn geotiff_from_pipe(name: &str) -> FormatError {
+    Problem::new("a GeoTIFF is read from a file, not from a pipe", "name the file").at(name, Place::FILE)
 }
 
 /// Opens `path` to be read; `-` is standard input.

@@ -19,7 +19,7 @@ const LONGEST: usize = 1 << 16;
 
 /// What kind of number an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Bool,
     Signed,
     Unsigned,
@@ -28,14 +28,14 @@ pub(super) enum Kind {
 
 /// What the header says, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
     /// Bytes an element: 1, 2, 4 or 8.
-    pub(super) size: usize,
-    pub(super) big_endian: bool,
-    pub(super) fortran: bool,
+    pub(crate) size: usize,
+    pub(crate) big_endian: bool,
+    pub(crate) fortran: bool,
     /// Any number of dimensions; what does not fit a `u64` is `u64::MAX`.
-    pub(super) shape: Vec<u64>,
+    pub(crate) shape: Vec<u64>,
 }
 
 fn damaged(what: impl AsRef<str>) -> Problem {
@@ -43,7 +43,7 @@ fn damaged(what: impl AsRef<str>) -> Problem {
 }
 
 /// Reads the header and leaves `input` at the first element.
-pub(super) fn read(input: &mut impl Read, name: &str) -> Result<Header, FormatError> {
+pub(crate) fn read(input: &mut impl Read, name: &str) -> Result<Header, FormatError> {
     let here = |problem: Problem| problem.at(name, Place::FILE);
     let mut start = [0u8; 8];
     let got = read_full(input, &mut start, name)?;
@@ -215,7 +215,7 @@ fn parse_shape(literal: &mut Literal<'_>) -> Result<Vec<u64>, Problem> {
 }
 
 /// Rows and columns of a 2-D shape.
-pub(super) fn two_dimensions(shape: &[u64]) -> Result<(u64, u64), Problem> {
+pub(crate) fn two_dimensions(shape: &[u64]) -> Result<(u64, u64), Problem> {
     if let &[rows, cols] = shape {
         return Ok((rows, cols));
     }
@@ -230,7 +230,7 @@ pub(super) fn two_dimensions(shape: &[u64]) -> Result<(u64, u64), Problem> {
 }
 
 /// A version 1.0 header for a 2-D array in C order, padded so that the elements begin at a multiple of 64 bytes.
-pub(super) fn write(descr: &str, rows: usize, cols: usize) -> Vec<u8> {
+pub(crate) fn write(descr: &str, rows: usize, cols: usize) -> Vec<u8> {
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
     // Magic, version and length are 10 bytes; a line end closes the header.
     let padded = (10 + text.len() + 1).next_multiple_of(64);

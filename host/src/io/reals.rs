@@ -35,6 +35,7 @@ impl RealFormat {
         InputFormat::detect(path).map(|format| match format {
             InputFormat::SeedText => Self::AnyText,
             InputFormat::Npy => Self::Results(OutputFormat::Npy),
+            InputFormat::GeoTiff => Self::Results(OutputFormat::GeoTiff),
             other => Self::Cells(other),
         })
     }
@@ -47,7 +48,7 @@ impl FromStr for RealFormat {
         results.or_else(|_: UnknownFormat| name.parse().map(Self::Cells)).map_err(|_: UnknownFormat| {
             UnknownFormat::Name {
                 name: name.to_owned(),
-                known: "text, seed-lines, npy, seed-text, seed-binary, png, pgm".to_owned(),
+                known: "text, seed-lines, npy, geotiff, seed-text, seed-binary, png, pgm".to_owned(),
             }
         })
     }
@@ -90,6 +91,7 @@ pub fn read(format: RealFormat, mut input: impl Read, name: &str) -> Result<Vec<
         RealFormat::Results(OutputFormat::Text) => text(input, name),
         RealFormat::Results(OutputFormat::SeedLines) => seed_lines(input, name),
         RealFormat::Results(OutputFormat::Npy) => Ok(vec![npy::read_reals(input, name)?]),
+        RealFormat::Results(OutputFormat::GeoTiff) => Err(super::geotiff_from_pipe(name)),
         RealFormat::Cells(InputFormat::Npy) => Ok(vec![npy::read_reals(input, name)?]),
         RealFormat::Cells(format) => cells(format, input, name),
     }
@@ -220,7 +222,7 @@ mod tests {
     fn what_was_written_is_read_back() {
         let written = Grid::from_fn(5, 7, |r, c| if (r, c) == (2, 3) { f64::NAN } else { (r * 7 + c) as f64 / 8.0 });
         let written = written.unwrap();
-        for format in OutputFormat::ALL {
+        for format in OutputFormat::STREAMS {
             let file = write_results(format, Vec::new(), written.view(), 5).unwrap();
             let mut formats = vec![RealFormat::Results(format)];
             if format != OutputFormat::Npy {

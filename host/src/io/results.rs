@@ -103,6 +103,9 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
         if decimals > decimal::MOST {
             return Err(misuse(format!("{decimals} decimals are more than the {} there can be", decimal::MOST)));
         }
+        if format == OutputFormat::GeoTiff {
+            return Err(misuse("a GeoTIFF cannot be written to a pipe".to_owned()));
+        }
         Ok(Self { out, format, decimals, samples: 0, cols: 0, left: 0, texts: Vec::new(), number: PhantomData })
     }
 
@@ -120,7 +123,7 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
             OutputFormat::Text => self.out.write_all(b"\n"),
             OutputFormat::SeedLines => write!(self.out, "{cols},{rows},"),
             OutputFormat::Npy if first => self.out.write_all(&npy_header::write(T::DESCR, rows, cols)),
-            OutputFormat::Npy => {
+            OutputFormat::Npy | OutputFormat::GeoTiff => {
                 Err(misuse("an NPY file holds one sample, and there are more; choose seed-lines or text".to_owned()))
             }
         }
@@ -187,7 +190,8 @@ fn encode<T: Number>(
         let end = cols.min(col + range.end - at);
         let values = &band.row(row)[col..end];
         match format {
-            OutputFormat::Npy => values.iter().for_each(|v| v.push_bytes(out)),
+            // `new` takes no GeoTIFF.
+            OutputFormat::Npy | OutputFormat::GeoTiff => values.iter().for_each(|v| v.push_bytes(out)),
             OutputFormat::SeedLines => {
                 for v in values {
                     decimal::push(out, v.to_f64(), decimals, 0);

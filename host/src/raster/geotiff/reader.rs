@@ -22,7 +22,7 @@ use tiff_reader::{Ifd, OpenOptions, ParseBudgets, RasterLayout, TagValue, TiffEr
 
 use super::blocks::Blocks;
 use super::tags;
-use crate::io::{FormatError, Nodata, Place, Problem, check_shape};
+use crate::io::{FormatError, Nodata, Place, Problem, check_shape, geotiff_from_pipe};
 use crate::raster::{Georeference, Raster, ValueType, Values};
 
 /// Bytes that a decoded block may take. A file in one strip is one block.
@@ -89,7 +89,7 @@ impl GeoTiff {
         let name = path.display().to_string();
         // Without a look at it first, opening a FIFO would wait for a writer.
         if path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-            return Err(pipe(&name));
+            return Err(geotiff_from_pipe(&name));
         }
         crate::io::open(path)?;
         let source: SharedSource = Arc::new(FileSource::open(path).map_err(|e| explain(e, &name, None))?);
@@ -159,11 +159,6 @@ impl GeoTiff {
             }
         }
     }
-}
-
-/// What is said where a file is needed.
-pub(super) fn pipe(name: &str) -> FormatError {
-    Problem::new("a GeoTIFF is read from a file, not from a pipe", "name the file").at(name, Place::FILE)
 }
 
 /// Reads the tags. `kept` bytes of decoded blocks will be kept, each of `block` bytes.
