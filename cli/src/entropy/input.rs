@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use halotile::io::{self, FormatError, InputFormat, Nodata, ReadOptions, Sample};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{GridRaster, Raster};
+use halotile::raster::{GridRaster, NpyRaster, Raster};
 
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
@@ -39,15 +39,25 @@ pub fn open<'c>(
     format: Option<InputFormat>,
     console: &'c Console,
 ) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
-    if format == Some(InputFormat::GeoTiff) {
-        let raster = GeoTiff::open(&args.input, args.band.unwrap_or(1))?;
-        return Ok((raster.name().to_owned(), InputFormat::GeoTiff, Input::Raster(Some(Box::new(raster)))));
+    if let Some(format) = format
+        && let Some(raster) = by_pieces(&args.input, format, args.band.unwrap_or(1))?
+    {
+        return Ok((raster.name().to_owned(), format, Input::Raster(Some(raster))));
     }
     let source = Source::open(&args.input, format)?;
     let (name, format) = (source.name.clone(), source.format);
     let options = ReadOptions { nodata: args.nodata_or(None), levels: args.levels };
     let samples = source.samples(options, console);
     Ok((name.clone(), format, Input::Samples { name, samples }))
+}
+
+/// A file that can be read piece by piece. A pipe cannot, nor an NPY in Fortran order.
+fn by_pieces(path: &Path, format: InputFormat, band: usize) -> Result<Option<Box<dyn Raster>>, FormatError> {
+    Ok(match format {
+        InputFormat::GeoTiff => Some(Box::new(GeoTiff::open(path, band)?)),
+        InputFormat::Npy => NpyRaster::open(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
+        _ => None,
+    })
 }
 
 impl Input<'_> {
@@ -76,8 +86,8 @@ pub fn mask(args: &EntropyArgs) -> anyhow::Result<Option<Box<dyn Raster>>> {
     let Some(path) = &args.mask else { return Ok(None) };
     let name = path.display().to_string();
     let format = InputFormat::detect(path)?;
-    if format == InputFormat::GeoTiff {
-        return Ok(Some(Box::new(GeoTiff::open(path, 1)?)));
+    if let Some(raster) = by_pieces(path, format, 1)? {
+        return Ok(Some(raster));
     }
     let mut samples = io::read(format, io::open(path)?, &name, &ReadOptions::default())?;
     match (samples.pop(), samples.pop()) {

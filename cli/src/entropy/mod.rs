@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use halotile::cpu::Real;
-use halotile::entropy::{Base, Entropy, Error, Kernel, Report};
+use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
 use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};

@@ -250,7 +250,7 @@ mod tests {
         assert_eq!("pgm".parse(), Ok(RealFormat::Cells(InputFormat::Pgm)));
         assert_eq!(
             "tif".parse::<RealFormat>().unwrap_err().to_string(),
-            "no format is called \"tif\"; the formats are text, seed-lines, npy, seed-text, seed-binary, png, pgm"
+            "no format is called \"tif\"; the formats are text, seed-lines, npy, geotiff, seed-text, seed-binary, png, pgm"
         );
     }
 

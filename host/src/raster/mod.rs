@@ -5,16 +5,19 @@
 //! streaming plan (`entropy::stream`), which never asks how either of them stores anything: it only asks for the shape of
 //! their blocks, because to read or write half a compressed block costs as much as a whole one.
 
+mod coded;
 pub mod geotiff;
+mod npy;
+mod writer;
 
 use std::ops::Range;
 
-mod coded;
+use crate::grid::{Grid, GridView, GridViewMut};
+use crate::io::{FormatError, Nodata, Place, Problem};
 
 pub use coded::CodedRaster;
-
-use crate::grid::{Grid, GridView, GridViewMut};
-use crate::io::{FormatError, Nodata};
+pub use npy::NpyRaster;
+pub use writer::WriterSink;
 
 /// The type of a raster's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -198,6 +201,35 @@ pub trait Cells: Sync {
 
     /// Writes the codes of a rectangle to `out`, which has its shape. Panics when it is not inside.
     fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError>;
+}
+
+/// All of a raster as f64 (64-bit integers beyond 2^53 are rounded), for what needs it whole, as comparing does.
+///
+/// # Errors
+/// What reading says, and too little memory.
+pub fn whole(raster: &dyn Raster) -> Result<Grid<f64>, FormatError> {
+    let (rows, cols) = (raster.rows(), raster.cols());
+    let memory =
+        |e: &dyn std::fmt::Display| Problem::new(e.to_string(), "compare parts of it").at(raster.name(), Place::FILE);
+    let mut all: Vec<f64> = Vec::new();
+    all.try_reserve_exact(rows.saturating_mul(cols)).map_err(|e| memory(&e))?;
+    // Rows of whole blocks, so that each is decoded once.
+    let band = raster.block().0.clamp(1, rows);
+    for first in (0..rows).step_by(band) {
+        match raster.read(first..rows.min(first + band), 0..cols)? {
+            Values::U8(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::I8(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::U16(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::I16(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::U32(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::I32(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::U64(v) => all.extend(v.into_iter().map(|v| v as f64)),
+            Values::I64(v) => all.extend(v.into_iter().map(|v| v as f64)),
+            Values::F32(v) => all.extend(v.into_iter().map(f64::from)),
+            Values::F64(v) => all.extend(v),
+        }
+    }
+    Grid::from_vec(all, rows, cols).map_err(|e| memory(&e))
 }
 
 /// Takes results, rectangle by rectangle.
