@@ -93,9 +93,7 @@ fn output_format(args: &EntropyArgs) -> Result<OutputFormat, Usage> {
     let format = match args.output_format {
         Some(format) => format,
         None if is_dash(&args.output) => OutputFormat::Text,
-        None => {
-            OutputFormat::detect(&args.output).map_err(|error| source::name_the_format(error, "--of"))?
-        }
+        None => OutputFormat::detect(&args.output).map_err(|error| source::name_the_format(error, "--of"))?,
     };
     if format == OutputFormat::GeoTiff && is_dash(&args.output) {
         return fail("a GeoTIFF goes to a file, not to standard output; name one");
@@ -134,7 +132,9 @@ fn window(args: &EntropyArgs) -> Result<(), Usage> {
     }
     if args.normalize {
         if args.levels.or(args.bins).is_none() && args.classes.is_none() {
-            return fail("--normalize divides by the logarithm of the number of classes; give --levels, --bins or --classes");
+            return fail(
+                "--normalize divides by the logarithm of the number of classes; give --levels, --bins or --classes",
+            );
         }
         if !args.measures.iter().any(|measure| matches!(measure, Measure::Shannon | Measure::Renyi(_))) {
             return fail("--normalize changes shannon and renyi, and --measure names neither; leave it out");
@@ -152,7 +152,9 @@ fn fits(args: &EntropyArgs, kernel: Kernel, input: Option<InputFormat>) -> Resul
             ));
         }
         (DeviceArg::Cuda(_) | DeviceArg::Emulator(_), Place::Cpu) => {
-            return fail(format!("kernel {kernel} is a function on the CPU; leave out --device or choose --device cpu"));
+            return fail(format!(
+                "kernel {kernel} is a function on the CPU; leave out --device or choose --device cpu"
+            ));
         }
         _ => {}
     }

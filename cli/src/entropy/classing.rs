@@ -1,5 +1,6 @@
 //! How a raster's numbers become classes: what the options say, and what is told of it.
 
+use anyhow::anyhow;
 use halotile::classes::{BinRule, Class, Classes, ClassesError, Survey};
 use halotile::raster::Raster;
 use serde::Serialize;
@@ -83,14 +84,15 @@ impl Classing {
     }
 }
 
-/// Says which options help.
+/// Says which options help, in place of the library's advice, which knows none.
 pub fn explain(error: ClassesError, name: &str) -> anyhow::Error {
-    match &error {
-        ClassesError::TooMany { .. } => {
-            anyhow::anyhow!("{error} (--classes FILE merges them, --bins N makes bins)")
-        }
-        ClassesError::Fraction { .. } => anyhow::anyhow!("{error} (--bins N makes bins, --nodata names it)"),
-        ClassesError::NoRoom => anyhow::anyhow!("{name}: {error}"),
-        _ => error.into(),
-    }
+    let advice = match &error {
+        ClassesError::TooMany { .. } => "merge some with --classes FILE, or sort them with --bins N",
+        ClassesError::Fraction { .. } => "give --bins N, or --nodata if this is it",
+        ClassesError::NoRoom => return anyhow!("{name}: {error}"),
+        _ => return error.into(),
+    };
+    let text = error.to_string();
+    let fault = text.rsplit_once("; ").map_or(text.as_str(), |(fault, _)| fault);
+    anyhow!("{fault}; {advice}")
 }

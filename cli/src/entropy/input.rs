@@ -126,7 +126,9 @@ fn parse_window(text: &str) -> anyhow::Result<Footprint> {
         for c in line.chars().filter(|c| !c.is_whitespace() && *c != ',') {
             match c {
                 '0' | '1' => cells.push(c == '1'),
-                other => bail!("line {}: {other:?} is neither 0 nor 1; write 1 where a cell belongs to the window", i + 1),
+                other => {
+                    bail!("line {}: {other:?} is neither 0 nor 1; write 1 where a cell belongs to the window", i + 1)
+                }
             }
         }
         let found = cells.len() - before;

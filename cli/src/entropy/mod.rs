@@ -151,14 +151,17 @@ fn unit(args: &EntropyArgs) -> &'static str {
 }
 
 /// What is computed with so many levels, as far as the options say.
-fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> Entropy {
-    Entropy::new()
+fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> anyhow::Result<Entropy> {
+    if args.measures != [Measure::Shannon] || window.as_square().is_none() || args.min_valid > 0.0 {
+        bail!("only Shannon's entropy in squares is computed, whatever share of their cells is valid");
+    }
+    Ok(Entropy::new()
         .size(args.side())
         .levels(levels)
         .base(args.base)
         .normalize(args.normalize)
         .kernel(args.kernel.0)
-        .edge(args.edge)
+        .edge(args.edge))
 }
 
 fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
@@ -166,7 +169,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
     let given = classing::levels(args, list.as_ref());
-    let entropy = entropy(args, &window, given.filter(|_| args.normalize));
+    let entropy = entropy(args, &window, given.filter(|_| args.normalize))?;
     let (mut preview, mut levels) = (None, 1);
     loop {
         let start = Instant::now();
@@ -267,7 +270,9 @@ impl Run<'_> {
             match result {
                 Ok(report) => break report,
                 // A grid that no kernel takes, or a device that is not up to it: the CPU engine takes any.
-                Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_))) if !outputs.begun() => {
+                Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))
+                    if !outputs.begun() =>
+                {
                     match self.chooser.fall_back(&error.to_string(), self.console) {
                         Some(cpu) => chosen = cpu,
                         None => return Err(explain(error, self.name)),
@@ -342,10 +347,7 @@ fn scale(args: &EntropyArgs, entropy: &Entropy, levels: usize, window: &Footprin
 fn draw(preview: Preview, mut sink: Sink, max: f64, unit: &str) -> anyhow::Result<Sink> {
     let name = sink.name();
     let mut file = BufWriter::new(&mut sink);
-    preview
-        .write(&mut file, max, unit)
-        .and_then(|()| file.flush())
-        .map_err(|e| write_failed(&name, e))?;
+    preview.write(&mut file, max, unit).and_then(|()| file.flush()).map_err(|e| write_failed(&name, e))?;
     drop(file);
     Ok(sink)
 }

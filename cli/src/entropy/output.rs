@@ -100,7 +100,8 @@ impl<'c, T: Number> Outputs<'c, T> {
             Files::Tiles(files) => Ok(files.into_iter().map(|(_, file)| file.into_inner()).collect()),
             Files::Rows(files) => {
                 let finish = |Rows { writer, name }: Rows<'c, T>| {
-                    let file = writer.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
+                    let file =
+                        writer.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
                     Ok(file.map_err(|e| write_failed(&name, e))?.into_inner())
                 };
                 files.into_iter().map(finish).collect()
