@@ -37,7 +37,7 @@ impl Coding {
         if let Some(levels) = levels
             && max.is_some_and(|max| usize::from(max) >= levels)
         {
-            return Err(first_above(cells, levels, nodata));
+            return Err(first_above(cells, (0, 0), levels, nodata));
         }
         let nodata = nodata.filter(|_| has_nodata);
         let levels = max.map_or(1, |max| usize::from(max) + 1);
@@ -54,6 +54,13 @@ impl Coding {
             return Ok(Self::dense(&present, nodata));
         }
         Ok(Self { levels, nodata, codes: None })
+    }
+
+    /// What is known of a grid that nobody has looked through: that its cells are below `levels`, if [`check`] finds them so.
+    /// `None` where looking through it first is worth its time.
+    pub fn promised(levels: Option<usize>, nodata: Option<u8>) -> Option<Self> {
+        let levels = levels.filter(|&levels| levels <= FEW && nodata.is_none())?;
+        Some(Self { levels, nodata: None, codes: None })
     }
 
     /// Numbers the values that occur from 0 on, and nodata behind them.
@@ -111,60 +118,72 @@ fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeE
     Ok(coded)
 }
 
+/// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, whatever
+/// rows are.
+fn in_runs<R: Send>(
+    cells: GridView<'_, u8>,
+    look: impl Fn(&[u8]) -> R + Sync + Send,
+    nothing: impl Fn() -> R + Sync + Send,
+    join: impl Fn(R, R) -> R + Sync + Send,
+) -> R {
+    const RUN: usize = 1 << 16;
+    if cells.stride() == cells.cols() {
+        return cells.as_strided().par_chunks(RUN).map(look).reduce(nothing, join);
+    }
+    let rows = (0..cells.rows()).into_par_iter().with_min_len(RUN.div_ceil(cells.cols()));
+    rows.map(|r| look(cells.row(r))).reduce(nothing, join)
+}
+
 /// The largest value that is not nodata, and whether nodata occurs.
 fn extremes(cells: GridView<'_, u8>, nodata: Option<u8>) -> (Option<u8>, bool) {
-    let row = |r: usize| {
-        let row = cells.row(r);
-        match nodata {
-            // Both loops are written for the vectoriser: no early exit, no branch on a value.
-            None => (row.iter().fold(0, |max, &value| max.max(value)), true, false),
-            Some(nodata) => {
-                let (mut max, mut valid, mut hits) = (0, 0u8, 0u8);
-                for &value in row {
-                    let hit = u8::from(value == nodata);
-                    max = max.max(value & hit.wrapping_sub(1));
-                    valid |= hit ^ 1;
-                    hits |= hit;
-                }
-                (max, valid != 0, hits != 0)
+    let look = |run: &[u8]| match nodata {
+        // Both loops are written for the vectoriser: no early exit, no branch on a value.
+        None => (run.iter().fold(0, |max, &value| max.max(value)), true, false),
+        Some(nodata) => {
+            let (mut max, mut valid, mut hits) = (0, 0u8, 0u8);
+            for &value in run {
+                let hit = u8::from(value == nodata);
+                max = max.max(value & hit.wrapping_sub(1));
+                valid |= hit ^ 1;
+                hits |= hit;
             }
+            (max, valid != 0, hits != 0)
         }
     };
-    let (max, valid, hits) = (0..cells.rows())
-        .into_par_iter()
-        .with_min_len(64)
-        .map(row)
-        .reduce(|| (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
+    let (max, valid, hits) = in_runs(cells, look, || (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
     (valid.then_some(max), hits)
 }
 
 /// Which values occur, nodata left out.
 fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
-    let mut all = (0..cells.rows())
-        .into_par_iter()
-        .with_min_len(64)
-        .fold(
-            || [false; 256],
-            |mut seen, r| {
-                for &value in cells.row(r) {
-                    seen[usize::from(value)] = true;
-                }
-                seen
-            },
-        )
-        .reduce(|| [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
+    let look = |run: &[u8]| {
+        let mut seen = [false; 256];
+        for &value in run {
+            seen[usize::from(value)] = true;
+        }
+        seen
+    };
+    let mut all = in_runs(cells, look, || [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
     if let Some(nodata) = nodata {
         all[usize::from(nodata)] = false;
     }
     all
 }
 
+/// An error if a value is not below `levels`. `cells` are a part of a grid, from (`top`, `left`) on.
+pub(crate) fn check(cells: GridView<'_, u8>, place: (usize, usize), levels: usize) -> Result<(), Error> {
+    match extremes(cells, None).0 {
+        Some(max) if usize::from(max) >= levels => Err(first_above(cells, place, levels, None)),
+        _ => Ok(()),
+    }
+}
+
 /// The error for the first value, in reading order, that is too large.
-fn first_above(cells: GridView<'_, u8>, levels: usize, nodata: Option<u8>) -> Error {
+fn first_above(cells: GridView<'_, u8>, (top, left): (usize, usize), levels: usize, nodata: Option<u8>) -> Error {
     for row in 0..cells.rows() {
         let above = |value: u8| usize::from(value) >= levels && Some(value) != nodata;
         if let Some(col) = cells.row(row).iter().position(|&value| above(value)) {
-            return Error::Value { row, col, value: cells.row(row)[col], levels };
+            return Error::Value { row: top + row, col: left + col, value: cells.row(row)[col], levels };
         }
     }
     unreachable!("the largest value was at least {levels}")

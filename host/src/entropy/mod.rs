@@ -378,7 +378,14 @@ impl Entropy {
             let reason = format!("it clips windows at the edge, and the edge asked for is {}", self.edge.name());
             return Err(Error::KernelMisfit { kernel: rung.name, reason });
         }
-        let coding = Coding::of(cells, self.levels, self.nodata, on_device)?;
+        // Devices are faster than a look through the cells: pieces are looked at on their way, where that is enough.
+        let promised = match self.kernel {
+            Some(Kernel::Rung(_)) => None,
+            _ if on_device => Coding::promised(self.levels, self.nodata),
+            _ => None,
+        };
+        let unseen = promised.is_some();
+        let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata, on_device), Ok)?;
         let report = match (engine, self.kernel) {
             (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. }))) => {
                 ladder::run(rung, engine, cells, &coding, self.size, self.scale(), out, observer)?
@@ -386,10 +393,10 @@ impl Entropy {
             (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_))) => {
                 bands::run(devices, kernel, cells, &coding, self.size, self.scale(), out, observer)?
             }
-            (engine @ Engine::Devices(_), _) => stream::in_memory(self, engine, cells, &coding, out, observer)?,
+            (engine @ Engine::Devices(_), _) => stream::in_memory(self, engine, cells, &coding, unseen, out, observer)?,
             // The CPU engine takes grids as they are, but not what lies beyond their edges.
             (Engine::Cpu, _) if self.edge != Edge::Shrink => {
-                stream::in_memory(self, engine, cells, &coding, out, observer)?
+                stream::in_memory(self, engine, cells, &coding, false, out, observer)?
             }
             (Engine::Cpu, _) => {
                 let coded = coding.coded(cells)?;

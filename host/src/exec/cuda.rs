@@ -6,11 +6,15 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{DriverError, result, sys};
+use rayon::prelude::*;
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
+use super::host_memory::Owner;
 use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
@@ -78,8 +82,9 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 39] = [
+const NEEDED: [&str; 41] = [
     "cuCtxSetCurrent",
+    "cuCtxSynchronize",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
     "cuDeviceGetCount",
@@ -105,6 +110,7 @@ const NEEDED: [&str; 39] = [
     "cuMemHostAlloc",
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
     "cuMemsetD8Async",
     "cuModuleGetFunction",
@@ -163,6 +169,62 @@ pub struct CudaDevice {
     /// Held from the setting of constants to the end of the launch that is to read them.
     constants: Mutex<()>,
     queues: Mutex<Queues>,
+    memory: Mutex<Reserve>,
+    locked: Arc<Mutex<Reserve>>,
+}
+
+/// Memory that was given back and waits for somebody who wants just as much: to make it anew takes milliseconds, in which all
+/// of the device stands still.
+#[derive(Default)]
+struct Reserve {
+    /// Addresses by length.
+    free: HashMap<usize, Vec<u64>>,
+    /// Bytes of all of them.
+    bytes: usize,
+    /// The length of what has been lent, by address.
+    lent: HashMap<u64, usize>,
+}
+
+/// The most memory that waits, on a device and of locked memory on the host.
+const RESERVE: usize = 1 << 30;
+
+impl Reserve {
+    fn take(&mut self, bytes: usize) -> Option<u64> {
+        let address = self.free.get_mut(&bytes)?.pop()?;
+        self.bytes -= bytes;
+        self.lent.insert(address, bytes);
+        Some(address)
+    }
+
+    /// Keeps the memory at an address; false where it should be freed.
+    fn keep(&mut self, address: u64) -> bool {
+        let Some(bytes) = self.lent.remove(&address) else { return false };
+        if self.bytes + bytes > RESERVE {
+            return false;
+        }
+        self.bytes += bytes;
+        self.free.entry(bytes).or_default().push(address);
+        true
+    }
+
+    /// All that waits.
+    fn clear(&mut self) -> Vec<u64> {
+        self.bytes = 0;
+        self.free.drain().flat_map(|(_, addresses)| addresses).collect()
+    }
+}
+
+/// Takes locked memory back.
+struct Locked(Arc<Mutex<Reserve>>);
+
+impl Owner for Locked {
+    fn take_back(&self, address: NonNull<u8>, _: usize) {
+        let address = address.as_ptr();
+        if !self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(address.expose_provenance() as u64) {
+            // SAFETY: it came from `cuMemHostAlloc`, and nobody uses it any more.
+            unsafe { free_host(address) };
+        }
+    }
 }
 
 /// The queues that are open, by their numbers.
@@ -215,8 +277,17 @@ impl CudaDevice {
         unsafe { result::ctx::set_current(context) }.map_err(fail("cuCtxSetCurrent"))?;
         let description = describe(ordinal, device).map_err(fail("cuDeviceGetAttribute"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(fail("cuStreamCreate"))?;
-        let (kernels, constants, queues) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Self { description, device, context, stream, kernels, constants, queues })
+        Ok(Self {
+            description,
+            device,
+            context,
+            stream,
+            kernels: Mutex::default(),
+            constants: Mutex::default(),
+            queues: Mutex::default(),
+            memory: Mutex::default(),
+            locked: Arc::default(),
+        })
     }
 
     /// What can be told of it.
@@ -351,6 +422,62 @@ impl CudaDevice {
         unsafe { sys::cuMemcpy2DAsync_v2(copy, stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))
     }
 
+    /// Puts a copy of rows to the device on a stream.
+    ///
+    /// # Safety
+    /// As for [`copy_rows`](Self::copy_rows).
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn put_up(
+        &self,
+        to: &Buffer,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        check_rows(source.len(), source_pitch, width, rows);
+        check_rows(to.bytes(), pitch, width, rows);
+        if rows != 1 {
+            // SAFETY: just checked, and the caller's promise.
+            return unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) };
+        }
+        self.enter()?;
+        // What lies in one piece may be longer than the driver takes rows to be.
+        // SAFETY: as above.
+        unsafe { result::memcpy_htod_async(to.address(), &source[..width], stream) }
+            .map_err(self.fail("cuMemcpyHtoDAsync"))
+    }
+
+    /// Puts a copy of rows from the device on a stream.
+    ///
+    /// # Safety
+    /// As for [`copy_rows`](Self::copy_rows), and nobody else has the target until then.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn put_down(
+        &self,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        check_rows(target.len(), target_pitch, width, rows);
+        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
+        if rows != 1 {
+            // SAFETY: just checked, and the caller's promise.
+            return unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) };
+        }
+        self.enter()?;
+        // SAFETY: as above.
+        unsafe { result::memcpy_dtoh_async(&mut target[..width], from.address() + start as u64, stream) }
+            .map_err(self.fail("cuMemcpyDtoHAsync"))
+    }
+
     /// Waits until the device's own stream has nothing left to do.
     fn settle(&self) -> Result<(), DeviceError> {
         // SAFETY: our own stream.
@@ -361,6 +488,14 @@ impl CudaDevice {
     fn stream_of(&self, queue: u64) -> sys::CUstream {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.open.get(&queue).expect("the queue is open").stream
+    }
+
+    /// Gives memory back to the driver; the context is current.
+    fn free(&self, address: u64) {
+        // SAFETY: `address` came from the driver, and its buffer is gone.
+        if let Err(error) = unsafe { result::free_sync(address) } {
+            tracing::warn!("{}", driver_error(&self.name(), "cuMemFree", error));
+        }
     }
 
     fn new_event(&self) -> Result<sys::CUevent, DeviceError> {
@@ -549,6 +684,12 @@ impl Drop for CudaDevice {
         // failure here.
         unsafe {
             let _ = result::ctx::set_current(self.context);
+            for address in self.memory.get_mut().unwrap_or_else(PoisonError::into_inner).clear() {
+                let _ = result::free_sync(address);
+            }
+            for address in self.locked.lock().unwrap_or_else(PoisonError::into_inner).clear() {
+                free_host(std::ptr::with_exposed_provenance_mut(address as usize));
+            }
             let _ = result::stream::destroy(self.stream);
             let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
             for Stream { stream, kernels } in queues.open.into_values() {
@@ -583,15 +724,33 @@ impl Device for CudaDevice {
 
     fn free_memory(&self) -> Result<usize, DeviceError> {
         self.enter()?;
-        Ok(result::mem_get_info().map_err(self.fail("cuMemGetInfo"))?.0)
+        let waiting = self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        Ok(result::mem_get_info().map_err(self.fail("cuMemGetInfo"))?.0 + waiting)
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError> {
         self.enter()?;
-        // SAFETY: a context is current; the driver refuses 0 bytes.
-        match unsafe { result::malloc_sync(bytes.max(1)) } {
-            Ok(address) => Ok(address),
+        let bytes = bytes.max(1);
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = memory.take(bytes) {
+            return Ok(address);
+        }
+        // SAFETY: a context is current, and it is not 0 bytes.
+        let mut made = unsafe { result::malloc_sync(bytes) };
+        if let Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) = made
+            && memory.bytes > 0
+        {
+            memory.clear().into_iter().for_each(|address| self.free(address));
+            // SAFETY: as above.
+            made = unsafe { result::malloc_sync(bytes) };
+        }
+        match made {
+            Ok(address) => {
+                memory.lent.insert(address, bytes);
+                Ok(address)
+            }
             Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                drop(memory);
                 Err(DeviceError::OutOfMemory { device: self.name(), wanted: bytes, free: self.free_memory()? })
             }
             Err(error) => Err(driver_error(&self.name(), "cuMemAlloc", error)),
@@ -599,12 +758,16 @@ impl Device for CudaDevice {
     }
 
     fn release(&self, address: u64) {
-        if self.enter().is_ok() {
-            // SAFETY: `address` came from `allocate`, and its buffer is being dropped.
-            if let Err(error) = unsafe { result::free_sync(address) } {
-                tracing::warn!("{}", driver_error(&self.name(), "cuMemFree", error));
-            }
+        if self.enter().is_err() {
+            return;
         }
+        // As freeing does: what is still under way may use the memory.
+        if result::ctx::synchronize().is_ok()
+            && self.memory.lock().unwrap_or_else(PoisonError::into_inner).keep(address)
+        {
+            return;
+        }
+        self.free(address);
     }
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
@@ -624,10 +787,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
-        // SAFETY: just checked, and both outlive the wait.
-        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), self.stream) }?;
+        // SAFETY: both outlive the wait.
+        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -641,10 +802,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        // SAFETY: just checked, and both outlive the wait.
-        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), self.stream) }?;
+        // SAFETY: both outlive the wait.
+        unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -732,16 +891,31 @@ impl Device for CudaDevice {
 
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
         self.enter()?;
-        // Portable: page-locked for every device. Not write-combined, which the CPU would read at a crawl.
-        // SAFETY: a context is current; the driver refuses 0 bytes.
-        match unsafe { result::malloc_host(bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE) } {
-            // SAFETY: the memory is new, of this length, page-aligned, and freed by `free_host` alone.
-            Ok(address) => Ok(unsafe { HostMemory::foreign(address.cast(), bytes, free_host) }),
-            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
-                Err(DeviceError::HostMemory { device: self.name(), wanted: bytes })
+        let bytes = bytes.max(1);
+        let taken = self.locked.lock().unwrap_or_else(PoisonError::into_inner).take(bytes);
+        let address = match taken {
+            Some(address) => std::ptr::with_exposed_provenance_mut(address as usize),
+            None => {
+                // Portable: page-locked for every device. Not write-combined, which the CPU would read at a crawl.
+                // SAFETY: a context is current, and it is not 0 bytes.
+                let new = match unsafe { result::malloc_host(bytes, sys::CU_MEMHOSTALLOC_PORTABLE) } {
+                    Ok(new) => new.cast::<u8>(),
+                    Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                        return Err(DeviceError::HostMemory { device: self.name(), wanted: bytes });
+                    }
+                    Err(error) => return Err(driver_error(&self.name(), "cuMemHostAlloc", error)),
+                };
+                // SAFETY: it is new and so long. Written once, because nobody has promised that the driver has.
+                let all = unsafe { std::slice::from_raw_parts_mut(new.cast::<MaybeUninit<u8>>(), bytes) };
+                all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
+                let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+                locked.lent.insert(new.expose_provenance() as u64, bytes);
+                new
             }
-            Err(error) => Err(driver_error(&self.name(), "cuMemHostAlloc", error)),
-        }
+        };
+        let address = NonNull::new(address).expect("the driver's memory has an address");
+        // SAFETY: the memory is so long, page-aligned, written, and nobody else's until `Locked` has it back.
+        Ok(unsafe { HostMemory::lent(address, bytes, Box::new(Locked(Arc::clone(&self.locked)))) })
     }
 
     fn copies_directly(&self, memory: &[u8]) -> bool {
@@ -797,11 +971,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
-        let stream = self.stream_of(queue);
-        // SAFETY: just checked; that both live is the caller's promise.
-        unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) }
+        // SAFETY: that both live is the caller's promise.
+        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn download_on(
@@ -815,11 +986,8 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        let stream = self.stream_of(queue);
-        // SAFETY: just checked; that both live, and nobody else has the target, is the caller's promise.
-        unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) }
+        // SAFETY: that both live, and nobody else has the target, is the caller's promise.
+        unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn launch_on(

@@ -2,10 +2,9 @@
 //!
 //! A GPU copies by itself only from memory that the operating system has promised not to move (page-locked, "pinned"). From any
 //! other the driver first copies to such memory of its own, with one thread: a third of the pace, and nothing else happens
-//! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so this memory is made once and used many times.
+//! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so a device keeps what it has once made, and lends it.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -21,7 +20,13 @@ pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,
     /// Who takes it back; `None` where it came from us.
-    free: Option<unsafe fn(*mut u8)>,
+    owner: Option<Box<dyn Owner>>,
+}
+
+/// Takes back memory that it has lent.
+pub(super) trait Owner: Send + Sync {
+    /// The memory is no longer used: its address and length.
+    fn take_back(&self, address: NonNull<u8>, bytes: usize);
 }
 
 // SAFETY: it owns its memory, like a `Vec`.
@@ -34,21 +39,16 @@ impl HostMemory {
     pub fn plain(bytes: usize) -> Self {
         let words: Box<[u64]> = vec![0; bytes.div_ceil(8)].into_boxed_slice();
         let address = NonNull::from(Box::leak(words)).cast();
-        Self { address, bytes, free: None }
+        Self { address, bytes, owner: None }
     }
 
-    /// Memory that somebody else has made, which becomes all zero. When dropped, `free` gets the address.
+    /// Memory that somebody else has made, and takes back when it is dropped.
     ///
     /// # Safety
-    /// `address` is of `bytes` bytes, aligned to 8, that nobody else uses, until `free`, which may be called from any
-    /// thread, has got it.
-    pub(super) unsafe fn foreign(address: *mut u8, bytes: usize, free: unsafe fn(*mut u8)) -> Self {
-        let address = NonNull::new(address).expect("memory has an address");
-        // Zeroed by all cores: untouched pages cost more than the zeros.
-        // SAFETY: the caller's promise; nobody reads them before they are written, and a byte may be anything.
-        let all = unsafe { std::slice::from_raw_parts_mut(address.as_ptr().cast::<MaybeUninit<u8>>(), bytes) };
-        all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
-        Self { address, bytes, free: Some(free) }
+    /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nobody else uses until `owner` has them
+    /// back.
+    pub(super) unsafe fn lent(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
+        Self { address, bytes, owner: Some(owner) }
     }
 
     /// Its bytes as numbers; those at the end that make no whole number are left out.
@@ -82,12 +82,11 @@ impl DerefMut for HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        match self.free {
-            // SAFETY: promised in `foreign`; nobody uses the memory after its owner.
-            Some(free) => unsafe { free(self.address.as_ptr()) },
+        match &self.owner {
+            Some(owner) => owner.take_back(self.address, self.bytes),
             None => {
-                let words =
-                    std::ptr::slice_from_raw_parts_mut(self.address.as_ptr().cast::<u64>(), self.bytes.div_ceil(8));
+                let words = self.bytes.div_ceil(8);
+                let words = std::ptr::slice_from_raw_parts_mut(self.address.as_ptr().cast::<u64>(), words);
                 // SAFETY: leaked in `plain` with this address and length.
                 drop(unsafe { Box::from_raw(words) });
             }
@@ -131,7 +130,8 @@ impl<T: Pod> PinnedGrid<T> {
             return Err(ShapeError::Empty { rows, cols }.into());
         }
         let bytes = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(size_of::<T>()));
-        let memory = device.host_memory(bytes.ok_or(ShapeError::Memory { rows, cols })?)?;
+        let mut memory = device.host_memory(bytes.ok_or(ShapeError::Memory { rows, cols })?)?;
+        memory.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(0));
         Ok(Self { memory, rows, cols, cell: PhantomData })
     }
 

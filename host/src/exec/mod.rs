@@ -153,7 +153,8 @@ pub trait Device: Send + Sync {
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
 
-    /// `bytes` bytes of host memory, all zero, to and from which this device copies fastest.
+    /// `bytes` bytes of host memory to and from which this device copies fastest. What is in them is left over from somebody
+    /// else.
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
         Ok(HostMemory::plain(bytes))
     }

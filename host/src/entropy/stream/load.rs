@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::piece::Piece;
 use crate::entropy::Error;
+use crate::entropy::census::check;
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::Edge;
 use crate::raster::Cells;
@@ -19,14 +20,21 @@ pub(super) enum From<'a> {
     /// A raster.
     Raster(&'a dyn Cells),
     /// A grid in memory, each value replaced by its code.
-    Grid(GridView<'a, u8>, Option<&'a [u8; 256]>),
+    Grid {
+        /// The values.
+        cells: GridView<'a, u8>,
+        /// The code of each; `None` where they are codes.
+        codes: Option<&'a [u8; 256]>,
+        /// They should be below this, and nobody has looked yet.
+        below: Option<usize>,
+    },
 }
 
 impl From<'_> {
     fn read(&self, rows: Range<usize>, cols: Range<usize>, mut out: GridViewMut<'_, u8>) -> Result<(), Error> {
         match self {
             Self::Raster(cells) => Ok(cells.read_into(rows, cols, out)?),
-            Self::Grid(cells, codes) => {
+            Self::Grid { cells, codes, .. } => {
                 let cells = cells.rect(rows, cols);
                 let (width, stride) = (out.cols(), out.stride());
                 out.as_strided_mut().par_chunks_mut(stride).enumerate().with_min_len(16).for_each(|(r, to)| {
@@ -43,6 +51,10 @@ impl From<'_> {
 
     /// Fills a piece's own input.
     pub fn load(&self, piece: &mut Piece<'_>, grid: (usize, usize), edge: Edge) -> Result<(), Error> {
+        if let Self::Grid { cells, below: Some(levels), .. } = self {
+            let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
+            check(cells.rect(rows.clone(), cols.clone()), (rows.start, cols.start), *levels)?;
+        }
         let (seen_rows, seen_cols) = piece.seen.clone();
         let Some(mut out) = piece.input_mut() else { return Ok(()) };
         let inside = |seen: &Range<isize>, len: usize| seen.start.max(0) as usize..(seen.end as usize).min(len);

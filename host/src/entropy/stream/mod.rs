@@ -49,7 +49,7 @@ use crate::part::{Axis, Part};
 use crate::raster::{Cells, ResultSink};
 
 /// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
-const CELLS: usize = 1 << 23;
+const CELLS: usize = 1 << 22;
 
 /// Memory for pieces where nobody has said how much there may be.
 const MEMORY: usize = 4 << 30;
@@ -159,8 +159,8 @@ impl<'a> Workers<'a> {
     /// Memory that the workers copy fastest from and to.
     fn memory(&self, bytes: usize) -> HostMemory {
         let locked = match self {
-            Self::Cpu => None,
-            Self::Devices(devices) => devices.first(),
+            Self::Devices(devices) if bytes > 0 => devices.first(),
+            _ => None,
         };
         let locked = locked.and_then(|device| {
             device.host_memory(bytes).inspect_err(|error| tracing::debug!("copies take a detour: {error}")).ok()
@@ -292,12 +292,13 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory.
+/// The entropy of a grid in memory. It is `unseen` where nobody has made sure that its cells are as the coding says.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
     cells: GridView<'_, u8>,
     coding: &Coding,
+    unseen: bool,
     out: GridViewMut<'_, T>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
@@ -310,12 +311,12 @@ pub(super) fn in_memory<T: Real>(
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
     };
     let there = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
-    let codes = coding.codes.as_deref();
+    let from = From::Grid { cells, codes: coding.codes.as_deref(), below: unseen.then_some(coding.levels) };
     if directly(bytemuck::cast_slice(out.as_strided_mut())) {
         let targets = targets(&plan, Part::band(0, out));
-        return run::<T>(&plan, &workers, From::Grid(cells, codes), To::There, there, Some(targets));
+        return run::<T>(&plan, &workers, from, To::There, there, Some(targets));
     }
-    run(&plan, &workers, From::Grid(cells, codes), To::Grids(vec![out]), there, None)
+    run(&plan, &workers, from, To::Grids(vec![out]), there, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.

@@ -330,6 +330,21 @@ fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
     });
 }
 
+/// Where the levels are given, nobody looks through the grid first.
+#[test]
+fn a_value_that_is_no_level_is_found_on_the_way() {
+    let mut cells = grid(90, 40, 9);
+    cells.as_mut_slice()[61 * 40 + 7] = 9;
+    cells.as_mut_slice()[61 * 40 + 8] = 12;
+    let mut out = Grid::<f32>::zeros(90, 40).unwrap();
+    let mut run = |levels| {
+        Entropy::new().levels(levels).compute_into(&Engine::Devices(emulated(2)), cells.view(), out.view_mut(), &())
+    };
+    assert!(matches!(run(9), Err(Error::Value { row: 61, col: 7, value: 9, levels: 9 })));
+    assert!(matches!(run(12), Err(Error::Value { row: 61, col: 8, value: 12, levels: 12 })));
+    assert_eq!(run(13).unwrap().levels, 13);
+}
+
 /// Views with gaps, as devices copy to them directly: nobody else's cells change.
 #[test]
 fn targets_are_the_pieces_own_cells() {
