@@ -13,6 +13,7 @@ mod occupancy_check;
 mod panics;
 mod ptx;
 mod ptx_report;
+mod raster_test;
 mod sass;
 mod symbols;
 mod toolchain;
@@ -40,6 +41,8 @@ enum Command {
     GpuTest(gpu_test::Options),
     /// Look at the benchmark report in a browser
     BrowserTest,
+    /// Exchange GeoTIFFs with rasterio, which is GDAL
+    RasterTest(raster_test::Options),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Sass(options) => sass::run(&options),
         Command::GpuTest(options) => gpu_test::run(&options),
         Command::BrowserTest => browser_test::run(),
+        Command::RasterTest(options) => raster_test::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -77,21 +77,28 @@ pub(super) fn of_descriptions(descriptions: &[&str]) -> Tag {
     for (band, description) in descriptions.iter().enumerate() {
         // Writing to a string does not fail.
         let _ = write!(xml, "  <Item name=\"DESCRIPTION\" sample=\"{band}\" role=\"description\">");
-        for c in description.chars() {
-            match c {
-                '&' => xml.push_str("&amp;"),
-                '<' => xml.push_str("&lt;"),
-                '>' => xml.push_str("&gt;"),
-                '"' => xml.push_str("&quot;"),
-                // XML has no way to say most of them.
-                c if c.is_control() => xml.push(' '),
-                c => xml.push(c),
-            }
-        }
+        // Twice, because GDAL does so, and takes it back twice.
+        xml.push_str(&escaped(&escaped(description)));
         xml.push_str("</Item>\n");
     }
     xml.push_str("</GDALMetadata>\n");
     Tag::new(GDAL_METADATA, TagValue::Ascii(xml))
+}
+
+fn escaped(text: &str) -> String {
+    let mut xml = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            // XML has no way to say most of them.
+            c if c.is_control() => xml.push(' '),
+            c => xml.push(c),
+        }
+    }
+    xml
 }
 
 /// A place for a raster that has none: cells of 30 m around the middle of Europe's equal-area system (EPSG:3035), for grids that are

@@ -335,7 +335,7 @@ fn descriptions_are_sound_xml() {
         file.ifd(0).unwrap().tag(42112).unwrap().value.as_str(),
         Some(
             "<GDALMetadata>\n  \
-             <Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">a &lt; &quot;b&quot; &amp; c &gt; d</Item>\n  \
+             <Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">a &amp;lt; &amp;quot;b&amp;quot; &amp;amp; c &amp;gt; d</Item>\n  \
              <Item name=\"DESCRIPTION\" sample=\"1\" role=\"description\">é 2</Item>\n\
              </GDALMetadata>\n"
         )

@@ -164,7 +164,8 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
             return misuse("the planes are of different shapes".to_owned());
         }
         let whole = |start: usize, length: usize, block: usize, end: usize| {
-            start % block == 0 && start.checked_add(length).is_some_and(|e| e <= end && (e == end || e % block == 0))
+            start.is_multiple_of(block)
+                && start.checked_add(length).is_some_and(|e| e == end || (e < end && e.is_multiple_of(block)))
         };
         if !whole(top, down, height, rows) || !whole(left, across, width, cols) {
             return misuse(format!(
