@@ -225,7 +225,7 @@ fn bins_are_equally_wide_or_equally_full() {
     // Squares: far from evenly spread. The last is no data.
     let value = |i: usize| if i == 2999 { f32::NAN } else { ((i * 37 % 3000) as f32 / 10.0).powi(2) };
     let heights = Grid::from_fn(50, 60, |r, c| value(r * 60 + c)).expect("a shape");
-    tiff(&place, "dem.tif", &[heights.clone()], &[]);
+    tiff(&place, "dem.tif", std::slice::from_ref(&heights), &[]);
     let mut sorted: Vec<f32> = heights.as_slice().iter().copied().filter(|v| !v.is_nan()).collect();
     sorted.sort_by(f32::total_cmp);
     let (low, high) = (f64::from(sorted[0]), f64::from(sorted[2998]));
