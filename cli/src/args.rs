@@ -263,7 +263,8 @@ pub struct EntropyArgs {
     /// CPU threads, 0 to 1024; 0 for as many as there are cores
     #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
     pub threads: usize,
-    /// Memory that the program may take, as 512MiB, 1.5G (times 1024) or 2GB (times 1000) [default: about 4 GiB]
+    /// Memory that the program may take, as 512MiB, 1.5G (times 1024) or 2GB (times 1000); grids that are neither GeoTIFF nor
+    /// NPY are in memory besides [default: 4 GiB, less where less is enough]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<usize>,
     /// Band of a GeoTIFF, from 1 [default: 1]

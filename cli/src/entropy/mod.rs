@@ -176,21 +176,25 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         if several || summary.samples == 0 {
             console.bytes("reading");
         }
-        let Some(sheet) = input.next(args)? else { break };
+        let Some(mut sheet) = input.next(args)? else { break };
         if several && (matches!(format, OutputFormat::Npy | OutputFormat::GeoTiff) || preview_sink.is_some()) {
             alone(&mut input, args, format, &name)?;
         }
         summary.seconds.read += start.elapsed().as_secs_f64();
         summary.nodata = args.nodata_or(sheet.raster.nodata().filter(|_| !sheet.in_memory)).map(summary::show);
 
+        let kept = args.memory.map(|memory| memory / KEPT);
+        if let Some(kept) = kept {
+            sheet.raster.keep(kept);
+        }
         let start = Instant::now();
         let classing = Classing::of(&sheet, args, list.as_ref(), console)?;
         let Sheet { raster, .. } = sheet;
         let mut cells = CodedRaster::new(raster, classing.classes.clone(), input::mask(args)?)
             .map_err(|error| classing::explain(error, &name))?;
         summary.seconds.classes += start.elapsed().as_secs_f64();
-        if let Some(memory) = args.memory {
-            cells.keep(memory / KEPT);
+        if let Some(kept) = kept {
+            cells.keep(kept);
         }
         summary.samples += 1;
         let (rows, cols) = (cells.rows(), cells.cols());
@@ -202,7 +206,15 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         if preview_sink.is_some() {
             preview = Some(Preview::new(rows, cols)?);
         }
-        let mut run = Run { args, entropy: &entropy, cells: &cells, name: &name, console, chooser: &mut chooser };
+        let mut run = Run {
+            args,
+            entropy: &entropy,
+            window: &window,
+            cells: &cells,
+            name: &name,
+            console,
+            chooser: &mut chooser,
+        };
         let report = run.run::<T>(&mut outputs, &mut preview, &mut summary)?;
         levels = report.levels;
         summary.kernel = report.kernel.map(Kernel::name).or(summary.kernel);
@@ -214,7 +226,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let start = Instant::now();
     let mut sinks = outputs.finish()?;
     if let (Some(preview), Some(sink)) = (preview, preview_sink) {
-        let (max, unit) = scale(args, &entropy, given.unwrap_or(levels).min(levels), &window);
+        let (max, unit) = scale(args, given.unwrap_or(levels), &window);
         sinks.push(draw(preview, sink, max, &unit)?);
     }
     sink::commit(sinks)?;
@@ -242,6 +254,7 @@ fn alone(input: &mut Input<'_>, args: &EntropyArgs, format: OutputFormat, name: 
 struct Run<'a> {
     args: &'a EntropyArgs,
     entropy: &'a Entropy,
+    window: &'a Footprint,
     cells: &'a CodedRaster,
     name: &'a str,
     console: &'a Console,
@@ -257,7 +270,8 @@ impl Run<'_> {
     ) -> anyhow::Result<Report> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
         let bytes = size_of::<T>() * self.args.measures.len();
-        let load = || Load { cells: rows * cols, size: self.args.side(), levels: self.cells.levels(), bytes };
+        let size = self.window.rows().max(self.window.cols());
+        let load = || Load { cells: rows * cols, size, levels: self.cells.levels(), bytes };
         let mut chosen = self.chooser.engine(load, self.console)?;
         let start = Instant::now();
         let report = loop {
@@ -331,13 +345,15 @@ fn explain(error: Error, name: &str) -> anyhow::Error {
     anyhow!("{name}: {error}; {advice}")
 }
 
-/// The largest value of the first measure, which the preview shows, and what heads its legend.
-fn scale(args: &EntropyArgs, entropy: &Entropy, levels: usize, window: &Footprint) -> (f64, String) {
+/// The largest value that the first measure can have with so many classes, for the preview, and what heads its legend.
+fn scale(args: &EntropyArgs, levels: usize, window: &Footprint) -> (f64, String) {
     // More classes than cells do not occur at once.
     let most = levels.clamp(1, window.count()) as f64;
     match args.measures[0] {
-        Measure::Shannon | Measure::Renyi(_) if args.normalize => (entropy.max_value(levels), unit(args).to_owned()),
-        Measure::Shannon | Measure::Renyi(_) => (most.ln() / args.base.ln(), unit(args).to_owned()),
+        Measure::Shannon | Measure::Renyi(_) => {
+            let unit_of = if args.normalize { (levels.max(2) as f64).ln() } else { args.base.ln() };
+            (most.ln() / unit_of, unit(args).to_owned())
+        }
         Measure::Simpson => (1.0 - 1.0 / most, "simpson".to_owned()),
         Measure::Richness | Measure::Hill(_) => (most, "classes".to_owned()),
         Measure::Evenness => (1.0, "evenness".to_owned()),

@@ -1,6 +1,7 @@
 //! From numbers to codes, fast.
 //!
 //! ```text
+//! bytes that are their own codes     a copy, and a look at the largest
 //! 8 and 16 bits                      a table of all numbers
 //! wider, classes close together      a table from the smallest class to the largest (land cover in i32 or f32)
 //! wider, classes far apart           binary search, unless the number is the one before (land cover comes in patches)
@@ -35,6 +36,8 @@ pub(super) struct Encoder {
     nodata_code: u16,
     /// The code of numbers that nothing was said about.
     others: u16,
+    /// Bytes below this are their own codes, and others have none.
+    bytes_below: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,11 +109,26 @@ impl Encoder {
                 }
             }
         };
-        Self { values, method, nodata, nodata_code, others }
+        let bytes_below = match &method {
+            Method::Table { codes, .. } if values == ValueType::U8 => {
+                let below = codes.iter().zip(0..).take_while(|(code, value)| **code == *value).count();
+                codes[below..].iter().all(|&code| code == MISFIT).then_some(below)
+            }
+            _ => None,
+        };
+        Self { values, method, nodata, nodata_code, others, bytes_below }
     }
 
     /// The codes of the numbers in `range`.
     pub fn encode(&self, values: &Values, range: Range<usize>, out: &mut [u8]) -> Result<(), Misfit> {
+        if let (Values::U8(values), Some(below)) = (values, self.bytes_below) {
+            let values = &values[range.clone()];
+            // Written for the vectoriser; the table finds out which it was.
+            if values.iter().fold(0, |max, &value| max.max(value)) as usize <= below.saturating_sub(1) && below > 0 {
+                out.copy_from_slice(values);
+                return Ok(());
+            }
+        }
         each!(values, values => self.encode_slice(&values[range], out))
     }
 

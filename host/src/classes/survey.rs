@@ -66,7 +66,10 @@ enum Stop {
     TooMany(u64),
 }
 
-/// Values met last, by the low bits of a hash.
+/// Tables that numbers of 8 and 16 bits are counted in, side by side.
+const TURNS: usize = 4;
+
+/// Values met last, by the high bits of a hash.
 const SLOTS: usize = 256;
 
 fn count<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Result<Found, Stop> {
@@ -74,9 +77,17 @@ fn count<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Result<Found, Stop> {
     let mut keys: BTreeMap<u64, u64> = BTreeMap::new();
     let mut nodata_cells = 0;
     if T::WIDTH <= 16 {
-        let mut table = vec![0u64; 1 << T::WIDTH];
-        values.iter().for_each(|value| table[value.key() as usize] += 1);
-        keys.extend(table.iter().enumerate().filter(|(_, cells)| **cells > 0).map(|(key, &cells)| (key as u64, cells)));
+        // Several tables in turn: in patches of one class every count would wait for the one before.
+        let mut tables = vec![[0u64; TURNS]; 1 << T::WIDTH];
+        let mut turns = values.chunks_exact(TURNS);
+        for turn in &mut turns {
+            for (i, value) in turn.iter().enumerate() {
+                tables[value.key() as usize][i] += 1;
+            }
+        }
+        turns.remainder().iter().for_each(|value| tables[value.key() as usize][0] += 1);
+        let cells = tables.iter().map(|cells| cells.iter().sum::<u64>());
+        keys.extend((0..).zip(cells).filter(|(_, cells)| *cells > 0));
     } else {
         let mut slots = [(0u64, 0u64); SLOTS];
         for (i, &value) in values.iter().enumerate() {
