@@ -8,10 +8,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use halotile::bench::{CPU_ENGINE, Effort, Plan, Repeat};
+use halotile::classes::BinRule;
 use halotile::entropy::{self, Base, Entropy, Kernel};
 use halotile::generate::Pattern;
 use halotile::io::reals::RealFormat;
 use halotile::io::{InputFormat, Nodata, OutputFormat};
+use halotile::measure::{Edge, Measure};
 use halotile::occupancy::Architecture;
 use halotile::resources;
 
@@ -83,22 +85,40 @@ pub enum Bench {
 }
 
 const ENTROPY_HELP: &str = "\
-The window is clipped at the border: only cells inside the grid count. A window of one class gives 0.
+Windows are clipped at the border unless --edge says otherwise: only cells inside the grid count. A window of one class \
+gives 0.
 
-Formats: .txt is seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary \
-(32-bit width and height, then bytes; any number of samples, a line of output each); .npy; .png and .pgm \
-(8-bit grey). Standard input without --if is told by its first bytes.
+Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory; .txt is \
+seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary (32-bit width and height, then \
+bytes; any number of samples, a line of output each); .npy; .png and .pgm (8-bit grey). Standard input without --if is \
+told by its first bytes.
+
+Classes: the values that occur, up to 256, whatever they are (11, 21, .., 95; -3; 40000); a first pass over the raster finds \
+them, which --levels (values are 0 to N - 1) and --classes spare. NaN is always no data. A list for --classes is text: \
+lines VALUE, VALUE,CLASS or FROM..TO,CLASS, where lines with the same CLASS make one class and the class nodata is no data; \
+*,CLASS is for all other values, which are errors without it; # begins a comment. --bins sorts numbers into bins, \
+fractions too: equally wide from the smallest to the largest, or with --binning quantile equally full.
+
+Measures, p being a class's share of the valid cells of the window: shannon -sum p ln p, simpson 1 - sum p^2, richness \
+(the number of classes), evenness (shannon over the logarithm of richness), renyi:A and hill:Q of any order. Several measures \
+are bands of one GeoTIFF; or files, where OUTPUT holds {measure}: h-{measure}.npy becomes h-shannon.npy and so on.
 
 --device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU: large \
 grids with large windows and many classes on few cores. It says so on stderr.
 
---json prints one object: input, output, preview, input_format, output_format, samples, rows and cols \
-(null when there are several samples), cells, size, levels, unit, nodata, device, kernel (null for \
-the CPU engine), precision, threads, seconds (read, device, compute, write, total; device: opening a GPU), \
-kernel_seconds (null where no device took part) and cells_per_second (cells over seconds.compute).
+--json prints one object: input, band (null unless GeoTIFF), output, outputs (the files), preview, mask, input_format, \
+output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \
+shape, window (rows, cols and cells of it), edge, min_valid, measures, levels (as given), classes (null when there are several \
+samples; from: survey, levels, list or bins; nodata_cells where they were counted; table: code and, as far as they are known, \
+name, values or between, and cells), unit, nodata, device, kernel (null for the CPU engine), precision, threads, memory (as \
+given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
+device: opening a GPU; compute: with the reading and writing that goes on meanwhile), kernel_seconds (null where no device \
+took part) and cells_per_second (cells over seconds.compute).
 
 Examples:
   halotile entropy map.txt entropy.txt
+  halotile entropy nlcd.tif h.tif --size 21 --measure shannon,richness --co COMPRESS=ZSTD
+  halotile entropy dem.tif h.tif --bins 32 --binning quantile --shape disk --edge reflect --memory 1GiB
   halotile entropy landcover.npy h.npy --size 21 --nodata 255 --preview h.png
   halotile entropy texture.png - --base 2 --decimals 3 | head
   halotile entropy big.npy h.npy --device cuda:0,1 --json";
@@ -182,27 +202,54 @@ pub struct Loudness {
 
 #[derive(Debug, clap::Args)]
 pub struct EntropyArgs {
-    /// The grid of classes, 0..=255; - is standard input
+    /// The grid of classes, or of numbers that become classes; - is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
-    /// The entropy; - is standard output
+    /// The results; - is standard output. {measure} in it stands for the name of each measure
     #[arg(value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Side of the square window in cells: odd, 1 to 255
-    #[arg(long, value_name = "N", default_value = "5", value_parser = size)]
-    pub size: usize,
-    /// Number of classes, 1 to 256: a value of N or more is an error [default: any value is accepted]
+    /// Side of the window in cells: odd, 1 to 255 [default: 5]
+    #[arg(long, value_name = "N", value_parser = size)]
+    pub size: Option<usize>,
+    /// Shape of the window: square, disk (cells at most half of --size, rounded down, from the centre), or a text file of 0 and
+    /// 1, a line a row
+    #[arg(long, value_name = "square|disk|FILE", default_value = "square", value_parser = shape_of_window)]
+    pub shape: ShapeArg,
+    /// What to compute, one or several: shannon, simpson, richness, evenness, renyi:ALPHA, hill:Q
+    #[arg(long = "measure", value_name = "NAME[,NAME...]", value_delimiter = ',', default_value = "shannon", value_parser = measure)]
+    pub measures: Vec<Measure>,
+    /// What windows see beyond the edge of the grid: nothing (shrink); nothing, and no result where they reach beyond it (nodata); or
+    /// the grid goes on, mirrored with its edge cells twice (symmetric) or once (reflect), or by its edge cells (replicate)
+    #[arg(long, default_value = "shrink", value_parser = named(&Edge::ALL.map(|edge| (edge.name(), edge))))]
+    pub edge: Edge,
+    /// Share of the window's cells that have to be valid, 0 to 1, for a result; cells beyond the edge are not
+    #[arg(long, value_name = "FRACTION", default_value = "0", value_parser = fraction)]
+    pub min_valid: f64,
+    /// Number of classes, 1 to 256: a value of N or more is an error [default: whatever values occur]
     #[arg(long, value_name = "N", value_parser = levels)]
     pub levels: Option<usize>,
+    /// A list of classes, and of the values that each has
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "levels")]
+    pub classes: Option<PathBuf>,
+    /// Sort the numbers into so many classes, 1 to 256
+    #[arg(long, value_name = "N", value_parser = bins, conflicts_with_all = ["levels", "classes"])]
+    pub bins: Option<usize>,
+    /// How bins are laid out: equal (all as wide) or quantile (all as full) [default: equal]
+    #[arg(long, value_name = "equal|quantile", requires = "bins", value_parser = binning())]
+    pub binning: Option<BinRule>,
     /// Base of the logarithm: e for nats, 2 for bits, 10 for hartleys
     #[arg(long, default_value = "e", value_parser = named(&[("e", Base::E), ("2", Base::Two), ("10", Base::Ten)]))]
     pub base: Base,
-    /// Divide by the logarithm of --levels, so that results are from 0 to 1 (evenness)
-    #[arg(long, requires = "levels")]
+    /// Divide shannon and renyi by the logarithm of the number of classes, so that they are from 0 to 1; needs --levels, --bins or
+    /// --classes
+    #[arg(long)]
     pub normalize: bool,
-    /// Value of cells that are not counted, any number or nan; the result there is nan
-    #[arg(long, value_name = "V|none", default_value = "none", allow_hyphen_values = true, value_parser = nodata)]
-    pub nodata: NodataArg,
+    /// Value of cells that are not counted, any number or nan; the result there is nan [default: the file's own, if it names one]
+    #[arg(long, value_name = "V|none", allow_hyphen_values = true, value_parser = nodata)]
+    pub nodata: Option<NodataArg>,
+    /// A raster of the same size: cells where it is 0 or no data are not counted, and have no result
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub mask: Option<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceArg,
@@ -216,12 +263,23 @@ pub struct EntropyArgs {
     /// CPU threads, 0 to 1024; 0 for as many as there are cores
     #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
     pub threads: usize,
+    /// Memory that the program may take, as 512MiB, 1.5G (times 1024) or 2GB (times 1000); grids that are neither GeoTIFF nor
+    /// NPY are in memory besides [default: 4 GiB, less where less is enough]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<usize>,
+    /// Band of a GeoTIFF, from 1 [default: 1]
+    #[arg(long, value_name = "N", value_parser = side)]
+    pub band: Option<usize>,
     /// Format of INPUT [default: by its name's ending]
     #[arg(long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
     pub input_format: Option<InputFormat>,
     /// Format of OUTPUT [default: by its name's ending; text for -; seed-lines in place of text for seed-binary]
     #[arg(long = "of", value_name = "FORMAT", value_parser = named(&OutputFormat::ALL.map(|f| (f.name(), f))))]
     pub output_format: Option<OutputFormat>,
+    /// How a GeoTIFF is written, in GDAL's words: COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|3, TILED=YES|NO, BLOCKXSIZE=N,
+    /// BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO; once for each
+    #[arg(long = "co", value_name = "KEY=VALUE")]
+    pub creation_options: Vec<String>,
     /// Decimals in text and seed-lines, 0 to 17
     #[arg(long, value_name = "N", default_value = "5", value_parser = decimals)]
     pub decimals: usize,
@@ -416,6 +474,25 @@ pub struct KernelList(pub Option<Vec<&'static str>>);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodataArg(pub Option<Nodata>);
 
+/// `--shape`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShapeArg {
+    Square,
+    Disk,
+    File(PathBuf),
+}
+
+impl ShapeArg {
+    /// As it is given.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Square => "square".to_owned(),
+            Self::Disk => "disk".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
 /// `--kernel`; none stands for auto.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelArg(pub Option<Kernel>);
@@ -484,6 +561,50 @@ fn size(text: &str) -> Result<usize, String> {
 
 fn levels(text: &str) -> Result<usize, String> {
     checked(text, |entropy, number| entropy.levels(number))
+}
+
+fn bins(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=256).contains(n)).ok_or_else(|| "the number of bins is from 1 to 256".to_owned())
+}
+
+fn binning() -> impl TypedValueParser<Value = BinRule> {
+    named(&[("equal", BinRule::EqualWidth), ("quantile", BinRule::Quantile)])
+}
+
+fn shape_of_window(text: &str) -> Result<ShapeArg, String> {
+    match text {
+        "square" => Ok(ShapeArg::Square),
+        "disk" => Ok(ShapeArg::Disk),
+        "" => Err("it is square, disk or the name of a file".to_owned()),
+        file => Ok(ShapeArg::File(file.into())),
+    }
+}
+
+fn measure(text: &str) -> Result<Measure, String> {
+    text.parse().map_err(|error: halotile::measure::UnknownMeasure| error.to_string())
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|f| (0.0..=1.0).contains(f)).ok_or_else(|| "the fraction is from 0 to 1".to_owned())
+}
+
+/// Bytes: a number, and a unit if it is not bytes.
+fn memory(text: &str) -> Result<usize, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = text[..text.len() - unit.len()].parse::<f64>().ok();
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = |letter: &str| ["", "k", "m", "g", "t"].iter().position(|known| *known == letter);
+    let factor = match unit.as_str() {
+        "" | "b" => Some(1.0),
+        unit => match (unit.strip_suffix("ib"), unit.strip_suffix('b')) {
+            (Some(letter), _) => power(letter).map(|power| 1024f64.powi(power as i32)),
+            (_, Some(letter)) => power(letter).map(|power| 1000f64.powi(power as i32)),
+            _ => power(unit).map(|power| 1024f64.powi(power as i32)),
+        },
+    };
+    let bytes = number.zip(factor).map(|(number, factor)| number * factor);
+    let bytes = bytes.filter(|bytes| (1.0..9e18).contains(bytes) && *bytes <= usize::MAX as f64);
+    bytes.map(|bytes| bytes as usize).ok_or_else(|| "it is no size such as 512MiB, 1.5G or 2000000000".to_owned())
 }
 
 fn decimals(text: &str) -> Result<usize, String> {
@@ -634,19 +755,14 @@ impl BenchArgs {
 }
 
 impl EntropyArgs {
-    /// What is to be computed, before anything is known of the input.
-    pub fn entropy(&self) -> Entropy {
-        Entropy::new()
-            .size(self.size)
-            .levels(self.levels)
-            .base(self.base)
-            .normalize(self.normalize)
-            .kernel(self.kernel.0)
+    /// The side of windows whose shape is not a file's.
+    pub fn side(&self) -> usize {
+        self.size.unwrap_or(5)
     }
 
-    /// The results' unit.
-    pub fn unit(&self) -> &'static str {
-        if self.normalize { "evenness" } else { self.base.unit() }
+    /// The value for no data, where the file says `own`.
+    pub fn nodata_or(&self, own: Option<Nodata>) -> Option<Nodata> {
+        self.nodata.map_or(own, |given| given.0)
     }
 }
 
@@ -697,6 +813,24 @@ mod tests {
             "4294967296x4294967296",
         ] {
             assert!(shape(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_memory_have_units() {
+        for (text, bytes) in [
+            ("1000", 1000),
+            ("512MiB", 512 << 20),
+            ("1.5G", 3 << 29),
+            ("2GB", 2_000_000_000),
+            ("64 k", 65536),
+            ("1TiB", 1 << 40),
+            ("7b", 7),
+        ] {
+            assert_eq!(memory(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "G", "-1", "1.2.3", "5X", "5kB2", "0", "99999999999T", "nan", "inf", "1e9", "iB"] {
+            assert!(memory(wrong).is_err(), "{wrong}");
         }
     }
 

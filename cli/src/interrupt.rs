@@ -6,17 +6,18 @@
 //! temporary files that were made known here ([`remove_at_the_end`]) are removed by hand.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once, PoisonError};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
-static WAITING: AtomicBool = AtomicBool::new(false);
+/// Threads that wait.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Starts to listen.
 pub fn listen() {
     let handler = || {
-        if REQUESTED.swap(true, SeqCst) || WAITING.load(SeqCst) {
+        if REQUESTED.swap(true, SeqCst) || WAITING.load(SeqCst) > 0 {
             for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                 // It may have been renamed already, or never written.
                 let _ = std::fs::remove_file(path);
@@ -42,9 +43,9 @@ pub fn say() {
 
 /// Does something that may block for as long as another program likes.
 pub fn waiting<T>(what: impl FnOnce() -> T) -> T {
-    WAITING.store(true, SeqCst);
+    WAITING.fetch_add(1, SeqCst);
     let result = what();
-    WAITING.store(false, SeqCst);
+    WAITING.fetch_sub(1, SeqCst);
     result
 }
 

@@ -97,6 +97,11 @@ fn command_of(arguments: impl Iterator<Item = String>) -> String {
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     let io = io.or_else(|| error.downcast_ref::<FormatError>().and_then(FormatError::io));
+    // The engines' error shows the file's as its own, and hides it.
+    let io = io.or_else(|| match error.downcast_ref::<entropy::Error>() {
+        Some(entropy::Error::File(error)) => error.io(),
+        _ => None,
+    });
     io.is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
 }
 

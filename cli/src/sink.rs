@@ -1,6 +1,6 @@
 //! The files that results go to: made before any work is done, there only when all of it is.
 
-use std::io::{Seek, SeekFrom};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -11,7 +11,7 @@ use crate::source::is_dash;
 
 /// A file that will be there when it is committed.
 pub struct Sink {
-    pub file: OutputFile,
+    file: OutputFile,
     path: PathBuf,
     /// There was nothing under its name.
     new: bool,
@@ -43,6 +43,16 @@ impl Sink {
     /// Its name for messages.
     pub fn name(&self) -> String {
         name_of(&self.path)
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 pub mod bench;
+pub mod classes;
 pub mod compare;
 pub mod cpu;
 pub mod entropy;

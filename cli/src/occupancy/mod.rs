@@ -29,7 +29,7 @@ pub fn run(args: &OccupancyArgs) -> anyhow::Result<Done> {
     let sink = args.svg.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
     if let Some(mut sink) = sink {
         let name = sink.name();
-        sink.file.write_all(svg::chart(&case).as_bytes()).map_err(|error| write_failed(&name, error))?;
+        sink.write_all(svg::chart(&case).as_bytes()).map_err(|error| write_failed(&name, error))?;
         sink::commit([sink])?;
     }
     let text = match (svg_out, args.json) {

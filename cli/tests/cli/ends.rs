@@ -81,9 +81,12 @@ fn signals_end_a_run_and_leave_nothing() {
     let place = Place::new();
     // Minutes of emulation.
     place.cells("c.npy", &random(3000, 3000, 256));
-    let slow = "entropy c.npy h.npy -q --device emulator --kernel naive --size 21 --preview p.png";
-    for signals in [&["INT"][..], &["TERM"], &["INT", "INT"]] {
-        let child = interruptible(&place, slow).spawn().expect("the program starts");
+    let slow = "-q --device emulator --kernel naive --size 21 --preview p.png";
+    for (output, signals) in
+        [("h.npy", &["INT"][..]), ("h.tif", &["INT"]), ("h.npy", &["TERM"]), ("h.tif", &["INT", "INT"])]
+    {
+        let child =
+            interruptible(&place, &format!("entropy c.npy {output} {slow}")).spawn().expect("the program starts");
         under_way(&place, 3);
         for name in signals {
             signal(&child, name);

@@ -320,16 +320,22 @@ fn json_says_what_was_done() {
         ("kernel_seconds", Value::Null),
         ("precision", "f32".into()),
         ("threads", 1.into()),
+        ("band", Value::Null),
+        ("shape", "square".into()),
+        ("edge", "shrink".into()),
+        ("min_valid", 0.0.into()),
+        ("mask", Value::Null),
+        ("memory", Value::Null),
     ] {
         assert_eq!(json[key], value, "{key}");
     }
-    let stages: Vec<f64> = ["read", "device", "compute", "write", "total"]
+    let stages: Vec<f64> = ["read", "classes", "device", "compute", "write", "total"]
         .iter()
         .map(|stage| json["seconds"][stage].as_f64().expect("seconds"))
         .collect();
-    assert!(stages[..4].iter().sum::<f64>() <= stages[4], "{stages:?}");
+    assert!(stages[..5].iter().sum::<f64>() <= stages[5], "{stages:?}");
     assert!(json["cells_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(20));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(31));
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn files_that_are_no_grids() {
     let rgb = picture(ColorType::Rgb, BitDepth::Eight, 1, 1, &[1, 2, 3]);
     let deep = picture(ColorType::Grayscale, BitDepth::Sixteen, 1, 1, &[1, 2]);
     let grey = picture(ColorType::Grayscale, BitDepth::Eight, 32, 32, &[7; 1024]);
-    let nan: Vec<u8> = [1.0, f32::NAN].into_iter().flat_map(f32::to_le_bytes).collect();
+    let half: Vec<u8> = [1.0, 2.5f32].into_iter().flat_map(f32::to_le_bytes).collect();
     let table: Vec<(&str, Vec<u8>, &str, String)> = vec![
         ("f.txt", b"".to_vec(), "", format!("f.txt: the file is empty; {HEADER}")),
         ("f.bin", b"".to_vec(), "", "f.bin: the file is empty; begin with width and height, 4 bytes each".into()),
@@ -121,9 +121,11 @@ fn files_that_are_no_grids() {
         ),
         (
             "f.npy",
-            npy("<f4", "False", "(1, 2)", &nan),
+            npy("<f4", "False", "(1, 2)", &half),
             "",
-            format!("f.npy: row 0, column 1 (counted from 0): the value NaN is not a whole number; {VALUE}"),
+            "f.npy: row 0, column 1 (counted from 0): the value 2.5 is not a whole number and so no class; \
+             give --bins N, or --nodata if this is it"
+                .into(),
         ),
         (
             "f.txt",
@@ -244,7 +246,10 @@ fn command_lines_that_cannot_be_meant() {
             "--levels 257",
             format!("invalid value '257' for '--levels <N>': the number of levels is from 1 to 256, not 257; {see}"),
         ),
-        ("--normalize", format!("the following required arguments were not provided: --levels <N>; {see}")),
+        (
+            "--normalize",
+            "--normalize divides by the logarithm of the number of classes; give --levels, --bins or --classes".into(),
+        ),
         (
             "--decimals 18",
             format!("invalid value '18' for '--decimals <N>': the number of decimals is from 0 to 17; {see}"),

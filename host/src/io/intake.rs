@@ -116,6 +116,14 @@ impl Value {
             .ok_or_else(|| Problem::new(format!("{} is not a number", super::error::quote(token)), "correct the file"))
     }
 
+    /// The whole number that it is.
+    pub(crate) fn whole(self) -> Option<i128> {
+        match self {
+            Value::Whole(v) => Some(v),
+            Value::Real(_) => None,
+        }
+    }
+
     fn is(self, nodata: Nodata) -> bool {
         match (self, nodata) {
             (Value::Whole(v), Nodata::Whole(n)) => v == n,
@@ -125,7 +133,7 @@ impl Value {
         }
     }
 
-    fn show(self) -> String {
+    pub(crate) fn show(self) -> String {
         match self {
             Value::Whole(v) => v.to_string(),
             Value::Real(v) if v.is_nan() => "NaN".to_owned(),

@@ -35,11 +35,11 @@ pub mod seed_text;
 
 pub use atomic::{OutputFile, write_failed};
 pub use cells::{CellWriter, write_cells};
-pub(crate) use error::Problem;
 pub use error::{FormatError, Place};
+pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
-pub(crate) use intake::check_shape;
 pub use intake::{Nodata, NodataError, ReadOptions, Sample};
+pub(crate) use intake::{Value, check_shape};
 pub use results::{Number, ResultWriter, write_results};
 
 /// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one. A GeoTIFF is

@@ -5,6 +5,7 @@
 //! streaming plan (`entropy::stream`), which never asks how either of them stores anything: it only asks for the shape of
 //! their blocks, because to read or write half a compressed block costs as much as a whole one.
 
+mod coded;
 pub mod geotiff;
 mod npy;
 mod writer;
@@ -14,6 +15,7 @@ use std::ops::Range;
 use crate::grid::{Grid, GridView, GridViewMut};
 use crate::io::{FormatError, Nodata, Place, Problem};
 
+pub use coded::CodedRaster;
 pub use npy::NpyRaster;
 pub use writer::WriterSink;
 

@@ -80,18 +80,43 @@ impl Preview {
                 format!("{rows} x {cols} cells do not fit where {left} rows of {} columns are to come", self.cols);
             return Err(Error::new(ErrorKind::InvalidInput, what));
         }
-        for r in 0..band.rows() {
-            let first = (self.done + r) / self.box_rows * self.width;
-            let pixels = &mut self.sums[first..first + self.width];
-            for (pixel, cells) in pixels.iter_mut().zip(band.row(r).chunks(self.box_cols)) {
+        self.add(self.done, 0, band);
+        self.done += band.rows();
+        Ok(())
+    }
+
+    /// Takes a rectangle, the first cell of which is at (`top`, `left`), in place of [`rows`](Self::rows): rectangles may come in
+    /// any order.
+    pub fn rect<T: Number>(&mut self, top: usize, left: usize, cells: GridView<'_, T>) -> io::Result<()> {
+        let fits = |start: usize, len: usize, all: usize| start.checked_add(len).is_some_and(|end| end <= all);
+        if !fits(top, cells.rows(), self.rows) || !fits(left, cells.cols(), self.cols) {
+            let what = format!(
+                "{} x {} cells at row {top} and column {left} do not fit into {} x {}",
+                cells.rows(),
+                cells.cols(),
+                self.rows,
+                self.cols
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+        self.add(top, left, cells);
+        Ok(())
+    }
+
+    fn add<T: Number>(&mut self, top: usize, left: usize, cells: GridView<'_, T>) {
+        // Cells up to the end of the first pixel, which may have begun in another rectangle.
+        let head = (self.box_cols - left % self.box_cols).min(cells.cols());
+        for r in 0..cells.rows() {
+            let first = (top + r) / self.box_rows * self.width + left / self.box_cols;
+            let (head, tail) = cells.row(r).split_at(head);
+            let parts = std::iter::once(head).chain(tail.chunks(self.box_cols));
+            for (pixel, cells) in self.sums[first..].iter_mut().zip(parts) {
                 for value in cells.iter().map(|v| v.to_f64()).filter(|v| !v.is_nan()) {
                     pixel.0 += value;
                     pixel.1 += 1;
                 }
             }
         }
-        self.done += band.rows();
-        Ok(())
     }
 
     /// Draws what has come: 0 in the darkest colour, `max` in the lightest. `unit` (lower-case letters) heads
@@ -174,6 +199,25 @@ mod tests {
         assert_eq!(canvas.pixel(MARGIN + 599, MARGIN + 749), colours[128]);
         let flat = Preview::new(10, 10_000_000).unwrap();
         assert_eq!((flat.width, flat.sums.len()), (1024, 10_240));
+    }
+
+    #[test]
+    fn rectangles_make_the_same_picture_as_rows() {
+        let grid = Grid::from_fn(2100, 1300, |r, c| if r % 7 == c % 5 { f64::NAN } else { (r * 3 + c % 11) as f64 });
+        let grid = grid.unwrap();
+        let (rows, _) = drawn(&grid, 6000.0);
+        let mut tiled = Preview::new(2100, 1300).unwrap();
+        for left in (0..1300).step_by(97).rev() {
+            for top in (0..2100).step_by(101) {
+                let cells = grid.view().rect(top..2100.min(top + 101), left..1300.min(left + 97));
+                tiled.rect(top, left, cells).unwrap();
+            }
+        }
+        assert!(tiled.draw(6000.0, "nats").bytes() == rows.bytes());
+        for (top, left) in [(2100, 0), (0, 1300), (usize::MAX, 0)] {
+            let error = tiled.rect(top, left, grid.view().rect(0..1, 0..1)).unwrap_err();
+            assert!(error.to_string().ends_with("do not fit into 2100 x 1300"), "{error}");
+        }
     }
 
     #[test]

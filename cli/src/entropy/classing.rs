@@ -1,0 +1,98 @@
+//! How a raster's numbers become classes: what the options say, and what is told of it.
+
+use anyhow::anyhow;
+use halotile::classes::{BinRule, Class, Classes, ClassesError, Survey};
+use halotile::raster::Raster;
+use serde::Serialize;
+
+use super::input::Sheet;
+use crate::args::EntropyArgs;
+use crate::console::Console;
+
+/// Classes and where they come from.
+pub struct Classing {
+    pub classes: Classes,
+    survey: Option<Survey>,
+    from: &'static str,
+}
+
+/// What `--json` says of classes.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    from: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodata_cells: Option<u64>,
+    table: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    class: Class,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<u64>,
+}
+
+/// Reads the list of classes, if there is one.
+pub fn list(args: &EntropyArgs) -> anyhow::Result<Option<Classes>> {
+    Ok(args.classes.as_deref().map(|path| Classes::from_file(path, None)).transpose()?)
+}
+
+/// The number of classes, where the options say it.
+pub fn levels(args: &EntropyArgs, list: Option<&Classes>) -> Option<usize> {
+    args.levels.or(args.bins).or(list.map(Classes::levels))
+}
+
+impl Classing {
+    /// The classes of a raster; looks through all of it where nothing else says what they are.
+    pub fn of(sheet: &Sheet, args: &EntropyArgs, list: Option<&Classes>, console: &Console) -> anyhow::Result<Self> {
+        let Sheet { raster, nodata, lent, in_memory } = sheet;
+        let (raster, nodata): (&dyn Raster, _) = (raster.as_ref(), *nodata);
+        let cells = raster.rows() as u64 * raster.cols() as u64;
+        let mut survey = None;
+        let (classes, from) = match (list, args.bins, args.levels) {
+            (Some(list), ..) => (list.clone().with_nodata(nodata, *lent), "list"),
+            (_, Some(bins), _) => {
+                let rule = args.binning.unwrap_or(BinRule::EqualWidth);
+                console.cells("laying out bins", cells * rule.passes(raster.value_type()) as u64);
+                (Classes::bins(raster, bins, rule, nodata, console), "bins")
+            }
+            (.., Some(levels)) if !in_memory => (Classes::identity(levels, nodata), "levels"),
+            _ => {
+                console.cells("looking for classes", cells);
+                let surveyed = Classes::survey(raster, nodata, console);
+                let classes = surveyed.map(|(classes, seen)| {
+                    survey = Some(seen);
+                    classes
+                });
+                (classes, if args.levels.is_some() { "levels" } else { "survey" })
+            }
+        };
+        Ok(Self { classes: classes.map_err(|error| explain(error, raster.name()))?, survey, from })
+    }
+
+    /// For `--json`.
+    pub fn told(&self) -> Told {
+        let survey = self.survey.as_ref();
+        let cells = |class: &Class| Some(*survey?.cells.get(usize::from(class.code))?);
+        let row = |class| Row { cells: cells(&class), class };
+        Told {
+            from: self.from,
+            nodata_cells: survey.map(|survey| survey.nodata),
+            table: self.classes.describe().into_iter().map(row).collect(),
+        }
+    }
+}
+
+/// Says which options help, in place of the library's advice, which knows none.
+pub fn explain(error: ClassesError, name: &str) -> anyhow::Error {
+    let advice = match &error {
+        ClassesError::TooMany { .. } => "merge some with --classes FILE, or sort them with --bins N",
+        ClassesError::Fraction { .. } => "give --bins N, or --nodata if this is it",
+        ClassesError::NoRoom => return anyhow!("{name}: {error}"),
+        _ => return error.into(),
+    };
+    let text = error.to_string();
+    let fault = text.rsplit_once("; ").map_or(text.as_str(), |(fault, _)| fault);
+    anyhow!("{fault}; {advice}")
+}

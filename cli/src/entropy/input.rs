@@ -1,0 +1,169 @@
+//! What is read: a raster piece by piece, or samples, each a grid in memory that is seen as a raster; a mask; the window's shape.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use halotile::io::{self, FormatError, InputFormat, Nodata, ReadOptions, Sample};
+use halotile::measure::Footprint;
+use halotile::raster::geotiff::GeoTiff;
+use halotile::raster::{GridRaster, NpyRaster, Raster};
+
+use crate::args::{EntropyArgs, ShapeArg};
+use crate::console::Console;
+use crate::source::Source;
+
+/// The longest file of a window: 255 lines of 255 numbers, with room for blanks and comments.
+const LONGEST_WINDOW: u64 = 1 << 20;
+
+/// A raster and the value that is no data in it.
+pub struct Sheet {
+    pub raster: Box<dyn Raster>,
+    pub nodata: Option<Nodata>,
+    /// The value is none that the file has: cells without data were given one that no other cell has.
+    pub lent: bool,
+    /// All of it is in memory, and its values were compared with `--levels`.
+    pub in_memory: bool,
+}
+
+/// Where rasters come from.
+pub enum Input<'c> {
+    /// One that is read piece by piece.
+    Raster(Option<Box<dyn Raster>>),
+    /// Grids, one after the other.
+    Samples { name: String, samples: Box<dyn Iterator<Item = Result<Sample, FormatError>> + 'c> },
+}
+
+/// Opens the input; what it is called, its format, and what comes out of it.
+pub fn open<'c>(
+    args: &EntropyArgs,
+    format: Option<InputFormat>,
+    console: &'c Console,
+) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
+    if let Some(format) = format
+        && let Some(raster) = by_pieces(&args.input, format, args.band.unwrap_or(1))?
+    {
+        return Ok((raster.name().to_owned(), format, Input::Raster(Some(raster))));
+    }
+    let source = Source::open(&args.input, format)?;
+    let (name, format) = (source.name.clone(), source.format);
+    let options = ReadOptions { nodata: args.nodata_or(None), levels: args.levels };
+    let samples = source.samples(options, console);
+    Ok((name.clone(), format, Input::Samples { name, samples }))
+}
+
+/// A file that can be read piece by piece. A pipe cannot, nor an NPY in Fortran order.
+fn by_pieces(path: &Path, format: InputFormat, band: usize) -> Result<Option<Box<dyn Raster>>, FormatError> {
+    Ok(match format {
+        InputFormat::GeoTiff => Some(Box::new(GeoTiff::open(path, band)?)),
+        InputFormat::Npy => NpyRaster::open(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
+        _ => None,
+    })
+}
+
+impl Input<'_> {
+    /// The next raster.
+    pub fn next(&mut self, args: &EntropyArgs) -> anyhow::Result<Option<Sheet>> {
+        match self {
+            Self::Raster(raster) => Ok(raster.take().map(|raster| {
+                let nodata = args.nodata_or(raster.nodata());
+                // A value that no number can have takes no code.
+                let nodata = nodata.filter(|&nodata| raster.value_type().can_be(nodata));
+                Sheet { raster, nodata, lent: false, in_memory: false }
+            })),
+            Self::Samples { name, samples } => {
+                let Some(Sample { cells, nodata }) = samples.next().transpose()? else { return Ok(None) };
+                let raster = GridRaster::new(name.clone(), cells, nodata);
+                let lent = raster.nodata().is_some() && raster.nodata() != args.nodata_or(None);
+                let nodata = raster.nodata();
+                Ok(Some(Sheet { raster: Box::new(raster), nodata, lent, in_memory: true }))
+            }
+        }
+    }
+}
+
+/// The mask, if there is one.
+pub fn mask(args: &EntropyArgs) -> anyhow::Result<Option<Box<dyn Raster>>> {
+    let Some(path) = &args.mask else { return Ok(None) };
+    let name = path.display().to_string();
+    let format = InputFormat::detect(path)?;
+    if let Some(raster) = by_pieces(path, format, 1)? {
+        return Ok(Some(raster));
+    }
+    let mut samples = io::read(format, io::open(path)?, &name, &ReadOptions::default())?;
+    match (samples.pop(), samples.pop()) {
+        (Some(Sample { cells, .. }), None) => Ok(Some(Box::new(GridRaster::new(name, cells, None)))),
+        _ => bail!("{name}: a mask is one grid, and the file holds several; give one of them"),
+    }
+}
+
+/// The window.
+pub fn window(args: &EntropyArgs) -> anyhow::Result<Footprint> {
+    match &args.shape {
+        ShapeArg::Square => Ok(Footprint::square(args.side())?),
+        ShapeArg::Disk => Ok(Footprint::disk(args.side())?),
+        ShapeArg::File(path) => {
+            let name = path.display().to_string();
+            let text = text(path, &name)?;
+            parse_window(&text).with_context(|| name)
+        }
+    }
+}
+
+fn text(path: &Path, name: &str) -> anyhow::Result<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    let read = io::open(path)?.take(LONGEST_WINDOW).read_to_string(&mut text);
+    read.with_context(|| format!("{name}: the window's shape cannot be read; give a text of 0 and 1, a line a row"))?;
+    Ok(text)
+}
+
+/// Lines of 0 and 1, with or without blanks or commas between them; what follows a # is a comment.
+fn parse_window(text: &str) -> anyhow::Result<Footprint> {
+    let (mut cells, mut rows, mut cols) = (Vec::new(), 0, 0);
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let before = cells.len();
+        for c in line.chars().filter(|c| !c.is_whitespace() && *c != ',') {
+            match c {
+                '0' | '1' => cells.push(c == '1'),
+                other => {
+                    bail!("line {}: {other:?} is neither 0 nor 1; write 1 where a cell belongs to the window", i + 1)
+                }
+            }
+        }
+        let found = cells.len() - before;
+        if found == 0 {
+            continue;
+        }
+        if rows > 0 && found != cols {
+            bail!("line {}: {found} cells where the rows above have {cols}; correct the row", i + 1);
+        }
+        (rows, cols) = (rows + 1, found);
+    }
+    if rows == 0 {
+        bail!("the file holds no window; give a text of 0 and 1, a line a row");
+    }
+    Ok(Footprint::new(rows, cols, cells)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_written_with_or_without_blanks() {
+        let cross = Footprint::new(3, 3, vec![false, true, false, true, true, true, false, true, false]).unwrap();
+        for text in ["010\n111\n010\n", "# a cross\n0 1 0\r\n1,1, 1 # all\n\n\t0 1 0", "010\n111\n010"] {
+            assert_eq!(parse_window(text).unwrap(), cross, "{text}");
+        }
+        for (text, expected) in [
+            ("", "the file holds no window; give a text of 0 and 1, a line a row"),
+            ("010\n1x1\n", "line 2: 'x' is neither 0 nor 1; write 1 where a cell belongs to the window"),
+            ("010\n\n11\n", "line 3: 2 cells where the rows above have 3; correct the row"),
+            ("01\n11\n", "a window has an odd number of rows and columns from 1 to 255, not 2 x 2"),
+            ("000", "no cell belongs to the window: all of its cells are 0"),
+        ] {
+            assert_eq!(parse_window(text).unwrap_err().to_string(), expected);
+        }
+    }
+}

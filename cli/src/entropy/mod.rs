@@ -1,0 +1,368 @@
+//! `halotile entropy`: open a raster (or read a sample), settle its classes, compute and write; until there are no more; then
+//! let the files appear.
+//!
+//! ```text
+//! check      the options against each other
+//! input      the raster, the mask, the window's shape
+//! classing   from numbers to classes
+//! output     the files and the preview
+//! summary    what was done
+//! ```
+//!
+//! Everything that can be refused is refused first: the options against each other, the input's name, the outputs (their
+//! temporary files are made), the devices. Only then is the input read. Reading, computing and writing go on at the same time, piece by
+//! piece, but for the rungs of the ladders, which take grids in memory.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use halotile::cpu::Real;
+use halotile::entropy::{Entropy, Error, Kernel, Report};
+use halotile::grid::Grid;
+use halotile::io::preview::Preview;
+use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
+use halotile::measure::{Footprint, Measure};
+use halotile::raster::{Cells, CodedRaster, ResultSink};
+use serde::Serialize;
+
+mod check;
+mod classing;
+mod input;
+mod output;
+mod summary;
+
+use classing::Classing;
+use halotile::classes::Classes;
+use input::{Input, Sheet};
+use output::Outputs;
+use summary::{Summary, Window};
+
+use crate::args::{EntropyArgs, Precision};
+use crate::console::Console;
+use crate::engine::{Chooser, Load};
+use crate::outcome::Done;
+use crate::sink::{self, Sink};
+
+/// Decoded blocks that are kept so that the next piece finds them: this part of the memory that there is.
+const KEPT: usize = 16;
+
+/// The files and devices of a run, all of them open, and what is to be computed.
+struct Job<'a> {
+    args: &'a EntropyArgs,
+    console: &'a Console,
+    name: String,
+    input: Input<'a>,
+    several: bool,
+    format: OutputFormat,
+    outputs: Vec<Sink>,
+    preview: Option<Sink>,
+    creation: halotile::raster::geotiff::CreationOptions,
+    list: Option<Classes>,
+    window: Footprint,
+    chooser: Chooser,
+    summary: Summary,
+}
+
+pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
+    let start = Instant::now();
+    let files = check::check(args)?;
+    let console = Console::new(args.loudness);
+    // Said outright: left to itself, rayon takes any number from its environment variable.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if args.threads == 0 { cores } else { args.threads };
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
+    let window = input::window(args)?;
+    let list = classing::list(args)?;
+    // Opened again for every sample; what is wrong with it is said before anything is done.
+    input::mask(args)?;
+    let (name, input_format, input) = input::open(args, files.input, &console)?;
+    let format = match (files.output, input_format) {
+        // Its own text has a line a sample.
+        (OutputFormat::Text, InputFormat::SeedBinary) if args.output_format.is_none() => OutputFormat::SeedLines,
+        (format, _) => format,
+    };
+    let outputs = files.outputs.iter().map(|path| Sink::create(path, args.overwrite)).collect::<Result<Vec<_>, _>>()?;
+    let preview = args.preview.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
+    let chooser = Chooser::new(&args.device, args.kernel.0)?;
+    let precision = args.precision.or(args.kernel.0.map(Precision::of)).unwrap_or(match format {
+        OutputFormat::Npy | OutputFormat::GeoTiff => Precision::F32,
+        OutputFormat::Text | OutputFormat::SeedLines => Precision::F64,
+    });
+    let summary = Summary {
+        input: args.input.display().to_string(),
+        band: (input_format == InputFormat::GeoTiff).then_some(args.band.unwrap_or(1)),
+        output: args.output.display().to_string(),
+        outputs: files.outputs.iter().map(|path| path.display().to_string()).collect(),
+        preview: args.preview.as_ref().map(|path| path.display().to_string()),
+        mask: args.mask.as_ref().map(|path| path.display().to_string()),
+        input_format: input_format.name(),
+        output_format: format.name(),
+        size: (!matches!(args.shape, crate::args::ShapeArg::File(_))).then_some(args.side()),
+        shape: args.shape.name(),
+        window: Window { rows: window.rows(), cols: window.cols(), cells: window.count() },
+        edge: args.edge.name(),
+        min_valid: args.min_valid,
+        measures: args.measures.iter().map(Measure::to_string).collect(),
+        levels: args.levels,
+        unit: unit(args),
+        precision: precision.name(),
+        threads: rayon::current_num_threads(),
+        memory: args.memory,
+        ..Summary::default()
+    };
+    let job = Job {
+        args,
+        console: &console,
+        name,
+        input,
+        several: input_format == InputFormat::SeedBinary,
+        format,
+        outputs,
+        preview,
+        creation: files.creation,
+        list,
+        window,
+        chooser,
+        summary,
+    };
+    let mut summary = match precision {
+        Precision::F32 => work::<f32>(job),
+        Precision::F64 => work::<f64>(job),
+    }?;
+    console.finish();
+    summary.peak_memory = summary::peak_memory();
+    summary.seconds.total = start.elapsed().as_secs_f64();
+    summary::report(&summary);
+    if args.json {
+        print(&summary)?;
+    }
+    Ok(Done::Well)
+}
+
+fn print(summary: &impl Serialize) -> anyhow::Result<()> {
+    let json = serde_json::to_string(summary).context("the summary cannot be written as JSON")?;
+    Ok(writeln!(io::stdout(), "{json}").map_err(|e| write_failed("standard output", e))?)
+}
+
+/// The results' unit.
+fn unit(args: &EntropyArgs) -> &'static str {
+    if args.normalize { "evenness" } else { args.base.unit() }
+}
+
+/// What is computed with so many levels, as far as the options say.
+fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> Entropy {
+    Entropy::new()
+        .footprint(window.clone())
+        .measures(args.measures.clone())
+        .min_valid(args.min_valid)
+        .levels(levels)
+        .base(args.base)
+        .normalize(args.normalize)
+        .kernel(args.kernel.0)
+        .edge(args.edge)
+}
+
+fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
+    let Job { args, console, name, mut input, several, format, outputs, preview: preview_sink, list, .. } = job;
+    let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
+    let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
+    let given = classing::levels(args, list.as_ref());
+    let entropy = entropy(args, &window, given.filter(|_| args.normalize))?;
+    let (mut preview, mut levels) = (None, 1);
+    loop {
+        let start = Instant::now();
+        if several || summary.samples == 0 {
+            console.bytes("reading");
+        }
+        let Some(mut sheet) = input.next(args)? else { break };
+        if several && (matches!(format, OutputFormat::Npy | OutputFormat::GeoTiff) || preview_sink.is_some()) {
+            alone(&mut input, args, format, &name)?;
+        }
+        summary.seconds.read += start.elapsed().as_secs_f64();
+        summary.nodata = args.nodata_or(sheet.raster.nodata().filter(|_| !sheet.in_memory)).map(summary::show);
+
+        let kept = args.memory.map(|memory| memory / KEPT);
+        if let Some(kept) = kept {
+            sheet.raster.keep(kept);
+        }
+        let start = Instant::now();
+        let classing = Classing::of(&sheet, args, list.as_ref(), console)?;
+        let Sheet { raster, .. } = sheet;
+        let mut cells = CodedRaster::new(raster, classing.classes.clone(), input::mask(args)?)
+            .map_err(|error| classing::explain(error, &name))?;
+        summary.seconds.classes += start.elapsed().as_secs_f64();
+        if let Some(kept) = kept {
+            cells.keep(kept);
+        }
+        summary.samples += 1;
+        let (rows, cols) = (cells.rows(), cells.cols());
+        summary.cells += rows * cols;
+        let first = summary.samples == 1;
+        (summary.rows, summary.cols) = if first { (Some(rows), Some(cols)) } else { (None, None) };
+        summary.classes = first.then(|| classing.told());
+
+        if preview_sink.is_some() {
+            preview = Some(Preview::new(rows, cols)?);
+        }
+        let mut run = Run {
+            args,
+            entropy: &entropy,
+            window: &window,
+            cells: &cells,
+            name: &name,
+            console,
+            chooser: &mut chooser,
+        };
+        let report = run.run::<T>(&mut outputs, &mut preview, &mut summary)?;
+        levels = report.levels;
+        summary.kernel = report.kernel.map(Kernel::name).or(summary.kernel);
+        // Without bands no device took part.
+        if report.bands > 0 {
+            *summary.kernel_seconds.get_or_insert(0.0) += report.kernel_seconds;
+        }
+    }
+    let start = Instant::now();
+    let mut sinks = outputs.finish()?;
+    if let (Some(preview), Some(sink)) = (preview, preview_sink) {
+        let (max, unit) = scale(args, given.unwrap_or(levels), &window);
+        sinks.push(draw(preview, sink, max, &unit)?);
+    }
+    sink::commit(sinks)?;
+    summary.seconds.write += start.elapsed().as_secs_f64();
+    summary.seconds.device = chooser.seconds;
+    summary.cells_per_second = summary.cells as f64 / summary.seconds.compute;
+    Ok(summary)
+}
+
+/// Makes sure that there is no other sample, where the output takes but one.
+fn alone(input: &mut Input<'_>, args: &EntropyArgs, format: OutputFormat, name: &str) -> anyhow::Result<()> {
+    match (input.next(args)?, format) {
+        (None, _) => Ok(()),
+        (Some(_), OutputFormat::Npy) => {
+            bail!("{name}: there are several samples, and an NPY file holds one; choose --of seed-lines")
+        }
+        (Some(_), OutputFormat::GeoTiff) => {
+            bail!("{name}: there are several samples, and a GeoTIFF holds one; choose --of seed-lines")
+        }
+        (Some(_), _) => bail!("{name}: there are several samples, and a preview shows one; leave out --preview"),
+    }
+}
+
+/// One raster's computation.
+struct Run<'a> {
+    args: &'a EntropyArgs,
+    entropy: &'a Entropy,
+    window: &'a Footprint,
+    cells: &'a CodedRaster,
+    name: &'a str,
+    console: &'a Console,
+    chooser: &'a mut Chooser,
+}
+
+impl Run<'_> {
+    fn run<T: Real + Number>(
+        &mut self,
+        outputs: &mut Outputs<'_, T>,
+        preview: &mut Option<Preview>,
+        summary: &mut Summary,
+    ) -> anyhow::Result<Report> {
+        let (rows, cols) = (self.cells.rows(), self.cells.cols());
+        let bytes = size_of::<T>() * self.args.measures.len();
+        let size = self.window.rows().max(self.window.cols());
+        let load = || Load { cells: rows * cols, size, levels: self.cells.levels(), bytes };
+        let mut chosen = self.chooser.engine(load, self.console)?;
+        let start = Instant::now();
+        let report = loop {
+            self.console.cells("computing", (rows * cols) as u64);
+            let sink = outputs.sink((rows, cols), self.cells.georeference(), preview.as_mut())?;
+            let result = match self.args.kernel.0 {
+                Some(Kernel::Rung(_)) => self.in_memory(&chosen.engine, sink)?,
+                _ => self.entropy.stream(&chosen.engine, self.cells, sink, self.args.memory, self.console),
+            };
+            match result {
+                Ok(report) => break report,
+                // A grid that no kernel takes, or a device that is not up to it: the CPU engine takes any.
+                Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))
+                    if !outputs.begun() =>
+                {
+                    match self.chooser.fall_back(&error.to_string(), self.console) {
+                        Some(cpu) => chosen = cpu,
+                        None => return Err(explain(error, self.name)),
+                    }
+                }
+                Err(error) => return Err(explain(error, self.name)),
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        summary.seconds.compute += seconds;
+        tracing::debug!(
+            "computed {rows} x {cols} cells in {seconds:.6} s on {}, in {} bands, {} cells of them on the CPU",
+            chosen.name,
+            report.bands,
+            report.cpu_cells
+        );
+        summary.device = chosen.name;
+        Ok(report)
+    }
+
+    /// A rung, which takes and gives whole grids.
+    fn in_memory<T: Real + Number>(
+        &self,
+        engine: &halotile::entropy::Engine,
+        mut sink: Box<dyn ResultSink<T> + '_>,
+    ) -> anyhow::Result<Result<Report, Error>> {
+        let (rows, cols) = (self.cells.rows(), self.cells.cols());
+        let memory = |error| anyhow!("{}: {error}; take a smaller grid or leave out --kernel", self.name);
+        let mut codes = Grid::zeros(rows, cols).map_err(memory)?;
+        self.cells.read_into(0..rows, 0..cols, codes.view_mut())?;
+        let mut results = Grid::<T>::zeros(rows, cols).map_err(memory)?;
+        let entropy = self.entropy.clone().nodata(self.cells.nodata_code());
+        let report = match entropy.compute_into(engine, codes.view(), results.view_mut(), self.console) {
+            Ok(report) => report,
+            Err(error) => return Ok(Err(error)),
+        };
+        let band = sink.block().0.clamp(1, rows);
+        for first in (0..rows).step_by(band) {
+            sink.write(first, 0, &[results.view().band(first..rows.min(first + band))])?;
+        }
+        sink.finish()?;
+        Ok(Ok(report))
+    }
+}
+
+/// Says what to do about it, where that is something that an option does.
+fn explain(error: Error, name: &str) -> anyhow::Error {
+    let advice = match &error {
+        Error::KernelMisfit { .. } => "choose another kernel or auto",
+        Error::NoKernel { .. } | Error::TooWide { .. } => "choose --device cpu",
+        Error::Memory { .. } => "allow more with --memory, or take a smaller window",
+        // It names the file that it is about.
+        Error::File(_) => return error.into(),
+        _ => return anyhow::Error::from(error).context(name.to_owned()),
+    };
+    anyhow!("{name}: {error}; {advice}")
+}
+
+/// The largest value that the first measure can have with so many classes, for the preview, and what heads its legend.
+fn scale(args: &EntropyArgs, levels: usize, window: &Footprint) -> (f64, String) {
+    // More classes than cells do not occur at once.
+    let most = levels.clamp(1, window.count()) as f64;
+    match args.measures[0] {
+        Measure::Shannon | Measure::Renyi(_) => {
+            let unit_of = if args.normalize { (levels.max(2) as f64).ln() } else { args.base.ln() };
+            (most.ln() / unit_of, unit(args).to_owned())
+        }
+        Measure::Simpson => (1.0 - 1.0 / most, "simpson".to_owned()),
+        Measure::Richness | Measure::Hill(_) => (most, "classes".to_owned()),
+        Measure::Evenness => (1.0, "evenness".to_owned()),
+    }
+}
+
+fn draw(preview: Preview, mut sink: Sink, max: f64, unit: &str) -> anyhow::Result<Sink> {
+    let name = sink.name();
+    let mut file = BufWriter::new(&mut sink);
+    preview.write(&mut file, max, unit).and_then(|()| file.flush()).map_err(|e| write_failed(&name, e))?;
+    drop(file);
+    Ok(sink)
+}

@@ -1,0 +1,101 @@
+//! What was done, and how fast: `--json`, and the lines of `-v`.
+
+use halotile::io::Nodata;
+use serde::Serialize;
+
+use super::classing::Told;
+
+/// What `--json` prints.
+#[derive(Debug, Default, Serialize)]
+pub struct Summary {
+    pub input: String,
+    pub band: Option<usize>,
+    pub output: String,
+    pub outputs: Vec<String>,
+    pub preview: Option<String>,
+    pub mask: Option<String>,
+    pub input_format: &'static str,
+    pub output_format: &'static str,
+    pub samples: usize,
+    pub rows: Option<usize>,
+    pub cols: Option<usize>,
+    pub cells: usize,
+    pub size: Option<usize>,
+    pub shape: String,
+    pub window: Window,
+    pub edge: &'static str,
+    pub min_valid: f64,
+    pub measures: Vec<String>,
+    pub levels: Option<usize>,
+    pub classes: Option<Told>,
+    pub unit: &'static str,
+    pub nodata: Option<String>,
+    pub device: String,
+    pub kernel: Option<&'static str>,
+    pub precision: &'static str,
+    pub threads: usize,
+    pub memory: Option<usize>,
+    pub peak_memory: Option<u64>,
+    pub seconds: Seconds,
+    pub kernel_seconds: Option<f64>,
+    pub cells_per_second: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Window {
+    pub rows: usize,
+    pub cols: usize,
+    /// Cells that belong to it.
+    pub cells: usize,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Seconds {
+    pub read: f64,
+    pub classes: f64,
+    pub device: f64,
+    pub compute: f64,
+    pub write: f64,
+    pub total: f64,
+}
+
+/// A value for no data as it is typed.
+pub fn show(nodata: Nodata) -> String {
+    match nodata {
+        Nodata::Whole(value) => value.to_string(),
+        Nodata::Fraction(value) => value.to_string(),
+        Nodata::Nan => "nan".to_owned(),
+    }
+}
+
+/// The most bytes that were resident so far, where the system says so.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+}
+
+/// What `-v` tells.
+pub fn report(summary: &Summary) {
+    let Seconds { read, classes, device, compute, write, total } = summary.seconds;
+    tracing::info!(
+        "seconds: read {read:.3}, classes {classes:.3}, open device {device:.3}, compute {compute:.3}, write {write:.3}, \
+         total {total:.3}"
+    );
+    let seconds = summary.kernel_seconds.map(|seconds| format!(" for {seconds:.6} s")).unwrap_or_default();
+    let kernel = summary.kernel.map(|kernel| format!(", kernel {kernel}{seconds}"));
+    let grids = match (summary.rows, summary.cols) {
+        (Some(rows), Some(cols)) => format!("{rows} x {cols} cells"),
+        _ => format!("{} cells of {} samples", summary.cells, summary.samples),
+    };
+    let memory = summary.peak_memory.map(|bytes| format!(", {} MiB at most", bytes >> 20));
+    tracing::info!(
+        "{grids} in {} on {}{}, {} threads: {:.1} Mcell/s{}",
+        summary.precision,
+        summary.device,
+        kernel.unwrap_or_default(),
+        summary.threads,
+        summary.cells_per_second / 1e6,
+        memory.unwrap_or_default()
+    );
+}

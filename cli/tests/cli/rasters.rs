@@ -1,0 +1,431 @@
+//! `halotile entropy` of rasters: GeoTIFF piece by piece, numbers of all types as classes, masks, edges, limits to memory; and what of that
+//! contradicts itself.
+
+use std::path::Path;
+
+use halotile::grid::{Grid, GridView};
+use halotile::io::OutputFile;
+use halotile::io::reals::{RealFormat, read};
+use halotile::measure::Edge;
+use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
+use halotile::raster::{Raster, ResultSink, whole};
+use halotile::reference;
+use serde_json::{Value, json};
+
+use crate::place::{Place, VECTOR, npy, random, seed_binary};
+
+fn numbers(place: &Place, name: &str) -> Grid<f64> {
+    if Path::new(name).extension().is_some_and(|ending| ending == "tif") {
+        return whole(&GeoTiff::open(&place.path(name), 1).expect("a GeoTIFF")).expect("numbers");
+    }
+    let format = RealFormat::detect(name.as_ref()).expect("a known ending");
+    read(format, &place.read(name)[..], name).expect("numbers").remove(0)
+}
+
+fn close(a: &Grid<f64>, b: &Grid<f64>) -> bool {
+    halotile::compare::grids(a.view(), b.view(), 1e-5).is_ok_and(|found| found.agrees())
+}
+
+fn json_of(place: &Place, args: &str) -> Value {
+    serde_json::from_str(&place.run(&format!("{args} -q --json --overwrite")).quietly()).expect("JSON")
+}
+
+/// Cells as an NPY file of i32.
+fn npy_i32(place: &Place, name: &str, rows: usize, cols: usize, value: impl Fn(usize, usize) -> i32) {
+    let data = (0..rows * cols).flat_map(|i| value(i / cols, i % cols).to_le_bytes()).collect::<Vec<u8>>();
+    place.write(name, npy("<i4", "False", &format!("({rows}, {cols})"), &data));
+}
+
+/// Bands of f32 as a GeoTIFF whose nodata value is NaN.
+fn tiff(place: &Place, name: &str, bands: &[Grid<f32>], options: &[&str]) {
+    let mut file = OutputFile::create(&place.path(name), false).expect("a file");
+    let (shape, names) = ((bands[0].rows(), bands[0].cols()), vec!["band"; bands.len()]);
+    let options = CreationOptions::parse(options).expect("options");
+    let mut sink = GeoTiffSink::<f32, _>::new(&mut file, name, shape, &names, None, &options).expect("a sink");
+    let views: Vec<GridView<'_, f32>> = bands.iter().map(Grid::view).collect();
+    sink.write(0, 0, &views).expect("written");
+    Box::new(sink).finish().expect("finished");
+    file.commit().expect("there");
+}
+
+#[test]
+fn geotiffs_go_in_and_out_and_keep_their_place() {
+    let place = Place::new();
+    place.run("generate grid --rows 700 --cols 900 --levels 9 --seed 3 --pattern clustered m.tif --co BLOCKXSIZE=64 --co BLOCKYSIZE=48")
+        .quietly();
+    place.run("generate grid --rows 700 --cols 900 --levels 9 --seed 3 --pattern clustered m.npy").quietly();
+    let cells = read(RealFormat::detect("m.npy".as_ref()).expect("npy"), &place.read("m.npy")[..], "m").expect("cells");
+    let codes = cells[0].as_slice().iter().map(|&v| v as u8).collect();
+    let wanted = reference::entropy(Grid::from_vec(codes, 700, 900).expect("a shape").view(), 7, None);
+    for out in ["h.tif", "h.npy", "h.txt"] {
+        let told = json_of(&place, &format!("entropy m.tif {out} --size 7 --preview p.png"));
+        assert_eq!((&told["input_format"], &told["band"], &told["rows"]), (&json!("geotiff"), &json!(1), &json!(700)));
+        assert!(close(&numbers(&place, out), &wanted), "{out}");
+    }
+    place.run("entropy m.npy g.tif --size 7 -q --co TILED=NO --co COMPRESS=LZW --precision f64").quietly();
+    assert!(close(&numbers(&place, "g.tif"), &wanted));
+    let open = |name: &str| GeoTiff::open(&place.path(name), 1).expect("a GeoTIFF");
+    let (map, results, strips) = (open("m.tif"), open("h.tif"), open("g.tif"));
+    assert!(map.georeference().is_some() && results.georeference() == map.georeference());
+    assert_eq!((results.block(), results.nodata()), ((512, 512), Some(halotile::io::Nodata::Nan)));
+    assert!(strips.block().1 == 900 && strips.georeference().is_none());
+    assert_eq!(strips.value_type(), halotile::raster::ValueType::F64);
+    // The preview is the same, whatever way the results went.
+    let first = place.read("p.png");
+    json_of(&place, "entropy m.npy h.npy --size 7 --preview p.png");
+    assert!(place.read("p.png") == first);
+    // The device's pieces are the CPU's, but for the last digits.
+    place.run("entropy m.tif d.tif --size 7 -q --device emulator:2").quietly();
+    assert!(close(&numbers(&place, "d.tif"), &wanted));
+    // An ending in capitals, and a name that says nothing.
+    place.write("M.TIF", place.read("m.tif")).write("nameless", place.read("m.tif"));
+    assert_eq!(place.run("entropy M.TIF a.npy -q --size 7").quietly(), "");
+    assert_eq!(place.run("entropy nameless b --if geotiff --of npy -q --size 7").quietly(), "");
+    assert!(place.read("a.npy") == place.read("b"));
+}
+
+#[test]
+fn a_limit_to_memory_changes_nothing_but_the_pieces() {
+    let place = Place::new();
+    place.run("generate grid --rows 3000 --cols 2500 m.tif").quietly();
+    let free = json_of(&place, "entropy m.tif free.tif --precision f64");
+    let tight = json_of(&place, "entropy m.tif tight.tif --precision f64 --memory 128MiB");
+    assert_eq!((&free["memory"], &tight["memory"]), (&Value::Null, &json!(128 << 20)));
+    assert!(place.read("free.tif") == place.read("tight.tif"));
+    if cfg!(target_os = "linux") {
+        let peak = tight["peak_memory"].as_u64().expect("bytes");
+        assert!((1 << 20..140 << 20).contains(&peak), "{peak}");
+    }
+    let ran = place.run("entropy m.tif no.tif --memory 10M -q");
+    assert!(ran.err.starts_with("halotile: m.tif: this takes ") && ran.code == 1, "{}", ran.err);
+    assert!(
+        ran.err.ends_with(
+            "bytes of memory at least, and 10485760 are allowed; allow more with --memory, or take a smaller window\n"
+        ),
+        "{}",
+        ran.err
+    );
+    assert_eq!(place.names(), ["free.tif", "m.tif", "tight.tif"]);
+}
+
+#[test]
+fn values_of_any_size_are_classes() {
+    let place = Place::new();
+    let cells = random(40, 50, 5);
+    let codes = [-3, 11, 40_000, 95, 1 << 30];
+    npy_i32(&place, "c.npy", 40, 50, |r, c| codes[usize::from(cells.row(r)[c])]);
+    let told = json_of(&place, "entropy c.npy h.npy --nodata 95");
+    assert!(close(&numbers(&place, "h.npy"), &reference::entropy(cells.view(), 5, Some(3))));
+    let count = |code| cells.as_slice().iter().filter(|&&cell| cell == code).count();
+    assert_eq!(
+        told["classes"],
+        json!({"from": "survey", "nodata_cells": count(3), "table": [
+            {"code": 0, "values": [-3], "cells": count(0)},
+            {"code": 1, "values": [11], "cells": count(1)},
+            {"code": 2, "values": [40_000], "cells": count(2)},
+            {"code": 3, "values": [1 << 30], "cells": count(4)},
+        ]})
+    );
+    assert_eq!(told["nodata"], "95");
+    // A file's own value for no data, and none in spite of it.
+    let floats = Grid::from_fn(40, 50, |r, c| match cells.row(r)[c] {
+        3 => f32::NAN,
+        code => f32::from(code) * 100.0,
+    });
+    tiff(&place, "f.tif", &[floats.expect("a shape")], &[]);
+    for (options, nodata) in [("", json!("nan")), ("--nodata none", Value::Null)] {
+        let told = json_of(&place, &format!("entropy f.tif h.npy {options}"));
+        assert!(close(&numbers(&place, "h.npy"), &reference::entropy(cells.view(), 5, Some(3))), "{options}");
+        assert_eq!(told["nodata"], nodata);
+    }
+    // What has too many values, or fractions.
+    npy_i32(&place, "many.npy", 20, 20, |r, c| (r * 20 + c) as i32);
+    let ran = place.run("entropy many.npy x.npy -q");
+    let many = "halotile: many.npy: 400 different values occur, and 256 can be classes; \
+                merge some with --classes FILE, or sort them with --bins N\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, many));
+    let ran = place.run("entropy c.npy x.npy -q --levels 16");
+    let at = cells.as_slice().iter().position(|&code| code != 1).expect("a cell");
+    let level = format!(
+        "halotile: c.npy: row {}, column {} (counted from 0): the value {} is no level from 0 to 15; \
+         ask for more levels or for none, or name the nodata value if this is it\n",
+        at / 50,
+        at % 50,
+        codes[usize::from(cells.as_slice()[at])]
+    );
+    assert_eq!((ran.code, ran.err), (1, level));
+    assert!(!place.names().contains(&"x.npy".to_owned()));
+}
+
+#[test]
+fn bands_are_chosen_by_number() {
+    let place = Place::new();
+    let bands = [random(30, 40, 3), random(30, 40, 7)];
+    let real = |cells: &Grid<u8>| Grid::from_fn(30, 40, |r, c| f32::from(cells.row(r)[c]) * 11.0).expect("a shape");
+    tiff(&place, "two.tif", &bands.each_ref().map(real), &["COMPRESS=ZSTD"]);
+    for (band, cells) in (1..).zip(&bands) {
+        let told = json_of(&place, &format!("entropy two.tif h.npy --band {band}"));
+        assert_eq!(told["band"], band);
+        assert!(close(&numbers(&place, "h.npy"), &reference::entropy(cells.view(), 5, None)), "{band}");
+    }
+    let ran = place.run("entropy two.tif x.npy --band 3 -q");
+    let none = "halotile: two.tif: there is no band 3: the file has 2 bands, counted from 1; choose another band\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, none));
+}
+
+#[test]
+fn lists_of_classes_merge_values() {
+    let place = Place::new();
+    let cells = random(30, 30, 6);
+    npy_i32(&place, "c.npy", 30, 30, |r, c| [41, 42, 43, 11, -9999, 255][usize::from(cells.row(r)[c])]);
+    place.write("classes.csv", "# forests are one\n41..43,forest\n11,water\n*,nodata\n");
+    let merged = Grid::from_fn(30, 30, |r, c| [0, 0, 0, 1, 2, 2][usize::from(cells.row(r)[c])]).expect("a shape");
+    let told = json_of(&place, "entropy c.npy h.npy --classes classes.csv --normalize");
+    let nats = reference::entropy(merged.view(), 5, Some(2));
+    let evenness = Grid::from_fn(30, 30, |r, c| nats.row(r)[c] / 2f64.ln()).expect("a shape");
+    assert!(close(&numbers(&place, "h.npy"), &evenness));
+    assert_eq!(
+        told["classes"],
+        json!({"from": "list", "table": [
+            {"code": 0, "name": "forest", "values": [41, 42, 43]}, {"code": 1, "name": "water", "values": [11]}
+        ]})
+    );
+    // The list's word goes before the file's; a value for no data that text cannot hold is no value of the list.
+    place.write("t.txt", "1 4\n1 2 -9999 7\n").write("l.csv", "1\n2\n7\n255\n");
+    let text = place.run("entropy t.txt - -q --size 1 --nodata -9999 --classes l.csv").quietly();
+    assert_eq!(text, "     0.00000      0.00000          nan      0.00000 \n");
+    place.write("l.csv", "1\n2\n");
+    for (options, code, message) in [
+        (
+            "entropy t.txt x.npy --nodata -9999 --classes l.csv",
+            1,
+            "t.txt: row 0, column 3 (counted from 0): the value 7 is not listed in l.csv; list it, or add a line *,nodata",
+        ),
+        (
+            "entropy c.npy x.npy --classes none.csv",
+            1,
+            "none.csv: the file cannot be opened: No such file or directory (os error 2); check the name",
+        ),
+        (
+            "entropy c.npy x.npy --classes t.txt",
+            1,
+            "t.txt: line 1: \"1 4\" is not a whole number; begin the line with a whole number, two as in 41..43, or *; \
+             put # before what is a comment",
+        ),
+    ] {
+        let ran = place.run(&format!("{options} -q"));
+        assert_eq!((ran.code, ran.err), (code, format!("halotile: {message}\n")));
+    }
+    assert!(!place.names().contains(&"x.npy".to_owned()));
+}
+
+#[test]
+fn bins_are_equally_wide_or_equally_full() {
+    let place = Place::new();
+    // Squares: far from evenly spread. The last is no data.
+    let value = |i: usize| if i == 2999 { f32::NAN } else { ((i * 37 % 3000) as f32 / 10.0).powi(2) };
+    let heights = Grid::from_fn(50, 60, |r, c| value(r * 60 + c)).expect("a shape");
+    tiff(&place, "dem.tif", std::slice::from_ref(&heights), &[]);
+    let mut sorted: Vec<f32> = heights.as_slice().iter().copied().filter(|v| !v.is_nan()).collect();
+    sorted.sort_by(f32::total_cmp);
+    let (low, high) = (f64::from(sorted[0]), f64::from(sorted[2998]));
+    let equal: Vec<f64> = (1..8).map(|k| low + (high - low) * f64::from(k) / 8.0).collect();
+    let full: Vec<f64> = (1..8).map(|k| f64::from(sorted[2999 * k / 8])).collect();
+    for (binning, edges) in [("", &equal), ("--binning equal", &equal), ("--binning quantile", &full)] {
+        let told = json_of(&place, &format!("entropy dem.tif h.npy --bins 8 {binning}"));
+        let code = |v: f32| if v.is_nan() { 8 } else { edges.iter().filter(|&&e| e <= f64::from(v)).count() as u8 };
+        let codes = Grid::from_fn(50, 60, |r, c| code(heights.row(r)[c])).expect("a shape");
+        assert!(close(&numbers(&place, "h.npy"), &reference::entropy(codes.view(), 5, Some(8))), "{binning}");
+        assert_eq!(told["classes"]["from"], "bins");
+        let table = told["classes"]["table"].as_array().expect("a table");
+        assert_eq!((table.len(), &table[3]["between"]), (8, &json!([edges[2], edges[3]])), "{binning}");
+    }
+    let ran = place.run("entropy dem.tif x.npy -q");
+    assert!(
+        ran.err.ends_with("is not a whole number and so no class; give --bins N, or --nodata if this is it\n"),
+        "{}",
+        ran.err
+    );
+    let ran = place.run("entropy dem.tif x.npy -q --bins 256");
+    assert!(ran.err.starts_with("halotile: dem.tif: 256 classes and no data take 257 codes"), "{}", ran.err);
+    // Grids in memory have bins too.
+    place.cells("c.png", &random(20, 20, 200));
+    json_of(&place, "entropy c.png h.npy --bins 4 --normalize");
+    let binned = numbers(&place, "h.npy");
+    // For the rungs, too.
+    json_of(&place, "entropy c.png h.npy --bins 4 --normalize --kernel v11");
+    assert!(close(&numbers(&place, "h.npy"), &binned));
+}
+
+#[test]
+fn masks_hide_cells() {
+    let place = Place::new();
+    let (cells, mask) = (random(33, 44, 4), random(33, 44, 3));
+    place.cells("c.npy", &cells).cells("m.npy", &mask).cells("m.png", &mask).cells("m.txt", &mask);
+    place.run("generate grid --rows 33 --cols 44 --levels 3 --seed 7 m.tif").quietly();
+    let hidden = Grid::from_fn(33, 44, |r, c| if mask.row(r)[c] == 0 { 4 } else { cells.row(r)[c] }).expect("a shape");
+    let wanted = reference::entropy(hidden.view(), 5, Some(4));
+    for name in ["m.npy", "m.png", "m.txt", "m.tif"] {
+        let told = json_of(&place, &format!("entropy c.npy h.npy --mask {name}"));
+        assert!(close(&numbers(&place, "h.npy"), &wanted), "{name}");
+        assert_eq!(told["mask"], name);
+    }
+    // Every sample of several has the same.
+    place.write("one.npy", npy("|u1", "False", "(1, 2)", &[1, 0]));
+    place.write("s.bin", seed_binary(&[(2, 1, &[5, 5]), (2, 1, &[7, 8])]));
+    let lines = place.run("entropy s.bin - -q --mask one.npy").quietly();
+    assert_eq!(lines, "2,1,0.00000,nan,\n2,1,0.00000,nan,\n");
+    let ran = place.run("entropy c.npy x.npy -q --mask one.npy");
+    let shape =
+        "halotile: one.npy: the mask has 1 rows and 2 columns, and c.npy has 33 and 44; crop or resample one of them\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, shape));
+    let ran = place.run("entropy c.npy x.npy -q --mask s.bin");
+    let several = "halotile: s.bin: a mask is one grid, and the file holds several; give one of them\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, several));
+}
+
+#[test]
+fn grids_go_on_beyond_their_edges() {
+    let place = Place::new();
+    let (rows, cols, reach) = (12, 17, 4);
+    let cells = random(rows, cols, 5);
+    place.cells("c.txt", &cells);
+    place.run("generate grid --rows 12 --cols 17 --levels 5 --seed 7 c.tif").quietly();
+    for edge in Edge::ALL {
+        let wanted = if edge.extends() {
+            let seen = |at: usize, len| edge.seen(at as isize - reach as isize, len).expect("it goes on");
+            let around =
+                Grid::from_fn(rows + 2 * reach, cols + 2 * reach, |r, c| cells.row(seen(r, rows))[seen(c, cols)]);
+            let all = reference::entropy(around.expect("a shape").view(), 2 * reach + 1, None);
+            Grid::from_fn(rows, cols, |r, c| all.row(r + reach)[c + reach])
+        } else {
+            let all = reference::entropy(cells.view(), 2 * reach + 1, None);
+            let inside = |at: usize, len: usize| at >= reach && at + reach < len;
+            let kept = |r, c| edge == Edge::Shrink || (inside(r, rows) && inside(c, cols));
+            Grid::from_fn(rows, cols, |r, c| if kept(r, c) { all.row(r)[c] } else { f64::NAN })
+        };
+        let wanted = wanted.expect("a shape");
+        for input in ["c.txt", "c.tif"] {
+            let told = json_of(&place, &format!("entropy {input} h.npy --size 9 --edge {}", edge.name()));
+            assert!(close(&numbers(&place, "h.npy"), &wanted), "{input} {}", edge.name());
+            assert_eq!(told["edge"], edge.name());
+        }
+    }
+}
+
+#[test]
+fn options_that_contradict_each_other() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR).write("w.txt", "111\n").write("t.tif", "no TIFF");
+    let before = place.names();
+    let clipped = "computes Shannon's entropy in clipped squares, of grids in memory; leave out --kernel or";
+    for (args, message) in [
+        ("v.txt o.txt --band 1", "--band chooses a band of a GeoTIFF, and the input is none; leave it out".to_owned()),
+        ("- o.txt --if geotiff", "a GeoTIFF is read from a file, not from standard input; name the file".to_owned()),
+        ("v.txt - --of geotiff", "a GeoTIFF goes to a file, not to standard output; name one".to_owned()),
+        ("v.txt o.txt --co TILED=NO", "--co is for GeoTIFF, and the output's format is text; leave it out".to_owned()),
+        ("v.txt o.tif --co TILED=2", "--co: the creation option TILED is \"2\"; it takes YES or NO".to_owned()),
+        (
+            "v.txt o.npy --measure shannon,richness",
+            "o.npy: a file of the format npy holds one measure, and there are 2; put {measure} into the output's name, \
+             or choose --of geotiff"
+                .to_owned(),
+        ),
+        ("v.txt o.tif --measure simpson,shannon,simpson", "--measure names simpson twice; leave one of them".to_owned()),
+        (
+            "v.txt o.tif --measure simpson --normalize --bins 4",
+            "--normalize changes shannon and renyi, and --measure names neither; leave it out".to_owned(),
+        ),
+        (
+            "v.txt h-{measure}.npy --preview h-shannon.npy",
+            "h-shannon.npy: output and preview are one file; name two".to_owned(),
+        ),
+        ("v.txt o.txt --shape w.txt --size 5", "a file for --shape says how large the window is; leave out --size".to_owned()),
+        ("v.txt o.txt --mask -", "a mask is read from a file, not from standard input; name one after --mask".to_owned()),
+        (
+            "v.txt o.txt --mask mask",
+            "mask: the mask's name does not say its format; end it in .tif, .npy, .png, .pgm or .txt".to_owned(),
+        ),
+        ("v.txt o.txt --kernel v7 --edge reflect", format!("kernel v7 is a rung: it {clipped} --edge")),
+        ("v.txt o.txt --kernel v12 --measure simpson", format!("kernel v12 is a rung: it {clipped} --measure")),
+        ("v.txt o.txt --kernel b3 --shape disk", format!("kernel b3 is a rung: it {clipped} --shape")),
+        ("v.txt o.txt --kernel v14 --min-valid 0.5", format!("kernel v14 is a rung: it {clipped} --min-valid")),
+        ("v.txt o.txt --kernel v7 --memory 1G", format!("kernel v7 is a rung: it {clipped} --memory")),
+        (
+            "t.tif o.txt --kernel v7",
+            "kernel v7 is a rung, which takes grids in memory, and a GeoTIFF is read piece by piece; leave out --kernel"
+                .to_owned(),
+        ),
+    ] {
+        let ran = place.run(&format!("entropy {args} -q"));
+        assert_eq!((ran.code, ran.err), (2, format!("halotile: {message}\n")), "{args}");
+    }
+    let see = "; see halotile entropy --help\n";
+    for (options, part) in [
+        ("--levels 4 --bins 4", "cannot be used with"),
+        ("--levels 4 --classes w.txt", "cannot be used with"),
+        ("--classes w.txt --bins 9", "cannot be used with"),
+        ("--binning equal", "--bins <N>"),
+        ("--bins 0", "the number of bins is from 1 to 256"),
+        ("--bins 257", "the number of bins is from 1 to 256"),
+        ("--bins 9 --binning jenks", "[possible values: equal, quantile]"),
+        ("--band 0", "it is not a whole number of at least 1"),
+        ("--memory much", "it is no size such as 512MiB, 1.5G or 2000000000"),
+        ("--min-valid 1.5", "the fraction is from 0 to 1"),
+        ("--min-valid nan", "the fraction is from 0 to 1"),
+        ("--edge wrap", "[possible values: shrink, nodata, symmetric, reflect, replicate]"),
+        ("--measure entropy", "no measure is called \"entropy\"; the measures are shannon, simpson"),
+        ("--measure renyi", "the order is a number from 0 up or inf"),
+        ("--shape=", "it is square, disk or the name of a file"),
+    ] {
+        let ran = place.run(&format!("entropy v.txt o.txt {options}"));
+        assert!(ran.code == 2 && ran.err.contains(part) && ran.err.ends_with(see), "{options}: {}", ran.err);
+    }
+    assert_eq!(place.names(), before);
+}
+
+#[test]
+fn a_measures_name_in_the_outputs() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR);
+    let told = json_of(&place, "entropy v.txt h-{measure}.npy");
+    assert_eq!((&told["output"], &told["outputs"]), (&json!("h-{measure}.npy"), &json!(["h-shannon.npy"])));
+    assert_eq!(place.names(), ["h-shannon.npy", "v.txt"]);
+    assert_eq!(told["measures"], json!(["shannon"]));
+    assert_eq!(told["window"], json!({"rows": 5, "cols": 5, "cells": 25}));
+}
+
+#[test]
+fn geotiffs_that_fail_leave_nothing() {
+    let place = Place::new();
+    place.write("t.tif", "no TIFF").write("v.txt", VECTOR);
+    place.run("generate grid --rows 300 --cols 300 m.tif").quietly();
+    let whole = place.read("m.tif");
+    // Damaged in the middle: the first pass over the cells meets it, or, without one, the computation.
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 64].fill(0xff);
+    place.write("bad.tif", damaged);
+    let before = place.names();
+    for (args, part) in [
+        ("entropy t.tif o.tif", "t.tif: this is not a TIFF file; name a GeoTIFF"),
+        ("entropy bad.tif o.tif", "bad.tif: row 0, column 0 (counted from 0): "),
+        ("entropy bad.tif o.tif --levels 16 --preview p.png", "bad.tif: row 0, column 0 (counted from 0): "),
+        ("entropy v.txt o.tif --mask t.tif", "t.tif: this is not a TIFF file; name a GeoTIFF"),
+    ] {
+        let ran = place.run(&format!("{args} -q"));
+        assert!(ran.code == 1 && ran.err.starts_with(&format!("halotile: {part}")), "{args}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    }
+    if cfg!(target_os = "linux") {
+        let ran = place.run("entropy v.txt /dev/full -q --of geotiff");
+        assert!(ran.code == 1 && ran.err.starts_with("halotile: /dev/full: "), "{}", ran.err);
+    }
+    // Several samples do not go into one.
+    place.write("s.bin", seed_binary(&[(1, 1, &[1]), (1, 1, &[2])]));
+    let ran = place.run("entropy s.bin o.tif -q");
+    let several = "halotile: s.bin: there are several samples, and a GeoTIFF holds one; choose --of seed-lines\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, several));
+    std::fs::remove_file(place.path("s.bin")).expect("removed");
+    assert_eq!(place.names(), before);
+}

@@ -1,0 +1,292 @@
+//! Bins: classes of values between edges.
+//!
+//! Whatever the rule, bin k holds the values from inner edge k − 1 (included) to inner edge k (not included); the first bin has no
+//! lower end and the last one no upper end. So a bin is told by comparisons alone, and no rounding of a quotient
+//! decides on which side of an edge a value falls.
+//!
+//! Quantiles are selected by digits, as a radix sort would find them. A pass finds the smallest and the largest key; the next one counts
+//! the values by the first 20 bits of what their keys are above the smallest; and the next ones, in the few buckets where a
+//! quantile lies, by as many of the following bits as [`BUCKETS`] counters allow: 12 at least, since there are no more than
+//! 255 edges. That is exact for 32 bits after three passes. With 64 bits it ends after four, with 44 bits known and 20 open, and
+//! the edge is the lowest number that begins like the quantile. Numbers of 8 and 16 bits need one pass.
+
+use super::cell::{Cell, each};
+use super::{BinRule, ClassesError, pass};
+use crate::io::Nodata;
+use crate::observe::Observer;
+use crate::raster::{Raster, ValueType, Values};
+
+/// Counters of a pass, in all buckets together.
+const BUCKETS: usize = 1 << 20;
+
+/// Passes that count, at most.
+const COUNTING: usize = 3;
+
+/// Edges and what they were made from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Edges {
+    /// Ascending, each once; one fewer than there are bins.
+    pub inner: Vec<f64>,
+    /// The smallest and the largest value, or the bounds given.
+    pub low: f64,
+    pub high: f64,
+    /// No data occurs, as far as it was looked for.
+    pub nodata: bool,
+}
+
+impl Edges {
+    /// Bins of equal width.
+    pub fn equal(low: f64, high: f64, bins: usize) -> Self {
+        let (width, bins_f) = (high - low, bins as f64);
+        let edge = |k: f64| match width * bins_f {
+            // Multiplied before it is divided: the edges of whole numbers come out as exactly as they can.
+            all if all.is_finite() => low + width * k / bins_f,
+            _ => low * (1.0 - k / bins_f) + high * (k / bins_f),
+        };
+        let mut inner: Vec<f64> = (1..bins).map(|k| edge(k as f64)).filter(|&edge| edge > low).collect();
+        inner.sort_by(f64::total_cmp);
+        // Nearer together than numbers lie: fewer bins.
+        inner.dedup();
+        Self { inner, low, high, nodata: false }
+    }
+
+    /// One bin without values.
+    fn nothing(nodata: bool) -> Self {
+        Self { inner: Vec::new(), low: f64::NAN, high: f64::NAN, nodata }
+    }
+
+    /// Bins.
+    pub fn bins(&self) -> usize {
+        self.inner.len() + 1
+    }
+
+    /// The bin of a value that is a number.
+    pub fn bin(&self, value: f64) -> usize {
+        self.inner.partition_point(|&edge| edge <= value)
+    }
+}
+
+impl BinRule {
+    /// How often the raster is read at most to find the edges.
+    pub fn passes(self, values: ValueType) -> usize {
+        match self {
+            Self::EqualWidth => 1,
+            Self::Quantile if values.bytes() <= 2 => 1,
+            Self::Quantile if values.bytes() == 4 => 3,
+            Self::Quantile => 1 + COUNTING,
+        }
+    }
+}
+
+/// Looks for the edges of `bins` bins.
+pub(super) fn find(
+    raster: &dyn Raster,
+    bins: usize,
+    rule: BinRule,
+    nodata: Option<Nodata>,
+    observer: &dyn Observer,
+) -> Result<Edges, ClassesError> {
+    match rule {
+        BinRule::EqualWidth => equal(raster, bins, nodata, observer),
+        BinRule::Quantile => quantiles(raster, bins, nodata, observer),
+    }
+}
+
+/// The smallest and largest value, and what else there is.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Keys of the finite ones; the first is larger where there is none.
+    finite: (u64, u64),
+    /// The same of all, infinite ones among them.
+    all: (u64, u64),
+    nodata: bool,
+}
+
+impl Extent {
+    const NOTHING: Extent = Extent { finite: (u64::MAX, 0), all: (u64::MAX, 0), nodata: false };
+
+    fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
+        let mut extent = Self::NOTHING;
+        let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => Self::of_values(values, nodata)));
+        pass::over(raster, observer, look, |found| {
+            extent.finite = wider(extent.finite, found.finite);
+            extent.all = wider(extent.all, found.all);
+            extent.nodata |= found.nodata;
+            Ok(())
+        })?;
+        Ok(extent)
+    }
+
+    fn of_values<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Self {
+        let nodata = nodata.and_then(T::nodata);
+        let mut extent = Self::NOTHING;
+        let (mut low, mut high): (Option<T>, Option<T>) = (None, None);
+        for &value in values {
+            if value.is_nan() || Some(value) == nodata {
+                extent.nodata = true;
+            } else if low.is_none_or(|low| value < low) || high.is_none_or(|high| value > high) {
+                // Seldom: only where a new extreme turns up.
+                let key = value.key();
+                extent.all = (extent.all.0.min(key), extent.all.1.max(key));
+                if value.to_f64().is_finite() {
+                    low = Some(low.filter(|&low| low <= value).unwrap_or(value));
+                    high = Some(high.filter(|&high| high >= value).unwrap_or(value));
+                }
+            }
+        }
+        extent.finite = low.zip(high).map_or(extent.finite, |(low, high)| (low.key(), high.key()));
+        extent
+    }
+}
+
+fn equal(
+    raster: &dyn Raster,
+    bins: usize,
+    nodata: Option<Nodata>,
+    observer: &dyn Observer,
+) -> Result<Edges, ClassesError> {
+    let Extent { finite: (low, high), all, nodata } = Extent::of(raster, nodata, observer)?;
+    if low > high {
+        return match all.0 > all.1 {
+            true => Ok(Edges::nothing(nodata)),
+            false => Err(ClassesError::Infinite { name: raster.name().to_owned() }),
+        };
+    }
+    let number = |key| of_key(raster.value_type(), key);
+    Ok(Edges { nodata, ..Edges::equal(number(low), number(high), bins) })
+}
+
+/// Values whose keys begin alike, among which quantiles are still looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Bucket {
+    /// The first bits of their keys.
+    prefix: u64,
+    /// How many values lie below all of them.
+    below: u64,
+}
+
+fn quantiles(
+    raster: &dyn Raster,
+    bins: usize,
+    nodata: Option<Nodata>,
+    observer: &dyn Observer,
+) -> Result<Edges, ClassesError> {
+    let type_of = raster.value_type();
+    let mut skipped = false;
+    let (mut low, mut high) = match type_of.bytes() {
+        1 => (0, 0xff),
+        2 => (0, 0xffff),
+        _ => {
+            let extent = Extent::of(raster, nodata, observer)?;
+            skipped = extent.nodata;
+            extent.all
+        }
+    };
+    if low > high {
+        return Ok(Edges::nothing(skipped));
+    }
+    let width = 64 - (high - low).leading_zeros();
+    let (mut prefixes, mut known) = (vec![0], 0);
+    // The ranks of the edges, and how far they are known.
+    let mut homes: Vec<(u64, Bucket)> = Vec::new();
+    for _ in 0..COUNTING {
+        let more = (BUCKETS / prefixes.len()).ilog2().min(width - known);
+        let digits = Digits { low, span: high - low, rest: width - known - more, more, prefixes: &prefixes };
+        let mut counts = vec![0u64; prefixes.len() << more];
+        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => digits.count(values, nodata)));
+        pass::over(raster, observer, look, |(found, missing)| {
+            found.into_iter().for_each(|(at, cells)| counts[at as usize] += u64::from(cells));
+            skipped |= missing;
+            Ok(())
+        })?;
+        if known == 0 {
+            let total: u64 = counts.iter().sum();
+            if total == 0 {
+                return Ok(Edges::nothing(skipped));
+            }
+            // The first is the smallest value, the last the largest.
+            let rank = |k: usize| (u128::from(total) * k as u128 / bins as u128) as u64;
+            let ranks = (0..bins).map(rank).chain([total - 1]);
+            homes = ranks.map(|rank| (rank, Bucket { prefix: 0, below: 0 })).collect();
+        }
+        for (rank, home) in &mut homes {
+            // A file that changes between passes may lack what it had: any bucket is as good as any other.
+            let bucket = prefixes.binary_search(&home.prefix).unwrap_or(0);
+            let counts = &counts[bucket << more..][..1 << more];
+            let mut below = home.below;
+            let digit = counts.iter().position(|&cells| {
+                let here = *rank < below + cells;
+                below += if here { 0 } else { cells };
+                here
+            });
+            let digit = digit.unwrap_or(counts.len() - 1);
+            *home = Bucket { prefix: home.prefix << more | digit as u64, below };
+        }
+        known += more;
+        prefixes = homes.iter().map(|(_, home)| home.prefix).collect();
+        prefixes.dedup();
+        if known == width {
+            break;
+        }
+    }
+    let keys: Vec<u64> = homes.iter().map(|(_, home)| low + (home.prefix << (width - known))).collect();
+    if type_of.bytes() <= 2 {
+        (low, high) = (keys[0], keys[keys.len() - 1]);
+    }
+    let (low, high) = (of_key(type_of, low), of_key(type_of, high));
+    let inner = keys[1..keys.len() - 1].iter().map(|&key| of_key(type_of, key));
+    let mut inner: Vec<f64> = inner.filter(|&edge| edge > low).collect();
+    inner.dedup();
+    Ok(Edges { inner, low, high, nodata: skipped })
+}
+
+/// What a pass counts: of every key less `low`, the `more` bits before the last `rest` ones, where those before them are one of
+/// `prefixes`.
+struct Digits<'a> {
+    low: u64,
+    /// The largest key less the smallest.
+    span: u64,
+    rest: u32,
+    more: u32,
+    /// Ascending.
+    prefixes: &'a [u64],
+}
+
+impl Digits<'_> {
+    /// Counters that are not 0 and where they are, and whether there is no data.
+    fn count<T: Cell>(&self, values: &[T], nodata: Option<Nodata>) -> (Vec<(u32, u32)>, bool) {
+        let nodata = nodata.and_then(T::nodata);
+        let mut counts = vec![0u32; self.prefixes.len() << self.more];
+        let mut skipped = false;
+        for &value in values {
+            if value.is_nan() || Some(value) == nodata {
+                skipped = true;
+                continue;
+            }
+            // Always within, unless the file changes between passes.
+            let first = value.key().saturating_sub(self.low).min(self.span) >> self.rest;
+            if let Ok(bucket) = self.prefixes.binary_search(&(first >> self.more)) {
+                counts[bucket << self.more | (first & ((1 << self.more) - 1)) as usize] += 1;
+            }
+        }
+        let occupied = counts.into_iter().enumerate().filter(|(_, cells)| *cells > 0);
+        (occupied.map(|(at, cells)| (at as u32, cells)).collect(), skipped)
+    }
+}
+
+/// The number with this key, as an f64.
+fn of_key(values: ValueType, key: u64) -> f64 {
+    match values {
+        ValueType::U8 => u8::of_key(key).to_f64(),
+        ValueType::I8 => i8::of_key(key).to_f64(),
+        ValueType::U16 => u16::of_key(key).to_f64(),
+        ValueType::I16 => i16::of_key(key).to_f64(),
+        ValueType::U32 => u32::of_key(key).to_f64(),
+        ValueType::I32 => i32::of_key(key).to_f64(),
+        ValueType::U64 => u64::of_key(key).to_f64(),
+        ValueType::I64 => i64::of_key(key).to_f64(),
+        ValueType::F32 => f32::of_key(key).to_f64(),
+        ValueType::F64 => f64::of_key(key).to_f64(),
+    }
+}

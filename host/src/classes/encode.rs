@@ -1,0 +1,202 @@
+//! From numbers to codes, fast.
+//!
+//! ```text
+//! bytes that are their own codes     a copy, and a look at the largest
+//! 8 and 16 bits                      a table of all numbers
+//! wider, classes close together      a table from the smallest class to the largest (land cover in i32 or f32)
+//! wider, classes far apart           binary search, unless the number is the one before (land cover comes in patches)
+//! wider, bins                        a guess by arithmetic, then the edges decide; a search where widths differ
+//! ```
+//!
+//! Tables hold 16 bits a number: the code, or [`MISFIT`], which no code has. The loops only collect it; where one turns up, the
+//! numbers are looked through again for the first. No data is in the table like any other number, or met where the
+//! table does not reach.
+
+use std::ops::Range;
+
+use super::bins::Edges;
+use super::cell::{Cell, each};
+use super::{Classes, Misfit, Others, Rule};
+use crate::raster::{ValueType, Values};
+
+/// What is no class.
+const MISFIT: u16 = 1 << 8;
+
+/// The longest table of numbers wider than 16 bits.
+const SPAN: i128 = 1 << 18;
+
+/// How numbers of one type become codes. Numbers are kept as their keys.
+#[derive(Debug, Clone)]
+pub(super) struct Encoder {
+    pub values: ValueType,
+    method: Method,
+    /// The number that is no data.
+    nodata: Option<u64>,
+    /// The code of no data.
+    nodata_code: u16,
+    /// The code of numbers that nothing was said about.
+    others: u16,
+    /// Bytes below this are their own codes, and others have none.
+    bytes_below: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    /// The codes of the numbers from `low` on, one apart.
+    Table { low: u64, codes: Vec<u16> },
+    /// Numbers, ascending, and their codes.
+    Search { keys: Vec<u64>, codes: Vec<u16> },
+    /// The code is the bin; `scale`: bins for each one of value, a guess.
+    Bins { edges: Edges, scale: f64 },
+}
+
+impl Encoder {
+    pub fn new(classes: &Classes, values: ValueType) -> Self {
+        match values {
+            ValueType::U8 => Self::of::<u8>(classes, values),
+            ValueType::I8 => Self::of::<i8>(classes, values),
+            ValueType::U16 => Self::of::<u16>(classes, values),
+            ValueType::I16 => Self::of::<i16>(classes, values),
+            ValueType::U32 => Self::of::<u32>(classes, values),
+            ValueType::I32 => Self::of::<i32>(classes, values),
+            ValueType::U64 => Self::of::<u64>(classes, values),
+            ValueType::I64 => Self::of::<i64>(classes, values),
+            ValueType::F32 => Self::of::<f32>(classes, values),
+            ValueType::F64 => Self::of::<f64>(classes, values),
+        }
+    }
+
+    fn of<T: Cell>(classes: &Classes, values: ValueType) -> Self {
+        let nodata_code = classes.nodata_code().map_or(MISFIT, u16::from);
+        let others = match &classes.rule {
+            Rule::Listed { others: Others::Class(code), .. } => u16::from(*code),
+            Rule::Listed { others: Others::Nodata, .. } => nodata_code,
+            Rule::Listed { others: Others::Misfit, .. } | Rule::Bins { .. } => MISFIT,
+        };
+        let nodata = classes.nodata.and_then(T::nodata).map(T::key);
+        let code = |code: Option<u8>| code.map_or(nodata_code, u16::from);
+        // What a table holds of a number, said slowly.
+        let of = |number: T| match &classes.rule {
+            Rule::Bins { edges, .. } if Some(number.key()) != nodata => edges.bin(number.to_f64()) as u16,
+            Rule::Bins { .. } => nodata_code,
+            Rule::Listed { codes, .. } => match codes.get(&number.value().whole().unwrap_or(i128::MIN)) {
+                Some(listed) => code(*listed),
+                None if Some(number.key()) == nodata => nodata_code,
+                None => others,
+            },
+        };
+        let method = match &classes.rule {
+            _ if T::WIDTH <= 16 => {
+                let codes = (0..1u64 << T::WIDTH).map(|key| of(T::of_key(key))).collect();
+                Method::Table { low: 0, codes }
+            }
+            Rule::Bins { edges, equal } => {
+                let scale = edges.bins() as f64 / (edges.high - edges.low);
+                Method::Bins { edges: edges.clone(), scale: if *equal && scale.is_finite() { scale } else { 0.0 } }
+            }
+            Rule::Listed { codes, .. } => {
+                let known = || codes.iter().filter_map(|(&number, &code)| Some((number, T::exact(number)?, code)));
+                let (low, high) = (known().next(), known().next_back());
+                match low.zip(high) {
+                    Some(((low, at, _), (high, ..))) if high - low < SPAN => {
+                        let code = |number: i128| T::exact(number).map_or(MISFIT, of);
+                        Method::Table { low: at.key(), codes: (low..=high).map(code).collect() }
+                    }
+                    _ => {
+                        let (keys, codes) = known().map(|(_, number, code_of)| (number.key(), code(code_of))).unzip();
+                        Method::Search { keys, codes }
+                    }
+                }
+            }
+        };
+        let bytes_below = match &method {
+            Method::Table { codes, .. } if values == ValueType::U8 => {
+                let below = codes.iter().zip(0..).take_while(|(code, value)| **code == *value).count();
+                codes[below..].iter().all(|&code| code == MISFIT).then_some(below)
+            }
+            _ => None,
+        };
+        Self { values, method, nodata, nodata_code, others, bytes_below }
+    }
+
+    /// The codes of the numbers in `range`.
+    pub fn encode(&self, values: &Values, range: Range<usize>, out: &mut [u8]) -> Result<(), Misfit> {
+        if let (Values::U8(values), Some(below)) = (values, self.bytes_below) {
+            let values = &values[range.clone()];
+            // Written for the vectoriser; the table finds out which it was.
+            if values.iter().fold(0, |max, &value| max.max(value)) as usize <= below.saturating_sub(1) && below > 0 {
+                out.copy_from_slice(values);
+                return Ok(());
+            }
+        }
+        each!(values, values => self.encode_slice(&values[range], out))
+    }
+
+    fn encode_slice<T: Cell>(&self, values: &[T], out: &mut [u8]) -> Result<(), Misfit> {
+        let nodata = self.nodata.map(T::of_key);
+        // A number that the method does not know.
+        let rest = |value: T| {
+            if value.is_nan() || Some(value) == nodata { self.nodata_code } else { self.others }
+        };
+        let index = match &self.method {
+            Method::Table { low, codes } => {
+                let low = T::of_key(*low);
+                map(values, out, |value| match codes.get(value.offset(low)) {
+                    Some(&code) => code,
+                    None => rest(value),
+                })
+            }
+            Method::Search { keys, codes } => {
+                let mut last = None;
+                map(values, out, |value| match last {
+                    Some((known, code)) if known == value => code,
+                    _ => {
+                        let code = match keys.binary_search(&value.key()) {
+                            Ok(at) if !value.is_nan() => codes[at],
+                            _ => rest(value),
+                        };
+                        last = Some((value, code));
+                        code
+                    }
+                })
+            }
+            Method::Bins { edges, scale } => {
+                let inner = &edges.inner[..];
+                map(values, out, |value| {
+                    if value.is_nan() || Some(value) == nodata {
+                        return self.nodata_code;
+                    }
+                    let value = value.to_f64();
+                    if *scale == 0.0 {
+                        return edges.bin(value) as u16;
+                    }
+                    let mut bin = (((value - edges.low) * scale) as usize).min(inner.len());
+                    while bin > 0 && value < inner[bin - 1] {
+                        bin -= 1;
+                    }
+                    while bin < inner.len() && value >= inner[bin] {
+                        bin += 1;
+                    }
+                    bin as u16
+                })
+            }
+        };
+        match index {
+            None => Ok(()),
+            Some(index) => Err(Misfit { index, value: values[index].value().show() }),
+        }
+    }
+}
+
+/// Writes the low byte of every code; the first number that has none.
+#[inline]
+fn map<T: Copy>(values: &[T], out: &mut [u8], mut code: impl FnMut(T) -> u16) -> Option<usize> {
+    assert_eq!(values.len(), out.len(), "a code for every number");
+    let mut all = 0;
+    for (out, &value) in out.iter_mut().zip(values) {
+        let code = code(value);
+        *out = code as u8;
+        all |= code;
+    }
+    if all & MISFIT == 0 { None } else { values.iter().position(|&value| code(value) == MISFIT) }
+}

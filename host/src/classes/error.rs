@@ -1,0 +1,106 @@
+//! Why numbers are no classes.
+
+use crate::io::FormatError;
+use crate::observe::Cancelled;
+
+/// Why a raster's numbers cannot be made classes. Messages name the file, the place and, without naming an option, a way out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClassesError {
+    /// A file could not be read, or is no list of classes.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// More different values than a byte has codes.
+    #[error(
+        "{name}: {}{seen} different values occur{}, and {} can be classes; merge some, or sort the values into bins",
+        if *more { "more than " } else { "" },
+        if *nodata { " and no data besides" } else { "" },
+        256 - usize::from(*nodata)
+    )]
+    TooMany {
+        /// The raster.
+        name: String,
+        /// How many were seen, no data not among them.
+        seen: usize,
+        /// There are more than were seen: the search was given up.
+        more: bool,
+        /// No data occurs too, and takes a code.
+        nodata: bool,
+    },
+    /// A number is not whole, and nobody has said what bins to use.
+    #[error(
+        "{name}: row {row}, column {col} (counted from 0): the value {value} is not a whole number and so no class; \
+         sort the values into bins, or name it as the value for no data if this is it"
+    )]
+    Fraction {
+        /// The raster.
+        name: String,
+        /// Row of the number, from 0.
+        row: usize,
+        /// Column of the number, from 0.
+        col: usize,
+        /// The number.
+        value: String,
+    },
+    /// 256 classes leave no code for no data.
+    #[error(
+        "256 classes and no data take 257 codes, and a code is a byte; take 255 classes or fewer, or no mask and no value for no data"
+    )]
+    NoRoom,
+    /// The number of levels or bins is 0 or too large.
+    #[error("the number of {what} is from 1 to 256, not {got}")]
+    Count {
+        /// "levels" or "bins".
+        what: &'static str,
+        /// The number given.
+        got: usize,
+    },
+    /// Bins between bounds that are not finite or in the wrong order.
+    #[error("bins lie between two finite numbers, the smaller one first, not between {low} and {high}")]
+    Bounds {
+        /// The lower bound given.
+        low: f64,
+        /// The upper bound given.
+        high: f64,
+    },
+    /// All numbers are infinite, so that bins of equal width have no bounds.
+    #[error(
+        "{name}: all values that are not no data are infinite, so that bins have no bounds; give the bounds, or mark the values as no data"
+    )]
+    Infinite {
+        /// The raster.
+        name: String,
+    },
+    /// The mask has another shape than the raster.
+    #[error(
+        "{mask}: the mask has {mask_rows} rows and {mask_cols} columns, and {name} has {rows} and {cols}; \
+         crop or resample one of them"
+    )]
+    MaskShape {
+        /// The mask.
+        mask: String,
+        /// Its rows.
+        mask_rows: usize,
+        /// Its columns.
+        mask_cols: usize,
+        /// The raster.
+        name: String,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+    },
+    /// The observer asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// A number that is no class.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the value {value}, number {index} of those given (counted from 0), is no class")]
+pub struct Misfit {
+    /// Which of the numbers given, from 0.
+    pub index: usize,
+    /// The number.
+    pub value: String,
+}

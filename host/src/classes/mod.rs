@@ -1,0 +1,416 @@
+//! Classes: from a raster's numbers, whatever their type, to dense codes 0, 1, 2, … that fit in a byte.
+//!
+//! Engines count classes by their codes, and every code costs them time, whether it occurs or not. Land-cover maps number their
+//! classes 11, 21, .., 95, keep them in 32-bit or floating-point numbers and mark no data by −9999; elevations have no
+//! classes at all before somebody sorts them into bins. [`Classes`] is what all of these become: a rule that gives every
+//! number a code below [`levels`](Classes::levels), or that of no data, or says that it has none.
+//!
+//! ```text
+//! survey      the values that occur are the classes: a pass over the raster finds them
+//! identity    the numbers are codes already: no pass
+//! from_file   a list of values, several of which may be one class: no pass
+//! bins        equally wide or equally full: a pass to four
+//! with_range  equally wide between bounds that are known: no pass
+//! ```
+//!
+//! There are 256 codes; no data takes one where it may occur. NaN is no data everywhere.
+//!
+//! ```
+//! use halotile::classes::Classes;
+//! use halotile::io::Nodata;
+//! use halotile::raster::{GridRaster, Raster};
+//! use halotile::grid::Grid;
+//!
+//! let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 255, 21, 11, 95], 2, 3)?, Some(255));
+//! let (classes, survey) = Classes::survey(&map, map.nodata(), &())?;
+//! let mut codes = [0; 6];
+//! classes.encode(&map.read(0..2, 0..3)?, &mut codes)?;
+//! assert_eq!(codes, [0, 2, 3, 1, 0, 2]);
+//! assert_eq!((classes.levels(), classes.nodata_code()), (3, Some(3)));
+//! assert_eq!((survey.cells, survey.nodata), (vec![2, 1, 2], 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::{Serialize, Serializer};
+
+mod bins;
+pub(crate) mod cell;
+mod encode;
+mod error;
+mod list;
+mod pass;
+mod survey;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use bins::Edges;
+use encode::Encoder;
+pub use error::{ClassesError, Misfit};
+
+use crate::entropy::MAX_LEVELS;
+use crate::io::{Nodata, Problem};
+use crate::observe::Observer;
+use crate::raster::{Raster, ValueType, Values};
+
+/// How bins are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BinRule {
+    /// All bins are equally wide, from the smallest finite value to the largest. What is infinite belongs to the first or the
+    /// last bin.
+    EqualWidth,
+    /// All bins hold as many cells, as far as equal values allow: a value that occurs more often than a bin has room takes several,
+    /// and then there are fewer bins than asked for. Exact for numbers of up to 32 bits, and for those of 64 where all lie within
+    /// 2^44 of each other; otherwise edges may be lower than that by less than 2^−32 of their value (2^20, in integers).
+    Quantile,
+}
+
+/// What a survey saw.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// Cells of every class, by code.
+    pub cells: Vec<u64>,
+    /// Cells without data.
+    pub nodata: u64,
+}
+
+/// Gives numbers their codes; see [the module](self).
+#[derive(Debug, Clone)]
+pub struct Classes {
+    rule: Rule,
+    levels: usize,
+    nodata: Option<Nodata>,
+    /// The code of no data. `None`: no data does not occur, or nothing was said about it.
+    code: Option<u8>,
+    /// It is known whether no data occurs.
+    surveyed: bool,
+    origin: Origin,
+    /// Made for the first type of numbers that comes along; there is seldom a second.
+    encoder: OnceLock<Encoder>,
+}
+
+/// What decides on a code.
+#[derive(Debug, Clone, PartialEq)]
+enum Rule {
+    /// Codes of whole numbers; `None` is no data.
+    Listed { codes: BTreeMap<i128, Option<u8>>, others: Others, names: Vec<Option<String>> },
+    /// `equal`: all are equally wide.
+    Bins { edges: Edges, equal: bool },
+}
+
+/// What becomes of numbers that are not listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Misfit,
+    Nodata,
+    Class(u8),
+}
+
+/// Where classes come from, for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    Survey,
+    Identity,
+    /// The list's name.
+    List(String),
+    Bins,
+}
+
+/// A class, for people and for JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Class {
+    /// Its code.
+    pub code: u8,
+    /// Its name, where a list gives one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its values.
+    #[serde(flatten)]
+    pub members: Members,
+}
+
+/// The values of a class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Members {
+    /// These, ascending.
+    #[serde(serialize_with = "numbers")]
+    Values(Vec<i128>),
+    /// All that no other class has; besides, these.
+    #[serde(serialize_with = "numbers")]
+    OthersAnd(Vec<i128>),
+    /// From the first number (included) up to the second (not included). The first bin also has what is smaller, the last one what
+    /// is its upper end or larger. NaN where there are no values at all.
+    Between(f64, f64),
+}
+
+/// Whole numbers as JSON has them; those beyond 64 bits as floating-point numbers.
+fn numbers<S: Serializer>(values: &[i128], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Number {
+        Negative(i64),
+        Positive(u64),
+        Large(f64),
+    }
+    serializer.collect_seq(values.iter().map(|&value| match (i64::try_from(value), u64::try_from(value)) {
+        (Ok(value), _) => Number::Negative(value),
+        (_, Ok(value)) => Number::Positive(value),
+        _ => Number::Large(value as f64),
+    }))
+}
+
+impl Classes {
+    /// The values that occur in the raster are the classes, in ascending order. They have to be whole numbers, in floating-point
+    /// rasters too, and 256 at most, or 255 and no data. `nodata` is the value that is no data.
+    ///
+    /// Reads all of the raster, once, in parallel and in bounded memory. The observer hears of the cells that were looked at.
+    pub fn survey(
+        raster: &dyn Raster,
+        nodata: Option<Nodata>,
+        observer: &dyn Observer,
+    ) -> Result<(Self, Survey), ClassesError> {
+        let found = survey::survey(raster, nodata, observer)?;
+        let survey = Survey { cells: found.cells.values().copied().collect(), nodata: found.nodata };
+        let codes: BTreeMap<_, _> = found.cells.into_keys().zip((0..=255).map(Some)).collect();
+        let levels = codes.len().max(1);
+        let names = vec![None; levels];
+        let rule = Rule::Listed { codes, others: Others::Misfit, names };
+        let mut classes = Self::new(rule, levels, nodata, Origin::Survey);
+        classes.surveyed = true;
+        if survey.nodata > 0 {
+            classes.reserve()?;
+        }
+        Ok((classes, survey))
+    }
+
+    /// The numbers are codes already, below `levels` (1 to 256). `nodata` is the value that is no data; it may be below `levels`.
+    pub fn identity(levels: usize, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
+        check("levels", levels)?;
+        let mut codes: BTreeMap<_, _> = (0..levels as i128).zip((0..=255).map(Some)).collect();
+        let inside = match nodata {
+            Some(Nodata::Whole(value)) => codes.remove(&value).flatten(),
+            _ => None,
+        };
+        let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
+        let mut classes = Self::new(rule, levels, nodata, Origin::Identity);
+        if levels == MAX_LEVELS && inside.is_some() {
+            classes.code = inside;
+        } else if nodata.is_some() {
+            classes.reserve()?;
+        }
+        Ok(classes)
+    }
+
+    /// The classes that a list in a file names. `nodata` is a value that is no data unless the list has it.
+    ///
+    /// The list is text, a line for a value or a range of whole numbers, ends included, then a comma and the name of the class.
+    /// Lines with the same name make one class; without a name the value is a class of its own. The name `nodata` marks no data, and
+    /// the value `*` stands for all numbers that are not listed: without such a line they are errors where they are met. What
+    /// follows a `#` is a comment. Codes are given in the order of the lines.
+    ///
+    /// ```
+    /// use halotile::classes::Classes;
+    /// let list = "11, water\n41..43, forest   # deciduous, evergreen, mixed\n90, forest\n95\n*, nodata\n";
+    /// let classes = Classes::parse(list, "nlcd.csv", None)?;
+    /// assert_eq!((classes.levels(), classes.nodata_code()), (3, Some(3)));
+    /// # Ok::<(), halotile::classes::ClassesError>(())
+    /// ```
+    pub fn from_file(path: &Path, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
+        let name = path.display().to_string();
+        let text = list::read(path, &name)?;
+        Self::parse(&text, &name, nodata)
+    }
+
+    /// The same from the list's text; `name` is for messages.
+    pub fn parse(text: &str, name: &str, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
+        let list::List { codes, others, names } = list::parse(text, name)?;
+        let levels = names.len();
+        let marks = others == Others::Nodata || codes.values().any(Option::is_none);
+        let names = names.into_iter().map(Some).collect();
+        let rule = Rule::Listed { codes, others, names };
+        let mut classes = Self::new(rule, levels, nodata, Origin::List(name.to_owned()));
+        if marks || nodata.is_some() {
+            classes.reserve()?;
+        }
+        Ok(classes)
+    }
+
+    /// The same classes where `nodata` is no data: for those of a list that was read before the raster was known. A value that the
+    /// list has is what the list says, unless `first` says that `nodata` comes before it.
+    pub fn with_nodata(mut self, nodata: Option<Nodata>, first: bool) -> Result<Self, ClassesError> {
+        if let (Rule::Listed { codes, .. }, Some(Nodata::Whole(value)), true) = (&mut self.rule, nodata, first) {
+            codes.remove(&value);
+        }
+        self.nodata = nodata;
+        self.encoder = OnceLock::new();
+        if nodata.is_some() {
+            self.reserve()?;
+        }
+        Ok(self)
+    }
+
+    /// `bins` bins (1 to 256, or 255 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
+    ///
+    /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer hears of the cells
+    /// that were looked at, in every pass.
+    pub fn bins(
+        raster: &dyn Raster,
+        bins: usize,
+        rule: BinRule,
+        nodata: Option<Nodata>,
+        observer: &dyn Observer,
+    ) -> Result<Self, ClassesError> {
+        check("bins", bins)?;
+        let edges = bins::find(raster, bins, rule, nodata, observer)?;
+        let occurs = edges.nodata;
+        let mut classes = Self::of_edges(edges, rule == BinRule::EqualWidth, nodata);
+        classes.surveyed = true;
+        if occurs {
+            classes.reserve()?;
+        }
+        Ok(classes)
+    }
+
+    /// `bins` bins of equal width between `low` and `high`, which belongs to the last one. Smaller values are in the first bin and
+    /// larger ones in the last.
+    pub fn with_range(low: f64, high: f64, bins: usize, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
+        check("bins", bins)?;
+        if !(low.is_finite() && high.is_finite() && low < high) {
+            return Err(ClassesError::Bounds { low, high });
+        }
+        let mut classes = Self::of_edges(Edges::equal(low, high, bins), true, nodata);
+        if nodata.is_some() {
+            classes.reserve()?;
+        }
+        Ok(classes)
+    }
+
+    fn of_edges(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
+        let levels = edges.bins();
+        Self::new(Rule::Bins { edges, equal }, levels, nodata, Origin::Bins)
+    }
+
+    fn new(rule: Rule, levels: usize, nodata: Option<Nodata>, origin: Origin) -> Self {
+        Self { rule, levels, nodata, code: None, surveyed: false, origin, encoder: OnceLock::new() }
+    }
+
+    /// Codes of classes are below this: 1 to 256.
+    pub fn levels(&self) -> usize {
+        self.levels
+    }
+
+    /// The code of cells without data, if there may be any: [`levels`](Self::levels), or a code below where that is 256.
+    pub fn nodata_code(&self) -> Option<u8> {
+        self.code
+    }
+
+    /// The classes in the order of their codes.
+    pub fn describe(&self) -> Vec<Class> {
+        match &self.rule {
+            Rule::Bins { edges, .. } => (0..self.levels)
+                .map(|bin| {
+                    let from = if bin == 0 { edges.low } else { edges.inner[bin - 1] };
+                    let to = edges.inner.get(bin).copied().unwrap_or(edges.high);
+                    Class { code: bin as u8, name: None, members: Members::Between(from, to) }
+                })
+                .collect(),
+            Rule::Listed { codes, others, names } => {
+                let mut values = vec![Vec::new(); self.levels];
+                for (&value, code) in codes {
+                    if let Some(code) = code {
+                        values[usize::from(*code)].push(value);
+                    }
+                }
+                let class = |((code, name), values): ((u8, &Option<String>), Vec<i128>)| {
+                    let members = match others {
+                        Others::Class(others) if *others == code => Members::OthersAnd(values),
+                        _ => Members::Values(values),
+                    };
+                    Class { code, name: name.clone(), members }
+                };
+                (0..=255).zip(names).zip(values).map(class).collect()
+            }
+        }
+    }
+
+    /// The codes of `values`, into `out`, which has as many places (otherwise it panics).
+    pub fn encode(&self, values: &Values, out: &mut [u8]) -> Result<(), Misfit> {
+        self.encode_part(values, 0..values.len(), out)
+    }
+
+    /// The codes of some of the values.
+    pub(crate) fn encode_part(&self, values: &Values, range: Range<usize>, out: &mut [u8]) -> Result<(), Misfit> {
+        let encoder = self.encoder.get_or_init(|| Encoder::new(self, values.value_type()));
+        if encoder.values == values.value_type() {
+            encoder.encode(values, range, out)
+        } else {
+            Encoder::new(self, values.value_type()).encode(values, range, out)
+        }
+    }
+
+    /// Makes sure that there is a code for no data.
+    pub(crate) fn reserve(&mut self) -> Result<(), ClassesError> {
+        if self.code.is_none() {
+            self.code = Some(u8::try_from(self.levels).map_err(|_| ClassesError::NoRoom)?);
+            self.encoder = OnceLock::new();
+        }
+        Ok(())
+    }
+
+    /// The same where numbers of this type may be NaN, if there is room.
+    pub(crate) fn reserve_for(&mut self, values: ValueType) {
+        if values.is_real() && !self.surveyed {
+            // Without room a NaN is an error where it is met.
+            let _ = self.reserve();
+        }
+    }
+
+    /// What to say of a number that has no code.
+    pub(crate) fn problem(&self, misfit: &Misfit) -> Problem {
+        let value = &misfit.value;
+        match &self.origin {
+            _ if value == "NaN" => Problem::new(
+                "the value is NaN, which is no data, and 256 classes leave no code for it",
+                "take 255 classes or fewer",
+            ),
+            Origin::Survey | Origin::Bins => Problem::new(
+                format!("the value {value} was not there when the file was looked through"),
+                "let nothing change the file, and try again",
+            ),
+            Origin::Identity => Problem::new(
+                format!("the value {value} is no level from 0 to {}", self.levels - 1),
+                "ask for more levels or for none, or name the nodata value if this is it",
+            ),
+            Origin::List(list) => {
+                Problem::new(format!("the value {value} is not listed in {list}"), "list it, or add a line *,nodata")
+            }
+        }
+    }
+}
+
+fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
+    if (1..=MAX_LEVELS).contains(&got) { Ok(()) } else { Err(ClassesError::Count { what, got }) }
+}
+
+impl ValueType {
+    /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
+    pub fn can_be(self, nodata: Nodata) -> bool {
+        use cell::Cell;
+        match self {
+            Self::U8 => u8::nodata(nodata).is_some(),
+            Self::I8 => i8::nodata(nodata).is_some(),
+            Self::U16 => u16::nodata(nodata).is_some(),
+            Self::I16 => i16::nodata(nodata).is_some(),
+            Self::U32 => u32::nodata(nodata).is_some(),
+            Self::I32 => i32::nodata(nodata).is_some(),
+            Self::U64 => u64::nodata(nodata).is_some(),
+            Self::I64 => i64::nodata(nodata).is_some(),
+            Self::F32 | Self::F64 => true,
+        }
+    }
+}

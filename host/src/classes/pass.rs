@@ -1,0 +1,109 @@
+//! A walk over all of a raster in bounded memory.
+//!
+//! The raster is cut into pieces made of whole blocks, so that none is decoded twice, and of about [`PIECE`] cells. A wave of
+//! pieces is looked at by all threads; what they found is taken in reading order, so that neither a count nor an
+//! error depends on which thread was faster.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::ClassesError;
+use crate::observe::{Cancelled, Observer};
+use crate::raster::{Raster, Values};
+
+/// Cells of a piece, unless a block has more.
+const PIECE: usize = 1 << 20;
+
+/// A rectangle of a raster and its numbers.
+pub(super) struct Piece<'r> {
+    raster: &'r dyn Raster,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    pub values: Values,
+}
+
+impl Piece<'_> {
+    /// Row and column of a number of the piece.
+    pub fn place(&self, index: usize) -> (usize, usize) {
+        (self.rows.start + index / self.cols.len(), self.cols.start + index % self.cols.len())
+    }
+
+    /// The raster's name.
+    pub fn name(&self) -> String {
+        self.raster.name().to_owned()
+    }
+}
+
+/// Shows every piece to `look`, in parallel, and hands what it found to `take`, in order.
+pub(super) fn over<R: Send>(
+    raster: &dyn Raster,
+    observer: &dyn Observer,
+    look: impl Fn(&Piece<'_>) -> Result<R, ClassesError> + Sync,
+    mut take: impl FnMut(R) -> Result<(), ClassesError>,
+) -> Result<(), ClassesError> {
+    let pieces = pieces(raster);
+    for wave in pieces.chunks(4 * rayon::current_num_threads()) {
+        let found: Vec<_> = wave
+            .par_iter()
+            .map(|(rows, cols)| {
+                if observer.cancelled() {
+                    return Err(Cancelled.into());
+                }
+                let values = raster.read(rows.clone(), cols.clone())?;
+                let found = look(&Piece { raster, rows: rows.clone(), cols: cols.clone(), values });
+                observer.advance((rows.len() * cols.len()) as u64);
+                found
+            })
+            .collect();
+        found.into_iter().try_for_each(|found| take(found?))?;
+    }
+    Ok(())
+}
+
+/// Rectangles that cover the raster, in reading order by their first cells.
+fn pieces(raster: &dyn Raster) -> Vec<(Range<usize>, Range<usize>)> {
+    let (rows, cols) = (raster.rows(), raster.cols());
+    let (block_rows, block_cols) = raster.block();
+    let (block_rows, block_cols) = (block_rows.clamp(1, rows), block_cols.clamp(1, cols));
+    let step = |block: usize, others: usize, len: usize| {
+        let blocks = PIECE / block.saturating_mul(others).max(1);
+        block.saturating_mul(blocks.max(1)).min(len)
+    };
+    let width = step(block_cols, block_rows, cols);
+    let height = if width < cols { block_rows } else { step(block_rows, cols, rows) };
+    let starts = (0..rows).step_by(height).flat_map(|row| (0..cols).step_by(width).map(move |col| (row, col)));
+    starts.map(|(row, col)| (row..rows.min(row + height), col..cols.min(col + width))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Numbers;
+    use super::*;
+
+    #[test]
+    fn pieces_are_whole_blocks_and_cover_everything_once() {
+        for (shape, block) in [
+            ((1, 1), (1, 1)),
+            ((5000, 3000), (1, 3000)),
+            ((3000, 5000), (256, 256)),
+            ((300, 20_000), (256, 512)),
+            ((5000, 300), (5000, 300)),
+            ((70, 70), (1000, 16)),
+        ] {
+            let raster =
+                Numbers::new(shape.0, shape.1, Values::U8(vec![0; shape.0 * shape.1])).blocks(block.0, block.1);
+            let mut seen = vec![false; shape.0 * shape.1];
+            for (rows, cols) in pieces(&raster) {
+                assert!(rows.start % block.0 == 0 && cols.start % block.1 == 0, "{block:?}: {rows:?} {cols:?}");
+                assert!(rows.len() * cols.len() <= PIECE.max(block.0 * block.1), "{block:?}: {rows:?} {cols:?}");
+                for r in rows {
+                    for seen in &mut seen[r * shape.1..][cols.clone()] {
+                        assert!(!std::mem::replace(seen, true), "twice");
+                    }
+                }
+            }
+            assert!(!seen.contains(&false), "{shape:?} {block:?}");
+        }
+    }
+}

@@ -1,0 +1,561 @@
+//! Classes of every kind and type against definitions written down plainly.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+use crate::io::FormatError;
+use crate::raster::Georeference;
+
+/// Numbers in memory, in blocks of any shape.
+pub(crate) struct Numbers {
+    rows: usize,
+    cols: usize,
+    values: Values,
+    block: (usize, usize),
+    nodata: Option<Nodata>,
+}
+
+/// `$slice[$range]` in the variant it came from.
+macro_rules! gather {
+    ($values:expr, $rows:expr, $cols:expr, $stride:expr; $($variant:ident)*) => {
+        match $values {
+            $(Values::$variant(all) => {
+                let row = |r: usize| &all[r * $stride..][$cols.clone()];
+                Values::$variant($rows.clone().flat_map(row).copied().collect())
+            })*
+        }
+    };
+}
+
+impl Numbers {
+    pub fn new(rows: usize, cols: usize, values: Values) -> Self {
+        assert_eq!(values.len(), rows * cols);
+        Self { rows, cols, values, block: (1, cols), nodata: None }
+    }
+
+    pub fn line(values: Values) -> Self {
+        Self::new(1, values.len(), values)
+    }
+
+    pub fn blocks(self, rows: usize, cols: usize) -> Self {
+        Self { block: (rows, cols), ..self }
+    }
+
+    pub fn nodata(self, nodata: Nodata) -> Self {
+        Self { nodata: Some(nodata), ..self }
+    }
+}
+
+impl Raster for Numbers {
+    fn name(&self) -> &str {
+        "numbers"
+    }
+    fn rows(&self) -> usize {
+        self.rows
+    }
+    fn cols(&self) -> usize {
+        self.cols
+    }
+    fn value_type(&self) -> ValueType {
+        self.values.value_type()
+    }
+    fn block(&self) -> (usize, usize) {
+        self.block
+    }
+    fn nodata(&self) -> Option<Nodata> {
+        self.nodata
+    }
+    fn georeference(&self) -> Option<&Georeference> {
+        None
+    }
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
+        assert!(rows.end <= self.rows && cols.end <= self.cols && !rows.is_empty() && !cols.is_empty());
+        Ok(gather!(&self.values, rows, cols, self.cols; U8 I8 U16 I16 U32 I32 U64 I64 F32 F64))
+    }
+}
+
+/// The same whole numbers in a type, if it has them all.
+pub(crate) fn of_type(kind: ValueType, numbers: &[i128]) -> Option<Values> {
+    fn all<T: cell::Cell>(numbers: &[i128]) -> Option<Vec<T>> {
+        numbers.iter().map(|&number| T::exact(number)).collect()
+    }
+    Some(match kind {
+        ValueType::U8 => Values::U8(all(numbers)?),
+        ValueType::I8 => Values::I8(all(numbers)?),
+        ValueType::U16 => Values::U16(all(numbers)?),
+        ValueType::I16 => Values::I16(all(numbers)?),
+        ValueType::U32 => Values::U32(all(numbers)?),
+        ValueType::I32 => Values::I32(all(numbers)?),
+        ValueType::U64 => Values::U64(all(numbers)?),
+        ValueType::I64 => Values::I64(all(numbers)?),
+        ValueType::F32 => Values::F32(all(numbers)?),
+        ValueType::F64 => Values::F64(all(numbers)?),
+    })
+}
+
+const TYPES: [ValueType; 10] = [
+    ValueType::U8,
+    ValueType::I8,
+    ValueType::U16,
+    ValueType::I16,
+    ValueType::U32,
+    ValueType::I32,
+    ValueType::U64,
+    ValueType::I64,
+    ValueType::F32,
+    ValueType::F64,
+];
+
+/// A generator that repeats itself nowhere near: xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 32) as usize % n
+    }
+}
+
+fn codes(classes: &Classes, values: &Values) -> Result<Vec<u8>, Misfit> {
+    let mut out = vec![77; values.len()];
+    classes.encode(values, &mut out)?;
+    Ok(out)
+}
+
+#[test]
+fn codes_ascend_with_the_values_that_occur() {
+    for (numbers, nodata, expected, levels, code) in [
+        (&[11, 95, 21, 11][..], None, &[0, 2, 1, 0][..], 3, None),
+        (&[-3, 40_000, 0, -3], None, &[0, 2, 1, 0], 3, None),
+        (&[-128, 127, -1, 0], Some(-1), &[0, 2, 3, 1], 3, Some(3)),
+        (&[7, 7, 7], Some(9), &[0, 0, 0], 1, None),
+        (&[9, 9], Some(9), &[1, 1], 1, Some(1)),
+        (&[-9999, 255, 0], Some(-9999), &[2, 1, 0], 2, Some(2)),
+        (&[1 << 40, -1 << 40, 5, 1 << 40], Some(5), &[1, 0, 2, 1], 2, Some(2)),
+        (&[i128::from(u64::MAX), 0], None, &[1, 0], 2, None),
+        (&[i128::from(i64::MIN), i128::from(i64::MAX)], None, &[0, 1], 2, None),
+        (&[1 << 90, 0, -(1 << 90)], Some(0), &[1, 2, 0], 2, Some(2)),
+    ] {
+        let mut tried = 0;
+        for kind in TYPES {
+            let Some(values) = of_type(kind, numbers) else { continue };
+            tried += 1;
+            let raster = Numbers::line(values.clone());
+            let (classes, survey) = Classes::survey(&raster, nodata.map(Nodata::Whole), &()).unwrap();
+            let case = format!("{} {numbers:?}", kind.name());
+            assert_eq!(codes(&classes, &values).unwrap(), expected, "{case}");
+            assert_eq!((classes.levels(), classes.nodata_code()), (levels, code), "{case}");
+            for (code, &cells) in survey.cells.iter().enumerate() {
+                assert_eq!(cells, expected.iter().filter(|&&e| usize::from(e) == code).count() as u64, "{case}");
+            }
+            assert_eq!(survey.nodata, expected.iter().filter(|&&e| Some(e) == code).count() as u64, "{case}");
+        }
+        assert!(tried >= 1, "{numbers:?}");
+    }
+}
+
+#[test]
+fn every_byte_is_a_code_and_one_more_is_too_many() {
+    for kind in TYPES {
+        let low = if matches!(kind, ValueType::I8) { -128 } else { 0 };
+        let numbers: Vec<i128> = (low..low + 256).collect();
+        let values = of_type(kind, &numbers).unwrap();
+        let (classes, _) = Classes::survey(&Numbers::line(values.clone()), None, &()).unwrap();
+        assert_eq!((classes.levels(), classes.nodata_code()), (256, None));
+        assert_eq!(codes(&classes, &values).unwrap(), (0..=255).collect::<Vec<u8>>(), "{}", kind.name());
+        // One of them is no data, and has the code that is left.
+        let nodata = Some(Nodata::Whole(low + 3));
+        let (classes, _) = Classes::survey(&Numbers::line(values.clone()), nodata, &()).unwrap();
+        assert_eq!(
+            (classes.levels(), classes.nodata_code(), codes(&classes, &values).unwrap()[3]),
+            (255, Some(255), 255)
+        );
+
+        if kind.bytes() == 1 {
+            continue;
+        }
+        let numbers: Vec<i128> = (0..300).map(|i| i * 7).collect();
+        let raster = Numbers::line(of_type(kind, &numbers).unwrap());
+        let error = Classes::survey(&raster, None, &()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "numbers: 300 different values occur, and 256 can be classes; merge some, or sort the values into bins"
+        );
+        let numbers: Vec<i128> = (0..257).collect();
+        let raster = Numbers::line(of_type(kind, &numbers).unwrap());
+        let error = Classes::survey(&raster, Some(Nodata::Whole(0)), &()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "numbers: 256 different values occur and no data besides, and 255 can be classes; \
+             merge some, or sort the values into bins"
+        );
+    }
+}
+
+#[test]
+fn counting_is_given_up_after_65536_values() {
+    let many: Vec<i32> = (0..200_000).map(|i: i32| i.wrapping_mul(0x01e3_779b)).collect();
+    for (n, expected) in [(65_536, "numbers: 65536 different"), (200_000, "numbers: more than 65536 different")] {
+        for raster in [Numbers::line(Values::I32(many[..n].to_vec())), {
+            let rows = many[..n].iter().map(|&v| f64::from(v)).collect();
+            Numbers::new(n / 8, 8, Values::F64(rows)).blocks(4, 8)
+        }] {
+            let error = Classes::survey(&raster, None, &()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}
+
+#[test]
+fn floats_are_codes_where_they_are_whole_and_nan_is_no_data() {
+    let values = Values::F32(vec![3.0, f32::NAN, -0.0, 0.0, -f32::NAN, -9999.5, 3.0]);
+    let raster = Numbers::line(values.clone());
+    let (classes, survey) = Classes::survey(&raster, Some(Nodata::Fraction(-9999.5)), &()).unwrap();
+    assert_eq!(codes(&classes, &values).unwrap(), [1, 2, 0, 0, 2, 2, 1]);
+    assert_eq!(survey, Survey { cells: vec![2, 2], nodata: 3 });
+    // The same value, the other type.
+    let wide = Values::F64(vec![3.0, f64::NAN, -9999.5]);
+    assert_eq!(codes(&classes, &wide).unwrap(), [1, 2, 2]);
+
+    let mut cells = vec![1.0; 3 << 20];
+    (cells[(2 << 20) + 5], cells[(2 << 20) + 4096]) = (0.25, 0.75);
+    let raster = Numbers::new(3 << 10, 1 << 10, Values::F64(cells));
+    assert_eq!(
+        Classes::survey(&raster, None, &()).unwrap_err().to_string(),
+        "numbers: row 2048, column 5 (counted from 0): the value 0.25 is not a whole number and so no class; \
+         sort the values into bins, or name it as the value for no data if this is it"
+    );
+    let raster = Numbers::line(Values::F32(vec![1.0, f32::INFINITY]));
+    assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { col: 1, .. })));
+    let infinite = Some(Nodata::Fraction(f64::INFINITY));
+    assert_eq!(Classes::survey(&raster, infinite, &()).unwrap().1, Survey { cells: vec![1], nodata: 1 });
+}
+
+#[test]
+fn large_rasters_of_every_type_are_coded_as_a_plain_search_would() {
+    let mut random = Random(42);
+    for (kind, spread) in TYPES.into_iter().flat_map(|kind| [(kind, 3), (kind, 1 << 20)]) {
+        let mut palette: Vec<i128> = (0..40).map(|_| random.below(120) as i128 * spread).collect();
+        palette.retain(|&number| of_type(kind, &[number]).is_some());
+        if palette.len() < 2 {
+            continue;
+        }
+        // Patches, as on a map.
+        let mut last = palette[0];
+        let (rows, cols) = (1200, 1100);
+        let numbers: Vec<i128> = (0..rows * cols)
+            .map(|_| {
+                if random.below(5) == 0 {
+                    last = palette[random.below(palette.len())];
+                }
+                last
+            })
+            .collect();
+        let nodata = palette[0];
+        let raster = Numbers::new(rows, cols, of_type(kind, &numbers).unwrap()).blocks(64, 48);
+        let (classes, survey) = Classes::survey(&raster, Some(Nodata::Whole(nodata)), &()).unwrap();
+        palette.retain(|&number| number != nodata);
+        palette.sort_unstable();
+        palette.dedup();
+        let expected: Vec<u8> = numbers
+            .iter()
+            .map(|number| palette.iter().position(|p| p == number).unwrap_or(palette.len()) as u8)
+            .collect();
+        assert!(codes(&classes, &raster.values).unwrap() == expected, "{} {spread}", kind.name());
+        assert_eq!(survey.cells.iter().sum::<u64>() + survey.nodata, (rows * cols) as u64);
+        let values = classes.describe().into_iter().map(|class| class.members);
+        assert!(values.eq(palette.iter().map(|&number| Members::Values(vec![number]))));
+    }
+}
+
+#[test]
+fn numbers_that_are_no_class_are_named() {
+    let classes = Classes::identity(16, Some(Nodata::Whole(3))).unwrap();
+    assert_eq!((classes.levels(), classes.nodata_code()), (16, Some(16)));
+    for kind in TYPES {
+        let values = of_type(kind, &[0, 3, 15, 16, 17]).unwrap();
+        let misfit = codes(&classes, &values).unwrap_err();
+        assert_eq!(misfit, Misfit { index: 3, value: "16".to_owned() }, "{}", kind.name());
+        assert_eq!(codes(&classes, &of_type(kind, &[0, 3, 15]).unwrap()).unwrap(), [0, 16, 15]);
+    }
+    for (values, value) in [
+        (Values::I8(vec![-1]), "-1"),
+        (Values::F32(vec![0.5]), "0.5"),
+        (Values::F64(vec![-1e300]), "-1e300"),
+        (Values::F64(vec![f64::INFINITY]), "inf"),
+        (Values::U64(vec![u64::MAX]), "18446744073709551615"),
+    ] {
+        assert_eq!(codes(&classes, &values).unwrap_err().value, value);
+    }
+    // All codes are levels: a value for no data among them has its own, another one has none.
+    let full = Classes::identity(256, Some(Nodata::Whole(7))).unwrap();
+    assert_eq!((full.nodata_code(), codes(&full, &Values::U8(vec![7, 255])).unwrap()), (Some(7), vec![7, 255]));
+    assert!(matches!(Classes::identity(256, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
+    for levels in [0, 257] {
+        assert!(matches!(Classes::identity(levels, None), Err(ClassesError::Count { .. })));
+    }
+}
+
+#[test]
+fn lists_merge_values_into_classes() {
+    let list =
+        "\u{feff}# forests are one\r\n41..43, forest # of all kinds\r\n11\n 90 ,forest\n-3,ice\n255,NoData\n\n12.0\n";
+    let classes = Classes::parse(list, "list", Some(Nodata::Whole(-9999))).unwrap();
+    assert_eq!((classes.levels(), classes.nodata_code()), (4, Some(4)));
+    let values = Values::I32(vec![43, 11, 90, -3, 255, 12, -9999, 41]);
+    assert_eq!(codes(&classes, &values).unwrap(), [0, 1, 0, 2, 4, 3, 4, 0]);
+    assert_eq!(codes(&classes, &Values::U8(vec![43, 44])).unwrap_err(), Misfit { index: 1, value: "44".to_owned() });
+    assert_eq!(
+        serde_json::to_string(&classes.describe()).unwrap(),
+        "[{\"code\":0,\"name\":\"forest\",\"values\":[41,42,43,90]},{\"code\":1,\"name\":\"11\",\"values\":[11]},\
+         {\"code\":2,\"name\":\"ice\",\"values\":[-3]},{\"code\":3,\"name\":\"12\",\"values\":[12]}]"
+    );
+    // What is listed is what the list says, whatever else it may mean.
+    let classes = Classes::parse("1,a\n2,b\n*,b", "list", Some(Nodata::Whole(1))).unwrap();
+    assert_eq!(codes(&classes, &Values::F32(vec![1.0, 2.0, 2.5, f32::NAN, -7.0])).unwrap(), [0, 1, 1, 2, 1]);
+    assert_eq!(
+        serde_json::to_value(classes.describe()).unwrap()[1],
+        serde_json::json!({"code": 1, "name": "b", "others_and": [2]})
+    );
+    for (nodata, first, expected) in [(9, false, [0, 1, 2]), (2, true, [0, 2, 9]), (2, false, [0, 1, 9])] {
+        let late = Classes::parse("1\n2", "list", None).unwrap();
+        let late = late.with_nodata(Some(Nodata::Whole(nodata)), first).unwrap();
+        let got = [1, 2, 9].map(|value| codes(&late, &Values::U8(vec![value])).map_or(9, |code| code[0]));
+        assert_eq!(got, expected, "{nodata} {first}");
+    }
+    let classes = Classes::parse("1..2,a\n*,nodata", "list", None).unwrap();
+    assert_eq!(codes(&classes, &Values::I64(vec![1, 1 << 50, 0])).unwrap(), [0, 1, 1]);
+}
+
+#[test]
+fn lists_say_where_they_are_wrong() {
+    let long: String = (0..257).map(|i| format!("{i}\n")).collect();
+    let full: String = (0..256).map(|i| format!("{i}\n")).collect();
+    for (text, expected) in [
+        ("", "list: there is no class in the list; give lines VALUE or VALUE,CLASS"),
+        ("*,nodata\n", "list: there is no class in the list; give lines VALUE or VALUE,CLASS"),
+        (
+            "value,class\n",
+            "list: line 1: \"value\" is not a whole number; begin the line with a whole number, two as in 41..43, or *; \
+             put # before what is a comment",
+        ),
+        ("1\n\n#\n0.5,x", "list: line 4: \"0.5\" is not a whole number; begin the line with"),
+        ("nan,nodata", "list: line 1: \"nan\" is not a whole number; begin"),
+        ("1,", "list: line 1: there is no class behind the comma; name it, or leave out the comma"),
+        ("*", "list: line 1: there is no class for all other values; write *,nodata or *,CLASS"),
+        ("1..3", "list: line 1: there is no class for the range; name it, as in 41..43,forest"),
+        ("3..1,a", "list: line 1: 3 is larger than 1; write the smaller number first"),
+        ("7\n1..9,a", "list: line 2: the value 7 was there before, in line 1; leave one of them"),
+        ("*,a\n1\n*,b", "list: line 3: * was there before, in line 1; leave one of them"),
+        ("1..65537,a", "list: line 1: there are more than 65536 values; list fewer, or sort the values into bins"),
+        (
+            "-170141183460469231731687303715884105728..170141183460469231731687303715884105727,a",
+            "list: line 1: there are more than 65536 values",
+        ),
+        (&long, "list: line 257: there are more than 256 classes; give several values the same class"),
+    ] {
+        let error = Classes::parse(text, "list", None).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert!(Classes::parse(&full, "list", None).is_ok());
+    assert!(matches!(Classes::parse(&full, "list", Some(Nodata::Whole(256))), Err(ClassesError::NoRoom)));
+    assert!(matches!(Classes::parse(&format!("{full}\n*,nodata"), "list", None), Err(ClassesError::NoRoom)));
+    assert!(Classes::parse("1..65536,a", "list", None).is_ok());
+    let error = Classes::from_file(Path::new("no/such/list"), None).unwrap_err().to_string();
+    assert!(error.starts_with("no/such/list: the file cannot be opened: "), "{error}");
+}
+
+/// The bin that the definition gives: inner edges at or below the value.
+fn bin(edges: &[f64], value: f64) -> u8 {
+    edges.iter().filter(|&&edge| edge <= value).count() as u8
+}
+
+fn inner_edges(classes: &Classes) -> Vec<f64> {
+    let from = |class: &Class| match class.members {
+        Members::Between(from, _) => from,
+        _ => unreachable!("bins"),
+    };
+    classes.describe().iter().skip(1).map(from).collect()
+}
+
+#[test]
+fn equal_bins_are_closed_at_the_top_and_clamp_what_is_outside() {
+    let classes = Classes::with_range(0.0, 10.0, 5, Some(Nodata::Whole(4))).unwrap();
+    assert_eq!((classes.levels(), classes.nodata_code()), (5, Some(5)));
+    for kind in TYPES {
+        let values = of_type(kind, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 99]).unwrap();
+        assert_eq!(codes(&classes, &values).unwrap(), [0, 0, 1, 1, 5, 2, 3, 3, 4, 4, 4, 4, 4], "{}", kind.name());
+    }
+    let values = Values::F64(vec![-1e300, f64::NEG_INFINITY, f64::INFINITY, f64::NAN, 1.9999999999999998, 2.0]);
+    assert_eq!(codes(&classes, &values).unwrap(), [0, 0, 4, 5, 0, 1]);
+    assert_eq!(codes(&classes, &Values::I8(vec![-128, 127])).unwrap(), [0, 4]);
+    // NaN where nobody made room for it.
+    let full = Classes::with_range(0.0, 1.0, 256, None).unwrap();
+    assert_eq!(codes(&full, &Values::F32(vec![0.0, f32::NAN])).unwrap_err().value, "NaN");
+    for (low, high) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+        assert!(matches!(Classes::with_range(low, high, 4, None), Err(ClassesError::Bounds { .. })));
+    }
+    assert!(matches!(Classes::with_range(0.0, 1.0, 0, None), Err(ClassesError::Count { .. })));
+    assert!(matches!(Classes::with_range(0.0, 1.0, 256, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
+    // The width overflows, and the bins do not.
+    let wide = Classes::with_range(f64::MIN, f64::MAX, 4, None).unwrap();
+    assert_eq!(codes(&wide, &Values::F64(vec![f64::MIN, -1e307, 1e307, f64::MAX])).unwrap(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn bins_of_a_raster_reach_from_its_smallest_value_to_its_largest() {
+    let equal = |values: Values, bins, nodata| {
+        let raster = Numbers::line(values.clone());
+        Classes::bins(&raster, bins, BinRule::EqualWidth, nodata, &()).map(|classes| {
+            let codes = codes(&classes, &values).unwrap();
+            (codes, classes.levels(), classes.nodata_code())
+        })
+    };
+    let got = equal(Values::I16(vec![-100, 0, 100, -9999, 49, 50]), 4, Some(Nodata::Whole(-9999))).unwrap();
+    assert_eq!(got, (vec![0, 2, 3, 4, 2, 3], 4, Some(4)));
+    let got = equal(Values::F32(vec![0.0, f32::NAN, 1.0, f32::INFINITY, f32::NEG_INFINITY, 0.5]), 2, None).unwrap();
+    assert_eq!(got, (vec![0, 2, 1, 1, 0, 1], 2, Some(2)));
+    assert_eq!(equal(Values::U32(vec![5; 4]), 32, None).unwrap(), (vec![0; 4], 1, None));
+    assert_eq!(equal(Values::F64(vec![f64::NAN; 2]), 32, None).unwrap(), (vec![1; 2], 1, Some(1)));
+    assert_eq!(equal(Values::U8(vec![0, 255, 254]), 256, None).unwrap(), (vec![0, 255, 254], 256, None));
+    assert!(matches!(equal(Values::F64(vec![f64::NAN, 0.0, 1.0]), 256, None), Err(ClassesError::NoRoom)));
+    let error = equal(Values::F64(vec![f64::INFINITY, f64::NAN]), 8, None).unwrap_err().to_string();
+    assert!(error.starts_with("numbers: all values that are not no data are infinite"), "{error}");
+}
+
+#[test]
+fn equal_bins_of_random_numbers_follow_the_edges() {
+    let mut random = Random(7);
+    for bins in [1, 2, 3, 7, 10, 100, 256] {
+        let values: Vec<f64> = (0..20_000).map(|_| random.below(5_001) as f64 / 500.0 - 3.0).collect();
+        let raster = Numbers::new(100, 200, Values::F64(values.clone()));
+        let classes = Classes::bins(&raster, bins, BinRule::EqualWidth, None, &()).unwrap();
+        let edges = inner_edges(&classes);
+        assert_eq!((edges.len() + 1, classes.levels()), (bins, bins));
+        for (k, edge) in edges.iter().enumerate() {
+            assert!((edge - (10.0 * (k + 1) as f64 / bins as f64 - 3.0)).abs() < 1e-12);
+        }
+        let expected: Vec<u8> = values.iter().map(|&value| bin(&edges, value)).collect();
+        assert!(codes(&classes, &raster.values).unwrap() == expected, "{bins}");
+    }
+}
+
+#[test]
+fn quantile_bins_are_equally_full_whatever_the_type() {
+    let mut random = Random(99);
+    let (rows, cols) = (300, 400);
+    for kind in TYPES {
+        let reach = if kind.bytes() == 1 { 100 } else { 30_000 };
+        // Far from evenly spread, and negative where that can be.
+        let shift = if of_type(kind, &[-1]).is_some() { reach / 2 } else { 0 };
+        let numbers: Vec<i128> = (0..rows * cols)
+            .map(|_| {
+                let (a, b) = (random.below(reach), random.below(reach));
+                (a * b / reach) as i128 - shift as i128
+            })
+            .collect();
+        let nodata = numbers[5];
+        let values = match kind {
+            // Fractions as well.
+            ValueType::F32 => Values::F32(numbers.iter().map(|&n| n as f32 / 7.0).collect()),
+            ValueType::F64 => Values::F64(numbers.iter().map(|&n| n as f64 / 7.0).collect()),
+            kind => of_type(kind, &numbers).unwrap(),
+        };
+        let nodata = if kind.is_real() { Nodata::from(nodata as f64 / 7.0) } else { Nodata::Whole(nodata) };
+        let as_f64 = |i: usize| each_f64(&values, i);
+        let skip = as_f64(5);
+        let raster = Numbers::new(rows, cols, values.clone()).blocks(16, 32);
+        let mut sorted: Vec<f64> = (0..rows * cols).map(as_f64).filter(|&value| value != skip).collect();
+        sorted.sort_by(f64::total_cmp);
+        for bins in [1, 2, 5, 64, 255] {
+            let classes = Classes::bins(&raster, bins, BinRule::Quantile, Some(nodata), &()).unwrap();
+            let mut expected: Vec<f64> = (1..bins).map(|k| sorted[sorted.len() * k / bins]).collect();
+            expected.retain(|&edge| edge > sorted[0]);
+            expected.dedup();
+            let edges = inner_edges(&classes);
+            assert_eq!(edges.len(), expected.len(), "{} {bins}", kind.name());
+            for (edge, expected) in edges.iter().zip(&expected) {
+                let open = if kind == ValueType::F64 { expected.abs() * 2.0f64.powi(-32) } else { 0.0 };
+                assert!(*edge <= *expected && expected - edge <= open, "{} {bins}: {edge} {expected}", kind.name());
+            }
+            let coded = codes(&classes, &values).unwrap();
+            for (i, &code) in coded.iter().enumerate() {
+                let value = as_f64(i);
+                let expected = if value == skip { classes.nodata_code().unwrap() } else { bin(&edges, value) };
+                assert_eq!(code, expected, "{} {bins} {value}", kind.name());
+            }
+            // No bin is empty, and without ties all would hold as many.
+            for level in 0..classes.levels() {
+                assert!(coded.contains(&(level as u8)), "{} {bins}: bin {level}", kind.name());
+            }
+        }
+    }
+}
+
+fn each_f64(values: &Values, i: usize) -> f64 {
+    cell::each!(values, values => cell::Cell::to_f64(values[i]))
+}
+
+#[test]
+fn quantiles_of_the_widest_numbers_are_as_near_as_promised() {
+    let mut random = Random(3);
+    let wild: Vec<f64> =
+        (0..50_000).map(|_| f64::from_bits(random.next())).chain([f64::NEG_INFINITY, f64::INFINITY]).collect();
+    let mut sorted: Vec<f64> = wild.iter().copied().filter(|value| !value.is_nan()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let raster = Numbers::line(Values::F64(wild));
+    let classes = Classes::bins(&raster, 255, BinRule::Quantile, None, &()).unwrap();
+    for (k, edge) in inner_edges(&classes).into_iter().enumerate() {
+        let exact = sorted[sorted.len() * (k + 1) / 255];
+        assert!(edge <= exact && exact - edge <= exact.abs() * 2.0f64.powi(-32), "{k}: {edge:e} {exact:e}");
+    }
+    // Whole numbers near each other, but far out, are exact.
+    let far: Vec<i64> = (0..50_000).map(|_| (random.next() >> 20) as i64 - (1 << 43)).collect();
+    let mut sorted = far.clone();
+    sorted.sort_unstable();
+    let classes = Classes::bins(&Numbers::line(Values::I64(far)), 100, BinRule::Quantile, None, &()).unwrap();
+    let exact: Vec<f64> = (1..100).map(|k| sorted[sorted.len() * k / 100] as f64).collect();
+    assert_eq!(inner_edges(&classes), exact);
+    // A value that takes many bins.
+    let tied = Numbers::line(Values::U32([vec![9; 900], (10..110).collect()].concat()));
+    let classes = Classes::bins(&tied, 10, BinRule::Quantile, None, &()).unwrap();
+    assert_eq!((classes.levels(), inner_edges(&classes)), (2, vec![10.0]));
+}
+
+#[test]
+fn observers_count_cells_and_stop_the_work() {
+    struct Watch(AtomicU64, u64);
+    impl Observer for Watch {
+        fn advance(&self, cells: u64) {
+            self.0.fetch_add(cells, Ordering::Relaxed);
+        }
+        fn cancelled(&self) -> bool {
+            self.0.load(Ordering::Relaxed) >= self.1
+        }
+    }
+    let raster = Numbers::new(4096, 4096, Values::U8(vec![1; 1 << 24]));
+    let watch = Watch(AtomicU64::new(0), u64::MAX);
+    Classes::survey(&raster, None, &watch).unwrap();
+    assert_eq!(watch.0.into_inner(), 1 << 24);
+    let watch = Watch(AtomicU64::new(0), 1);
+    let error = Classes::survey(&raster, None, &watch).unwrap_err();
+    assert!(matches!(error, ClassesError::Cancelled(_)), "{error}");
+    for (kind, rule, passes) in [
+        (ValueType::F64, BinRule::EqualWidth, 1),
+        (ValueType::I16, BinRule::Quantile, 1),
+        (ValueType::F32, BinRule::Quantile, 3),
+    ] {
+        let raster = Numbers::new(10, 20, of_type(kind, &Vec::from_iter((0..200).map(|i| i % 20 - 7))).unwrap());
+        let watch = Watch(AtomicU64::new(0), u64::MAX);
+        Classes::bins(&raster, 5, rule, None, &watch).unwrap();
+        assert_eq!(watch.0.into_inner(), 200 * passes, "{}", kind.name());
+        assert_eq!(rule.passes(kind), passes as usize);
+    }
+}

@@ -1,0 +1,280 @@
+//! A raster seen as the codes of its classes, with a mask laid over it: what the engines stream.
+//!
+//! Numbers may be eight times as wide as codes, so a rectangle is not read at once: it comes in pieces of whole rows of blocks, each of
+//! which becomes codes, by all threads, before the next one is read.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Cells, Georeference, Raster, Values};
+use crate::classes::cell::{Cell, each};
+use crate::classes::{Classes, ClassesError, Misfit};
+use crate::grid::GridViewMut;
+use crate::io::{FormatError, Nodata, Place};
+
+/// Cells of a piece, unless a row of blocks has more.
+const PIECE: usize = 1 << 22;
+
+/// A raster, the classes of its numbers, and a mask.
+///
+/// ```
+/// use halotile::classes::Classes;
+/// use halotile::grid::{Grid, GridViewMut};
+/// use halotile::raster::{Cells, CodedRaster, GridRaster};
+///
+/// let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 21, 95], 2, 2)?, None);
+/// let mask = GridRaster::new("mask", Grid::from_vec(vec![1, 1, 0, 1], 2, 2)?, None);
+/// let (classes, _) = Classes::survey(&map, None, &())?;
+/// let coded = CodedRaster::new(Box::new(map), classes, Some(Box::new(mask)))?;
+/// let mut codes = [0; 4];
+/// coded.read_into(0..2, 0..2, GridViewMut::new(&mut codes, 2, 2)?)?;
+/// assert_eq!((codes, coded.nodata_code()), ([0, 2, 3, 2], Some(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct CodedRaster {
+    raster: Box<dyn Raster>,
+    classes: Classes,
+    mask: Option<Box<dyn Raster>>,
+}
+
+impl std::fmt::Debug for CodedRaster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CodedRaster({}, {} x {}, {} levels)", self.name(), self.rows(), self.cols(), self.levels())
+    }
+}
+
+impl CodedRaster {
+    /// `raster` as `classes` has it. Cells where `mask` is 0 or has no data have none; it has as many rows and columns
+    /// as the raster, and makes a code for no data necessary.
+    pub fn new(
+        raster: Box<dyn Raster>,
+        mut classes: Classes,
+        mask: Option<Box<dyn Raster>>,
+    ) -> Result<Self, ClassesError> {
+        if let Some(mask) = &mask {
+            if (mask.rows(), mask.cols()) != (raster.rows(), raster.cols()) {
+                return Err(ClassesError::MaskShape {
+                    mask: mask.name().to_owned(),
+                    mask_rows: mask.rows(),
+                    mask_cols: mask.cols(),
+                    name: raster.name().to_owned(),
+                    rows: raster.rows(),
+                    cols: raster.cols(),
+                });
+            }
+            classes.reserve()?;
+        }
+        classes.reserve_for(raster.value_type());
+        Ok(Self { raster, classes, mask })
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Where it lies, if the file says so.
+    pub fn georeference(&self) -> Option<&Georeference> {
+        self.raster.georeference()
+    }
+
+    /// Bytes that decoded blocks may take in memory from now on, the mask's among them.
+    pub fn keep(&mut self, bytes: usize) {
+        match &mut self.mask {
+            None => self.raster.keep(bytes),
+            Some(mask) => {
+                // By what a cell takes in each.
+                let (ours, masks) = (self.raster.value_type().bytes(), mask.value_type().bytes());
+                let share = bytes / (ours + masks) * ours;
+                self.raster.keep(share);
+                mask.keep(bytes - share);
+            }
+        }
+    }
+
+    fn read_piece(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
+        let width = cols.len();
+        let values = self.raster.read(rows.clone(), cols.clone())?;
+        let mask = match &self.mask {
+            Some(mask) => Some((mask.read(rows.clone(), cols.clone())?, mask.nodata())),
+            None => None,
+        };
+        let row = |(r, out): (usize, &mut [u8])| {
+            let part = r * width..(r + 1) * width;
+            let (Some((mask, nodata)), Some(code)) = (&mask, self.nodata_code()) else {
+                return self.classes.encode_part(&values, part, out).map_err(|misfit| (r, misfit));
+            };
+            let covered = |i: usize| each!(mask, mask => is_covered(mask[part.start + i], *nodata));
+            let encoded = match self.classes.encode_part(&values, part.clone(), out) {
+                // What the mask hides need be no class: seldom enough to be looked at cell by cell.
+                Err(_) => (0..width).filter(|&i| !covered(i)).try_for_each(|i| {
+                    let cell = part.start + i..part.start + i + 1;
+                    let encoded = self.classes.encode_part(&values, cell, &mut out[i..=i]);
+                    encoded.map_err(|misfit| (r, Misfit { index: i, ..misfit }))
+                }),
+                Ok(()) => Ok(()),
+            };
+            (0..width).filter(|&i| covered(i)).for_each(|i| out[i] = code);
+            encoded
+        };
+        let rows_of_out: Vec<_> = out.into_rows().enumerate().collect();
+        // The first in reading order, whoever was faster.
+        let failed = rows_of_out.into_par_iter().map(row).find_map_first(Result::err);
+        match failed {
+            None => Ok(()),
+            Some((r, misfit)) => {
+                let place = Place::cell(rows.start + r, cols.start + misfit.index);
+                Err(self.classes.problem(&misfit).at(self.name(), place))
+            }
+        }
+    }
+}
+
+impl Cells for CodedRaster {
+    fn name(&self) -> &str {
+        self.raster.name()
+    }
+
+    fn rows(&self) -> usize {
+        self.raster.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.raster.cols()
+    }
+
+    fn block(&self) -> (usize, usize) {
+        self.raster.block()
+    }
+
+    fn bytes_per_cell(&self) -> usize {
+        self.raster.value_type().bytes() + self.mask.as_ref().map_or(0, |mask| mask.value_type().bytes())
+    }
+
+    fn levels(&self) -> usize {
+        self.classes.levels()
+    }
+
+    fn nodata_code(&self) -> Option<u8> {
+        self.classes.nodata_code()
+    }
+
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
+        assert_eq!((rows.len(), cols.len()), (out.rows(), out.cols()), "a place for every cell");
+        let block = self.block().0.max(1);
+        let (mut row, mut left) = (rows.start, Some(out));
+        while let Some(out) = left.take() {
+            let blocks = (PIECE / cols.len() / block).max(1);
+            let next = (row / block + blocks).saturating_mul(block).min(rows.end);
+            let (piece, rest) = if next < rows.end {
+                let (piece, rest) = out.split_rows(next - row);
+                (piece, Some(rest))
+            } else {
+                (out, None)
+            };
+            self.read_piece(row..next, cols.clone(), piece)?;
+            (row, left) = (next, rest);
+        }
+        Ok(())
+    }
+}
+
+/// True where a mask hides the cell.
+fn is_covered<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
+    value.is_nan() || T::exact(0) == Some(value) || nodata.is_some_and(|nodata| T::nodata(nodata) == Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::tests::{Numbers, of_type};
+    use crate::grid::Grid;
+    use crate::raster::ValueType;
+
+    fn read(coded: &CodedRaster) -> Result<Grid<u8>, FormatError> {
+        let mut out = Grid::zeros(coded.rows(), coded.cols()).unwrap();
+        coded.read_into(0..coded.rows(), 0..coded.cols(), out.view_mut())?;
+        Ok(out)
+    }
+
+    #[test]
+    fn rectangles_are_read_wherever_blocks_end() {
+        let (rows, cols) = (1500, 4000);
+        let number = |r: usize, c: usize| ((r * 31 + c * 7) % 97) as i128 * 100 - 300;
+        let numbers: Vec<i128> = (0..rows * cols).map(|i| number(i / cols, i % cols)).collect();
+        let raster = Numbers::new(rows, cols, of_type(ValueType::I16, &numbers).unwrap()).blocks(128, 256);
+        let (classes, _) = Classes::survey(&raster, None, &()).unwrap();
+        let coded = CodedRaster::new(Box::new(raster), classes, None).unwrap();
+        for (rows, cols) in [(0..rows, 0..cols), (127..1409, 3..3999), (700..701, 5..6), (1..3, 0..cols)] {
+            // Rows apart, and nothing between them touched.
+            let mut out = vec![255; rows.len() * (cols.len() + 3)];
+            let view = GridViewMut::with_stride(&mut out, rows.len(), cols.len(), cols.len() + 3).unwrap();
+            coded.read_into(rows.clone(), cols.clone(), view).unwrap();
+            for (i, row) in rows.clone().zip(out.chunks(cols.len() + 3)) {
+                let expected = cols.clone().map(|c| ((number(i, c) + 300) / 100) as u8).chain([255; 3]);
+                assert!(row.iter().copied().eq(expected), "{rows:?} {cols:?}: row {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn masks_hide_cells_of_every_type() {
+        let cells = Values::I32(vec![11, 21, 95, 11, 21, 95]);
+        for (mask, hidden) in [
+            (Values::U8(vec![1, 0, 255, 0, 2, 3]), vec![1, 3]),
+            (Values::I8(vec![-1, 0, 5, 9, 9, 0]), vec![1, 3, 4, 5]),
+            (Values::F32(vec![f32::NAN, -0.0, 0.5, 9.0, 1.0, 1.0]), vec![0, 1, 3]),
+            (Values::U64(vec![1; 6]), vec![]),
+        ] {
+            let raster = Numbers::new(2, 3, cells.clone());
+            let (classes, _) = Classes::survey(&raster, None, &()).unwrap();
+            assert_eq!(classes.nodata_code(), None);
+            let mask = Numbers::new(2, 3, mask).nodata(Nodata::Whole(9));
+            let coded = CodedRaster::new(Box::new(raster), classes, Some(Box::new(mask))).unwrap();
+            assert_eq!((coded.levels(), coded.nodata_code()), (3, Some(3)));
+            let expected: Vec<u8> = (0..6).map(|i| if hidden.contains(&i) { 3 } else { i as u8 % 3 }).collect();
+            assert_eq!(read(&coded).unwrap().as_slice(), expected);
+        }
+    }
+
+    #[test]
+    fn misfits_are_named_unless_a_mask_hides_them() {
+        let numbers = |mask: &[u8]| {
+            let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 1.0, 7.5, 1.0, 9.0, f64::NAN]));
+            let mask = (!mask.is_empty())
+                .then(|| -> Box<dyn Raster> { Box::new(Numbers::new(2, 3, Values::U8(mask.to_vec()))) });
+            CodedRaster::new(Box::new(raster), Classes::identity(2, None).unwrap(), mask).unwrap()
+        };
+        assert_eq!(
+            read(&numbers(&[])).unwrap_err().to_string(),
+            "numbers: row 0, column 2 (counted from 0): the value 7.5 is no level from 0 to 1; \
+             ask for more levels or for none, or name the nodata value if this is it"
+        );
+        let error = read(&numbers(&[1, 1, 0, 1, 1, 1])).unwrap_err();
+        assert_eq!(error.place(), Place::cell(1, 1));
+        // NaN has a code though nobody asked for one.
+        assert_eq!(read(&numbers(&[0, 1, 0, 1, 0, 1])).unwrap().as_slice(), [2, 1, 2, 1, 2, 2]);
+        let raster = Numbers::new(1, 2, Values::I16(vec![3, 4]));
+        let classes = Classes::parse("3", "list.csv", None).unwrap();
+        let coded = CodedRaster::new(Box::new(raster), classes, None).unwrap();
+        assert_eq!(
+            read(&coded).unwrap_err().to_string(),
+            "numbers: row 0, column 1 (counted from 0): the value 4 is not listed in list.csv; \
+             list it, or add a line *,nodata"
+        );
+    }
+
+    #[test]
+    fn masks_need_the_same_shape_and_a_code() {
+        let raster = || Box::new(Numbers::new(2, 3, Values::U8(vec![0; 6])));
+        let mask = Box::new(Numbers::new(3, 2, Values::U8(vec![0; 6])));
+        let error = CodedRaster::new(raster(), Classes::identity(4, None).unwrap(), Some(mask)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "numbers: the mask has 3 rows and 2 columns, and numbers has 2 and 3; crop or resample one of them"
+        );
+        let full = Classes::identity(256, None).unwrap();
+        assert!(matches!(CodedRaster::new(raster(), full, Some(raster())), Err(ClassesError::NoRoom)));
+    }
+}
