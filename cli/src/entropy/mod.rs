@@ -168,7 +168,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
     let given = classing::levels(args, list.as_ref());
-    let entropy = entropy(args, &window, given.filter(|_| args.normalize))?;
+    let entropy = entropy(args, &window, given.filter(|_| args.normalize));
     let (mut preview, mut levels) = (None, 1);
     loop {
         let start = Instant::now();

@@ -68,6 +68,9 @@ pub enum Error {
     /// More than Shannon's entropy of squares clipped at the edge is asked of one launch.
     #[error("a resident grid has Shannon's entropy of squares that are clipped at the edge, and nothing else")]
     NotResident,
+    /// A measure's order is negative or no number.
+    #[error("{0}: the order of a measure is a number from 0 up")]
+    Order(Measure),
     /// The share of valid cells is none.
     #[error("the least share of valid cells is from 0 to 1, not {0}")]
     MinValid(f64),
@@ -364,6 +367,9 @@ impl Entropy {
         }
         if self.measures.is_empty() || self.measures.len() > MAX_MEASURES {
             return Err(Error::Measures(self.measures.len()));
+        }
+        if let Some(measure) = self.measures.iter().find(|measure| !measure.is_defined()) {
+            return Err(Error::Order(*measure));
         }
         if !(0.0..=1.0).contains(&self.min_valid) {
             return Err(Error::MinValid(self.min_valid));

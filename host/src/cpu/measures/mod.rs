@@ -24,7 +24,7 @@ mod tests;
 
 use super::{Real, Task};
 use crate::grid::GridViewMut;
-use crate::measure::window::Window;
+use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::for_each_tile_of;
 
@@ -37,6 +37,9 @@ struct Job<'a> {
     window: &'a Window,
     /// F(n + 1) − F(n) where the window's measures need it, else 0.
     steps: Box<[u64; ALL]>,
+    /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
+    leaving: Vec<(isize, usize)>,
+    entering: Vec<(isize, usize)>,
 }
 
 /// Fills `outs`, one for each of the window's planes in their order and `task.rows.len()` × `task.cols.len()` each. The window
@@ -61,7 +64,9 @@ pub(crate) fn run<T: Real>(
     for (step, pair) in steps.iter_mut().zip(window.logs.windows(2)) {
         *step = pair[1].wrapping_sub(pair[0]);
     }
-    let job = Job { task, window, steps };
+    let stride = task.cells.stride() as isize;
+    let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
+    let job = Job { task, window, steps, leaving: flat(&window.leaving), entering: flat(&window.entering) };
     let height = window.footprint().rows();
     for_each_tile_of((task.rows.start, task.cols.start), outs, height, observer, |tile| slide::run(&job, tile))
 }

@@ -46,7 +46,7 @@ fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
 }
 
 /// The counts of one window.
-type Counts = [u16; 256];
+pub type Counts = [u16; 256];
 
 /// What is kept of the counts of `L` windows; apart from them, so that it can stay in registers.
 #[derive(Clone, Copy)]
@@ -64,10 +64,11 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
     tile: &mut Tiles<'_, T>,
     x: usize,
 ) {
-    let (cells, window, nodata) = (job.task.cells, job.window, job.task.nodata);
+    let (cells, window) = (job.task.cells, job.window);
+    let Reach { top, bottom, left, right } = window.reach;
     let steps = &*job.steps;
-    let reach = window.reach;
-    let all_columns = x as isize + reach.left >= 0 && (x + L - 1) as isize + reach.right < cells.cols() as isize;
+    let inside = |from: isize, to: isize, len: usize| from >= 0 && to < len as isize;
+    let all_columns = inside(x as isize + left, (x + L - 1) as isize + right, cells.cols());
     let mut counts = [[0u16; 256]; L];
     let mut sums = Sums { area: 0, logs: [0; L], squares: [0; L], classes: [0; L] };
     for stretch in &window.cells {
@@ -77,45 +78,73 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
     let height = tile.height();
     for i in 0..height {
         let y = tile.top + i;
-        let all_rows = y as isize + reach.top >= 0 && y as isize + reach.bottom < cells.rows() as isize;
-        let missing = window.complete && !(all_columns && all_rows);
-        for j in 0..L {
-            let counted = counted(&mut counts[j], nodata, &sums, j);
-            let there = !missing && counted.total >= window.least && Some(cells.row(y)[x + j]) != nodata;
-            for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
-                rows[i][x + j - tile.left] = if there {
-                    T::from_f64(finish(plane, window, &counted, &counts[j][..job.task.levels]))
-                } else {
-                    T::NAN
-                };
-            }
-            if let Some(value) = nodata {
-                counts[j][usize::from(value)] = counted.nodata;
-            }
-        }
+        let all = all_columns && inside(y as isize + top, y as isize + bottom, cells.rows());
+        results(job, tile, (i, x), &mut counts, &sums, window.complete && !all);
         if i + 1 == height {
             break;
         }
-        for stretch in &window.leaving {
-            let values = clipped::<L>(cells, y, x, stretch);
-            leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
-        }
-        for stretch in &window.entering {
-            let values = clipped::<L>(cells, y + 1, x, stretch);
-            enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+        // Most windows lie inside the grid, and so does the next row's: then a stretch is where it always is.
+        if all && inside(0, (y + 1) as isize + bottom, cells.rows()) {
+            let (flat, here) = (cells.as_strided(), y * cells.stride() + x);
+            for &(at, len) in &job.leaving {
+                let values = &flat[here.wrapping_add_signed(at)..][..len + L - 1];
+                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+            for &(at, len) in &job.entering {
+                let values = &flat[(here + cells.stride()).wrapping_add_signed(at)..][..len + L - 1];
+                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+        } else {
+            for stretch in &window.leaving {
+                let values = clipped::<L>(cells, y, x, stretch);
+                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+            for stretch in &window.entering {
+                let values = clipped::<L>(cells, y + 1, x, stretch);
+                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
         }
     }
+}
 
-    /// Lane `j` without nodata, which was counted like a class; its count is taken out, to be put back.
-    #[inline(always)]
-    fn counted<const L: usize>(counts: &mut Counts, nodata: Option<u8>, sums: &Sums<L>, j: usize) -> Counted {
-        let nodata = nodata.map_or(0, |value| std::mem::take(&mut counts[usize::from(value)]));
+/// Writes the results of row `i` of the tile for the columns from `x` on; none where they are `missing`.
+#[inline(always)]
+fn results<T: Real, const L: usize>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+    (i, x): (usize, usize),
+    counts: &mut [Counts; L],
+    sums: &Sums<L>,
+    missing: bool,
+) {
+    let (window, levels) = (job.window, job.task.levels);
+    // Nodata is counted like a class; here it is taken out, and afterwards put back.
+    let nodata: [u16; L] = match job.task.nodata {
+        None => [0; L],
+        Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
+    };
+    let counted: [Counted; L] = std::array::from_fn(|j| {
+        let n = nodata[j];
         Counted {
-            nodata,
-            total: (sums.area - usize::from(nodata)) as u32,
-            logs: sums.logs[j],
-            squares: sums.squares[j].wrapping_sub(u32::from(nodata).pow(2)),
-            classes: sums.classes[j].wrapping_sub(u32::from(nodata > 0)),
+            total: (sums.area - usize::from(n)) as u32,
+            logs: sums.logs[j].wrapping_sub(window.logs.get(usize::from(n)).copied().unwrap_or(0)),
+            squares: sums.squares[j].wrapping_sub(u32::from(n).pow(2)),
+            classes: sums.classes[j].wrapping_sub(u32::from(n > 0)),
+        }
+    });
+    let centres = &job.task.cells.row(tile.top + i)[x..][..L];
+    let there: [bool; L] =
+        std::array::from_fn(|j| !missing && counted[j].total >= window.least && Some(centres[j]) != job.task.nodata);
+    for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
+        let out = &mut rows[i][x - tile.left..][..L];
+        let values = finish(plane, window, &counted, counts, levels);
+        for j in 0..L {
+            out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
+        }
+    }
+    if let Some(value) = job.task.nodata {
+        for j in 0..L {
+            counts[j][usize::from(value)] = nodata[j];
         }
     }
 }
