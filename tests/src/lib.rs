@@ -5,5 +5,6 @@
 //! bug adds the case that shows it.
 
 pub mod cases;
+pub mod measures;
 pub mod runner;
 pub mod selftest;

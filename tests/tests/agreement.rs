@@ -201,6 +201,16 @@ fn bands_and_devices_change_no_bit() {
     }
 }
 
+/// Every measure in windows of every shape, through the library's own door.
+#[test]
+fn measures_on_every_engine() {
+    use halotile_tests::measures;
+    assert!(measures::check::<f32>(&Engine::Cpu, usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check::<f64>(&Engine::Cpu, usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check::<f32>(&emulated(2), 10_000).unwrap().0 > 10_000);
+    assert!(measures::check::<f64>(&emulated(1), 10_000).unwrap().0 > 10_000);
+}
+
 /// Base, levels and normalising are only a factor; the CPU engine and the devices must have the same one.
 #[test]
 fn units_and_normalising_scale_the_result() {

@@ -1,0 +1,82 @@
+//! Every measure, in windows of several shapes, with every edge, through the library's own door: one runner for every engine.
+
+use anyhow::{Context as _, Result, ensure};
+use halotile::cpu::Real;
+use halotile::entropy::{Base, Engine, Entropy};
+use halotile::generate::{Generator, Pattern};
+use halotile::grid::Grid;
+use halotile::measure::{Edge, Footprint, Measure};
+use halotile::reference::{Windows, measures};
+
+/// All measures, orders in every branch of their formulas among them.
+pub fn all() -> Vec<Measure> {
+    use Measure::{Evenness, Hill, Renyi, Richness, Shannon, Simpson};
+    let mut all = vec![Shannon, Simpson, Richness, Evenness];
+    for order in [0.0, 0.5, 0.999, 1.0, 2.0, 3.5, 500.0, f64::INFINITY] {
+        all.extend([Renyi(order), Hill(order)]);
+    }
+    all
+}
+
+/// Windows: squares, a disk, a wide one, one with a hole where the centre is.
+fn footprints() -> Vec<Footprint> {
+    let matrix = |rows: usize, picture: &str| {
+        Footprint::new(rows, picture.len() / rows, picture.chars().map(|c| c == '#').collect()).expect("a window")
+    };
+    vec![
+        Footprint::square(1).expect("a window"),
+        Footprint::square(5).expect("a window"),
+        Footprint::disk(9).expect("a window"),
+        matrix(1, "#######"),
+        matrix(3, "#.####.#.###.##"),
+    ]
+}
+
+/// Runs an engine over grids of several shapes; `updates` bounds how much work a case may be. Returns how many results it has
+/// compared, and the largest difference (of Hill's numbers: by the number).
+pub fn check<T: Real + Into<f64>>(engine: &Engine, updates: usize) -> Result<(usize, f64)> {
+    let within = if size_of::<T>() == 8 { 1e-12 } else { 2e-6 };
+    let (mut compared, mut worst) = (0, 0f64);
+    let mut number = 0;
+    for (rows, cols, levels) in [(1, 1, 3), (1, 300, 16), (300, 1, 200), (40, 150, 16), (37, 61, 256)] {
+        let pattern = if levels > 16 { Pattern::Random } else { Pattern::Clustered };
+        let cells = Generator::new(pattern, 7, levels)?.grid(rows, cols)?;
+        for footprint in footprints() {
+            for edge in Edge::ALL {
+                number += 1;
+                let nodata = [None, Some(1), Some(0)][number % 3];
+                let (min_valid, base) = ([0.0, 0.5][number % 2], [Base::E, Base::Two, Base::Ten][number % 3]);
+                let list = all();
+                if rows * cols * (footprint.count() + list.len()) > updates {
+                    continue;
+                }
+                let windows = Windows { edge, nodata, min_valid, base, ..Windows::of(&footprint) };
+                let expected = measures(cells.view(), &windows, &list);
+                let mut outs: Vec<Grid<T>> = list.iter().map(|_| Grid::zeros(rows, cols)).collect::<Result<_, _>>()?;
+                let entropy = Entropy::new().footprint(footprint.clone()).measures(list.clone()).edge(edge);
+                let entropy = entropy.nodata(nodata).min_valid(min_valid).base(base);
+                let what = || format!("{rows} x {cols}, {levels} levels, {footprint:?}, {edge:?}, nodata {nodata:?}");
+                let views = outs.iter_mut().map(Grid::view_mut).collect();
+                entropy.measure_into(engine, cells.view(), views, &()).with_context(what)?;
+                for ((out, expected), measure) in outs.iter().zip(&expected).zip(&list) {
+                    for (i, (&got, &expected)) in out.as_slice().iter().zip(expected.as_slice()).enumerate() {
+                        let got: f64 = got.into();
+                        let scale = if matches!(measure, Measure::Hill(_)) { expected.max(1.0) } else { 1.0 };
+                        let off = (got - expected).abs() / scale;
+                        let fine = if expected.is_nan() { got.is_nan() } else { off <= within };
+                        ensure!(
+                            fine,
+                            "{}: {measure} at row {}, column {}: {got}, not {expected}",
+                            what(),
+                            i / cols,
+                            i % cols
+                        );
+                        worst = if off > worst { off } else { worst };
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    Ok((compared, worst))
+}
