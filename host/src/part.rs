@@ -217,6 +217,66 @@ impl<T: Send> Part<'_, T> {
     }
 }
 
+/// The same rectangle of several outputs, as rows: what one thread fills at a time where there are several results a cell.
+pub(crate) struct Tiles<'a, T> {
+    pub top: usize,
+    pub left: usize,
+    /// The rows of each output.
+    pub planes: Vec<Vec<&'a mut [T]>>,
+}
+
+impl<T> Tiles<'_, T> {
+    pub fn height(&self) -> usize {
+        self.planes[0].len()
+    }
+
+    pub fn width(&self) -> usize {
+        self.planes[0][0].len()
+    }
+}
+
+/// [`Part::for_each_tile`] for several outputs of one shape, the first cell of each at (`top`, `left`). At least one.
+pub(crate) fn for_each_tile_of<T: Send>(
+    (top, left): (usize, usize),
+    mut planes: Vec<GridViewMut<'_, T>>,
+    size: usize,
+    observer: &dyn Observer,
+    work: impl Fn(&mut Tiles<'_, T>) + Sync + Send,
+) -> Result<(), Cancelled> {
+    let (rows, cols) = (planes[0].rows(), planes[0].cols());
+    let share = rows.div_ceil(4 * rayon::current_num_threads());
+    let band = share.clamp(BAND.min(32.max(2 * size)), BAND);
+    let mut bands = Vec::with_capacity(rows.div_ceil(band));
+    for _ in 1..rows.div_ceil(band) {
+        let (heads, tails) = planes.into_iter().map(|plane| plane.split_rows(band)).unzip();
+        bands.push(heads);
+        planes = tails;
+    }
+    bands.push(planes);
+    bands.into_par_iter().enumerate().try_for_each(|(b, planes): (usize, Vec<GridViewMut<'_, T>>)| {
+        let mut tiles: Vec<Tiles<'_, T>> = (0..cols)
+            .step_by(STRIP)
+            .map(|at| Tiles { top: top + b * band, left: left + at, planes: Vec::with_capacity(planes.len()) })
+            .collect();
+        for plane in planes {
+            tiles.iter_mut().for_each(|tile| tile.planes.push(Vec::with_capacity(band)));
+            for row in plane.into_rows() {
+                for (tile, part) in tiles.iter_mut().zip(row.chunks_mut(STRIP)) {
+                    tile.planes.last_mut().expect("it has just been pushed").push(part);
+                }
+            }
+        }
+        tiles.into_par_iter().try_for_each(|mut tile| {
+            if observer.cancelled() {
+                return Err(Cancelled);
+            }
+            work(&mut tile);
+            observer.advance((tile.height() * tile.width()) as u64);
+            Ok(())
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,5 +331,28 @@ mod tests {
             part.for_each_tile(5, &(), || (), tile).unwrap();
         }
         assert!(data.iter().enumerate().all(|(i, &cell)| cell as usize == i / 700 * 1000 + i % 700));
+    }
+
+    #[test]
+    fn tiles_of_several_outputs_know_where_they_are() {
+        let mut data = [vec![0u32; 300 * 700], vec![0u32; 300 * 700]];
+        let planes = data.iter_mut().map(|data| GridViewMut::with_stride(data, 300, 690, 700).unwrap()).collect();
+        let tile = |tile: &mut Tiles<'_, u32>| {
+            for (p, rows) in tile.planes.iter_mut().enumerate() {
+                for (r, row) in rows.iter_mut().enumerate() {
+                    for (c, cell) in row.iter_mut().enumerate() {
+                        *cell += (p * 1_000_000 + (tile.top + r) * 1000 + tile.left + c) as u32;
+                    }
+                }
+            }
+        };
+        for_each_tile_of((5, 7), planes, 5, &(), tile).unwrap();
+        for (p, data) in data.iter().enumerate() {
+            for (i, &cell) in data.iter().enumerate() {
+                let (row, col) = (i / 700, i % 700);
+                let numbered = p * 1_000_000 + (row + 5) * 1000 + col + 7;
+                assert_eq!(cell as usize, if col < 690 { numbered } else { 0 }, "({row}, {col}) of {p}");
+            }
+        }
     }
 }

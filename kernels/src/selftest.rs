@@ -3,7 +3,7 @@
 //! The emulator claims to do what the GPU does. This kernel is how that is tested: run on both, its output must be
 //! equal word for word. It computes nothing of use.
 
-use simt::bits::{and_or, byte_permute, dot4, funnel_shift_right, ln_f64, shift_left_clamped};
+use simt::bits::{and_or, byte_permute, dot4, exp_f64, funnel_shift_right, ln_f64, shift_left_clamped};
 use simt::global::{In, Out, Pointers};
 use simt::private::Private;
 use simt::texture::{Texture1d, Texture2d};
@@ -144,6 +144,8 @@ pub unsafe fn selftest(
     own.write(&[1, 2, 3, 5, 8, 13, 21]);
     own.store(value % 7, value as u16);
     words[42] = u32::from(own.load(t % 7));
+    let exponential = exp_f64(f64::from(value.cast_signed()) * 3.5e-7).to_bits();
+    words[43] = (exponential >> 32) as u32 ^ exponential as u32;
 
     let mut i = 0;
     while i < WORDS {

@@ -1,4 +1,4 @@
-//! Arithmetic that the GPU has as one instruction and Rust does not; and the logarithm that `core` lacks.
+//! Arithmetic that the GPU has as one instruction and Rust does not; and the logarithm and the exponential that `core` lacks.
 //!
 //! On the host these are ordinary functions with the same results; the tests of this module pin
 //! the corner cases.
@@ -183,6 +183,11 @@ pub fn fused_multiply_add(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
+/// ln 2 in two parts, the first of so few bits that whole numbers up to 2,000 times it are exact.
+const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+/// The rest.
+const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
+
 /// Natural logarithm in f64, within 1 unit in the last place; −∞ for 0, NaN below.
 ///
 /// `core` has none, and CUDA's lies in a library that only NVIDIA's compiler reads. This is fdlibm's (`e_log.c`, Sun
@@ -191,9 +196,7 @@ pub fn fused_multiply_add(a: f32, b: f32, c: f32) -> f32 {
 /// is contracted, so both give the same bits; and it is `const`, for tables.
 #[inline(always)]
 pub const fn ln_f64(value: f64) -> f64 {
-    // ln 2 in two parts, and the coefficients of s², s⁴, …, as the source has their bits.
-    const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
-    const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
+    // The coefficients of s², s⁴, …, as the source has their bits.
     const L1: f64 = f64::from_bits(0x3FE5_5555_5555_5593);
     const L2: f64 = f64::from_bits(0x3FD9_9999_9997_FA04);
     const L3: f64 = f64::from_bits(0x3FD2_4924_9422_9359);
@@ -232,6 +235,45 @@ pub const fn ln_f64(value: f64) -> f64 {
     s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
 }
 
+/// e to the power of `value` in f64, within 2 units in the last place; 0 and ∞ where f64 ends.
+///
+/// value = k·ln 2 + r with |r| ≤ ½ ln 2, and e^r by its series up to r¹³ / 13!: the next term is below 5e-18. As with
+/// [`ln_f64`], GPU and host give the same bits.
+#[inline(always)]
+pub const fn exp_f64(value: f64) -> f64 {
+    // Added and taken away it leaves the nearest whole number: beyond it f64 has no bits for more.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    if value.is_nan() {
+        return value;
+    }
+    if value > 709.8 {
+        return f64::INFINITY;
+    }
+    if value < -745.2 {
+        return 0.0;
+    }
+    let k = (value * core::f64::consts::LOG2_E + WHOLE) - WHOLE;
+    let r = (value - k * LN2_HIGH) - k * LN2_LOW;
+    // Written out: a loop would need its coefficients in memory.
+    let high = 1.0 / 40_320.0
+        + r * (1.0 / 362_880.0
+            + r * (1.0 / 3_628_800.0
+                + r * (1.0 / 39_916_800.0 + r * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0)))));
+    let low = 0.5
+        + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * high)))));
+    let series = 1.0 + (r + r * r * low);
+    // In two steps: a power of two alone may be beyond f64 where the result is not.
+    let k = k as i32;
+    let half = k / 2;
+    series * power_of_two(half) * power_of_two(k - half)
+}
+
+/// 2^k, which must be a normal number.
+#[inline(always)]
+const fn power_of_two(k: i32) -> f64 {
+    f64::from_bits(((1023 + k) as u64) << 52)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +292,28 @@ mod tests {
         assert_eq!(ln_f64(0.0), f64::NEG_INFINITY);
         assert_eq!(ln_f64(f64::INFINITY), f64::INFINITY);
         assert!(ln_f64(-1.0).is_nan() && ln_f64(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn exponentials_are_within_two_units_of_the_last_place() {
+        let mut worst = 0.0f64;
+        for i in -200_000..200_000i32 {
+            let i = f64::from(i);
+            for x in [i / 200_000.0, i * 0.003_54, i * 1e-12, i / 16.0 * std::f64::consts::LN_2] {
+                let (got, expected) = (exp_f64(x), x.exp());
+                if expected.is_infinite() {
+                    assert_eq!(got, expected, "{x}");
+                } else {
+                    // Below the least normal number units have one size.
+                    let unit = (expected * f64::EPSILON).max(f64::from_bits(1));
+                    worst = worst.max((got - expected).abs() / unit);
+                }
+            }
+        }
+        assert!(worst <= 2.0, "{worst}");
+        assert_eq!((exp_f64(0.0), exp_f64(-0.0)), (1.0, 1.0));
+        assert_eq!((exp_f64(f64::INFINITY), exp_f64(f64::NEG_INFINITY), exp_f64(-1e300)), (f64::INFINITY, 0.0, 0.0));
+        assert!(exp_f64(f64::NAN).is_nan());
     }
 
     #[test]

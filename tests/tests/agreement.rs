@@ -63,6 +63,8 @@ kernels! {
     sliding_narrow SlidingNarrow f32, at least 50;
     tensor Tensor f32, at least 45;
     tensor_counted TensorCounted f32, at least 50;
+    measures Measures f32, at least 90;
+    measures_f64 MeasuresF64 f64, at least 90;
 }
 
 /// The rungs that need no device, on the CPU; the plans with devices too, which such small grids leave to the CPU.

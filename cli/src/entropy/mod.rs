@@ -151,17 +151,16 @@ fn unit(args: &EntropyArgs) -> &'static str {
 }
 
 /// What is computed with so many levels, as far as the options say.
-fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> anyhow::Result<Entropy> {
-    if args.measures != [Measure::Shannon] || window.as_square().is_none() || args.min_valid > 0.0 {
-        bail!("only Shannon's entropy in squares is computed, whatever share of their cells is valid");
-    }
-    Ok(Entropy::new()
-        .size(args.side())
+fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> Entropy {
+    Entropy::new()
+        .footprint(window.clone())
+        .measures(args.measures.clone())
+        .min_valid(args.min_valid)
         .levels(levels)
         .base(args.base)
         .normalize(args.normalize)
         .kernel(args.kernel.0)
-        .edge(args.edge))
+        .edge(args.edge)
 }
 
 fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
@@ -169,7 +168,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
     let given = classing::levels(args, list.as_ref());
-    let entropy = entropy(args, &window, given.filter(|_| args.normalize))?;
+    let entropy = entropy(args, &window, given.filter(|_| args.normalize));
     let (mut preview, mut levels) = (None, 1);
     loop {
         let start = Instant::now();

@@ -20,6 +20,7 @@ mod finish;
 mod histogram;
 mod isa;
 mod lookup;
+pub(crate) mod measures;
 mod plan;
 mod planes;
 mod real;

@@ -19,7 +19,7 @@ pub(super) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
 }
 
 /// The 64-bit table. 62 bits: more than f64 resolves.
-pub(super) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
+pub(crate) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
     table(len, largest, (1u64 << 62) as f64, |value| value as u64)
 }
 

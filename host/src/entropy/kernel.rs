@@ -31,6 +31,10 @@ pub enum Kernel {
     Tensor,
     /// The same with nodata; it takes any grid.
     TensorCounted,
+    /// One thread a column slides a histogram over windows of any shape: all measures.
+    Measures,
+    /// The same with results in f64.
+    MeasuresF64,
     /// A rung of a ladder: made to be read and compared, chosen by name only.
     Rung(&'static Rung),
 }
@@ -47,8 +51,9 @@ pub enum Place {
 }
 
 impl Kernel {
-    /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest.
-    pub const PRODUCTION: [Kernel; 10] = [
+    /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest, then those that do
+    /// more than Shannon's entropy in squares.
+    pub const PRODUCTION: [Kernel; 12] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -59,6 +64,8 @@ impl Kernel {
         Self::SlidingNarrow,
         Self::Tensor,
         Self::TensorCounted,
+        Self::Measures,
+        Self::MeasuresF64,
     ];
 
     /// All of them: [`PRODUCTION`](Self::PRODUCTION), then the rungs of the ladders.
@@ -79,6 +86,8 @@ impl Kernel {
             Self::SlidingNarrow => "sliding-narrow",
             Self::Tensor => "tensor",
             Self::TensorCounted => "tensor-counted",
+            Self::Measures => "measures",
+            Self::MeasuresF64 => "measures-f64",
             Self::Rung(rung) => rung.name,
         }
     }
@@ -107,6 +116,8 @@ impl Kernel {
             Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
             Self::Tensor => kernels::entropy_tensor::ENTRY,
             Self::TensorCounted => kernels::entropy_tensor_counted::ENTRY,
+            Self::Measures => kernels::entropy_measures::ENTRY,
+            Self::MeasuresF64 => kernels::entropy_measures_f64::ENTRY,
             Self::Rung(rung) => match &rung.how {
                 How::Device(device) => device.entry(),
                 How::Cpu(_) | How::Plan(_) => return None,
@@ -147,7 +158,7 @@ impl Kernel {
     /// True when its results are f64.
     pub fn is_f64(self) -> bool {
         match self {
-            Self::HistogramF64 => true,
+            Self::HistogramF64 | Self::MeasuresF64 => true,
             Self::Rung(rung) => match &rung.how {
                 How::Device(device) => device.is_f64(),
                 How::Cpu(_) | How::Plan(_) => false,

@@ -13,17 +13,21 @@ use super::Kernel;
 use super::bands::Frame;
 use super::census::Coding;
 use super::fixed::{FINE, table_u32, table_u64};
+use super::program::{self, Near, Program};
 use crate::cpu::Real;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
 use crate::ladder::device::{CellType, DeviceRung};
+use crate::measure::window::Window;
 
 impl Kernel {
     /// The fastest kernel that fits.
     pub(super) fn choose(work: &Work, limits: &Limits) -> Result<Self, String> {
-        let order = if work.f64 {
-            [Self::HistogramF64].as_slice()
+        let order: &[Self] = if work.runs.is_some() {
+            if work.f64 { &[Self::MeasuresF64] } else { &[Self::Measures] }
+        } else if work.f64 {
+            &[Self::HistogramF64]
         } else {
             &[
                 Self::Tensor,
@@ -56,6 +60,7 @@ impl Kernel {
         match self {
             Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
+            Self::Measures | Self::MeasuresF64 => work.runs.map_or(size, |runs| runs as f64),
             Self::Columns | Self::Sliding | Self::SlidingNarrow | Self::Tensor | Self::TensorCounted => 1.0,
         }
     }
@@ -72,6 +77,9 @@ impl Kernel {
             let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
             let (needs, has) = (of(entry.arch), of(limits.arch));
             return Some(format!("it needs compute capability {needs}, and the device has {has}"));
+        }
+        if work.runs.is_some() && !self.measures() {
+            return Some("it measures Shannon's entropy in squares, and nothing else".into());
         }
         if let Some(reason) = self.rung().and_then(|rung| rung.misfit(size, cols, levels, nodata)) {
             return Some(reason);
@@ -97,6 +105,11 @@ impl Kernel {
         })
     }
 
+    /// True when it does any measures in windows of any shape.
+    fn measures(self) -> bool {
+        matches!(self, Self::Measures | Self::MeasuresF64)
+    }
+
     /// What a rung that is a kernel is launched with.
     fn rung(self) -> Option<&'static DeviceRung> {
         match self {
@@ -113,6 +126,7 @@ impl Kernel {
             Self::Rung(_) => self.rung().map_or(0, DeviceRung::shared_bytes),
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
+            Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()),
             Self::Columns => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
@@ -140,6 +154,10 @@ impl Kernel {
                 let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
+            Self::Measures | Self::MeasuresF64 => {
+                let Near { entries, bytes } = Near::of(entries, work.counters(), shared_per_block);
+                (entries, bytes, kernels::MEASURES_THREADS)
+            }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
             Self::Tensor | Self::TensorCounted => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
             Self::Rung(_) => (0, self.shared_needed(work), self.rung().map_or(0, DeviceRung::threads)),
@@ -156,7 +174,8 @@ impl Kernel {
     /// ```
     pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
         self.entry()?;
-        let work = Work { size: 5, rows: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64() };
+        let work =
+            Work { size: 5, rows: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64(), runs: None };
         let Shape { shared_bytes, threads, .. } = self.shape(&work, shared_per_block);
         Some((threads, shared_bytes))
     }
@@ -184,6 +203,9 @@ pub(super) struct Work {
     /// Cells of the largest window that fits in the whole grid.
     pub largest: usize,
     pub f64: bool,
+    /// Where more than Shannon's entropy in a square is asked for: the runs of the window, which its work goes with. `size` is the
+    /// longer side of its shape then.
+    pub runs: Option<usize>,
 }
 
 impl Work {
@@ -201,7 +223,14 @@ impl Work {
             nodata: coding.nodata.is_some(),
             largest: size.min(rows) * size.min(cols),
             f64: size_of::<T>() == 8,
+            runs: None,
         }
+    }
+
+    /// The same for any measures in a window of any shape.
+    pub fn of_window<T: Real>(shape: (usize, usize), coding: &Coding, window: &Window) -> Self {
+        let size = window.footprint().rows().max(window.footprint().cols());
+        Self { runs: Some(window.runs.len()), ..Self::of_shape::<T>(shape, coding, size) }
     }
 
     /// True where the kernel that counts the border cell by cell has too much of it: such a cell takes it 17 times as long as
@@ -232,6 +261,8 @@ pub(super) struct Prepared {
     work: Work,
     nodata: u32,
     table: Option<Buffer>,
+    /// What the kernels for measures take beside it.
+    program: Option<Program>,
     /// What the kernel multiplies by.
     scale: f64,
     /// Dynamic shared memory of a block.
@@ -245,6 +276,34 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// The kernel for measures with a window on the device. Its outputs lie one behind the other in the frame's `out`, each
+    /// `count` · `out_stride` elements long: as many as the window has planes.
+    pub fn of_window(
+        kernel: Kernel,
+        device: &Arc<dyn Device>,
+        work: Work,
+        nodata: Option<u8>,
+        window: &Window,
+    ) -> Result<Self, DeviceError> {
+        let entry = kernel.entry().filter(|_| kernel.measures()).expect("a kernel for measures");
+        let near = Near::of(window.logs.len() as u32, work.counters(), device.limits().shared_per_block);
+        let resident = device.resident_blocks(&entry, kernels::MEASURES_THREADS, near.bytes)?;
+        Ok(Self {
+            kernel,
+            entry,
+            device: Arc::clone(device),
+            work,
+            nodata: nodata.map_or(256, u32::from),
+            table: None,
+            program: Some(Program::new(device, window)?),
+            scale: 1.0,
+            shared_bytes: near.bytes,
+            near: near.entries,
+            resident,
+            threads: kernels::MEASURES_THREADS,
+        })
+    }
+
     /// Puts the kernel's table on the device. `scale` multiplies the entropy in nats.
     pub fn new(
         kernel: Kernel,
@@ -253,10 +312,14 @@ impl Prepared {
         nodata: Option<u8>,
         scale: f64,
     ) -> Result<Self, DeviceError> {
+        if kernel.measures() {
+            return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale));
+        }
         let entry = kernel.entry().expect("only kernels of devices are prepared");
         let entries = work.size * work.size + 1;
         let limits = device.limits();
         let (table, scale) = match kernel {
+            Kernel::Measures | Kernel::MeasuresF64 => unreachable!("they have been prepared above"),
             // In bits; no table.
             Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
             Kernel::HistogramWide | Kernel::HistogramF64 => {
@@ -281,7 +344,20 @@ impl Prepared {
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
         let nodata = nodata.map_or(256, u32::from);
         let device = Arc::clone(device);
-        Ok(Self { kernel, entry, device, work, nodata, table, scale, shared_bytes, near, resident, threads })
+        Ok(Self {
+            kernel,
+            entry,
+            device,
+            work,
+            nodata,
+            table,
+            program: None,
+            scale,
+            shared_bytes,
+            near,
+            resident,
+            threads,
+        })
     }
 
     /// Threads that the device holds at once.
@@ -326,7 +402,8 @@ impl Prepared {
         }
         let (config, args) = self.arguments(frame);
         // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
-        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says.
+        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
+        // buffers are what the kernels for measures say of them, and `out` has a place for every plane.
         unsafe { self.device.launch(&self.entry, &config, &args) }
     }
 
@@ -340,6 +417,9 @@ impl Prepared {
 
     /// The grid, the block and what the kernel is given.
     fn arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+        if let Some(program) = &self.program {
+            return self.program_arguments(program, frame);
+        }
         let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
         let size = self.work.size as u32;
         let mut args: Vec<Arg> = vec![cells.input::<u8>()];
@@ -391,9 +471,21 @@ impl Prepared {
                 let blocks = units.div_ceil(warps).max(frame).min(self.resident);
                 ([blocks, 1, 1], [kernels::TENSOR_THREADS, 1, 1])
             }
-            Kernel::Rung(_) => unreachable!("a rung has been launched above"),
+            Kernel::Measures | Kernel::MeasuresF64 | Kernel::Rung(_) => unreachable!("they have been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
+        (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
+    }
+
+    /// The same for the kernels for measures.
+    fn program_arguments(&self, program: &Program, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+        let across = frame.cols.div_ceil(kernels::MEASURES_THREADS);
+        // The first window costs half its height's worth of rows.
+        let rows_each = share_rows(frame.count, across, self.resident, program.height() / 2);
+        let numbers = [self.work.counters(), self.nodata, self.near, rows_each];
+        let args = program.args(frame, self.kernel.is_f64(), numbers);
+        let grid = [across, frame.count.div_ceil(rows_each), 1];
+        let block = [kernels::MEASURES_THREADS, 1, 1];
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
 }
@@ -482,6 +574,7 @@ mod tests {
             nodata,
             largest: size * size,
             f64,
+            runs: None,
         };
         assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
@@ -494,5 +587,12 @@ mod tests {
         assert_eq!(Kernel::choose(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));
         assert_eq!(Kernel::choose(&work(255, 256, false, false), &turing), Ok(Kernel::Histogram));
+        let window = |f64| Work { runs: Some(5), ..work(5, 16, false, f64) };
+        assert_eq!(Kernel::choose(&window(false), &hopper), Ok(Kernel::Measures));
+        assert_eq!(Kernel::choose(&window(true), &turing), Ok(Kernel::MeasuresF64));
+        let only = Some("it measures Shannon's entropy in squares, and nothing else".to_owned());
+        for kernel in Kernel::all().filter(|kernel| !kernel.measures() && !kernel.is_f64()) {
+            assert_eq!(kernel.misfit(&window(false), &hopper), only, "{kernel}");
+        }
     }
 }

@@ -22,9 +22,10 @@ use std::sync::Arc;
 
 pub(crate) mod bands;
 pub(crate) mod census;
-mod fixed;
+pub(crate) mod fixed;
 mod kernel;
 mod launch;
+mod program;
 mod resident;
 mod stream;
 
@@ -38,7 +39,8 @@ use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
 use crate::ladder::{self, How, Rung};
-use crate::measure::Edge;
+use crate::measure::window::{Scales, Window};
+use crate::measure::{Edge, Footprint, Measure};
 use crate::observe::{Cancelled, Observer};
 
 /// The largest window: 255 × 255.
@@ -46,6 +48,9 @@ pub const MAX_SIZE: usize = 255;
 
 /// The most levels: all values of a byte.
 pub const MAX_LEVELS: usize = 256;
+
+/// The most measures at a time.
+pub const MAX_MEASURES: usize = 64;
 
 /// Why an entropy was not computed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -57,6 +62,18 @@ pub enum Error {
     /// The number of levels is 0 or too large.
     #[error("the number of levels is from 1 to {MAX_LEVELS}, not {0}")]
     Levels(usize),
+    /// There is nothing to measure, or too much.
+    #[error("there are from 1 to {MAX_MEASURES} measures at a time, not {0}")]
+    Measures(usize),
+    /// More than Shannon's entropy of squares clipped at the edge is asked of one launch.
+    #[error("a resident grid has Shannon's entropy of squares that are clipped at the edge, and nothing else")]
+    NotResident,
+    /// A measure's order is negative or no number.
+    #[error("{0}: the order of a measure is a number from 0 up")]
+    Order(Measure),
+    /// The share of valid cells is none.
+    #[error("the least share of valid cells is from 0 to 1, not {0}")]
+    MinValid(f64),
     /// Normalising needs to know the number of levels.
     #[error("to normalize, the number of levels must be given: the entropy is divided by its logarithm")]
     NormalizeWithoutLevels,
@@ -217,6 +234,10 @@ pub struct Entropy {
     nodata: Option<u8>,
     kernel: Option<Kernel>,
     edge: Edge,
+    /// `None` for the square of `size`.
+    footprint: Option<Footprint>,
+    measures: Vec<Measure>,
+    min_valid: f64,
 }
 
 impl Default for Entropy {
@@ -228,12 +249,58 @@ impl Default for Entropy {
 impl Entropy {
     /// A 5 × 5 window, any levels, in nats, no nodata.
     pub fn new() -> Self {
-        Self { size: 5, levels: None, base: Base::E, normalize: false, nodata: None, kernel: None, edge: Edge::Shrink }
+        Self {
+            size: 5,
+            levels: None,
+            base: Base::E,
+            normalize: false,
+            nodata: None,
+            kernel: None,
+            edge: Edge::Shrink,
+            footprint: None,
+            measures: vec![Measure::Shannon],
+            min_valid: 0.0,
+        }
     }
 
     /// The window is `size` × `size` cells: an odd number from 1 to [`MAX_SIZE`]. It may exceed the grid.
     pub fn size(mut self, size: usize) -> Self {
-        self.size = size;
+        (self.size, self.footprint) = (size, None);
+        self
+    }
+
+    /// The window is of any shape.
+    ///
+    /// ```
+    /// use halotile::entropy::Entropy;
+    /// use halotile::grid::GridView;
+    /// use halotile::measure::Footprint;
+    ///
+    /// // The cell itself and the four beside it.
+    /// let cells = GridView::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9], 3, 3)?;
+    /// let h = Entropy::new().footprint(Footprint::disk(3)?).compute::<f64>(cells)?;
+    /// assert!((h.row(1)[1] - 5f64.ln()).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn footprint(mut self, footprint: Footprint) -> Self {
+        (self.size, self.footprint) = match footprint.as_square() {
+            Some(size) => (size, None),
+            None => (footprint.rows().max(footprint.cols()), Some(footprint)),
+        };
+        self
+    }
+
+    /// What is measured; by default Shannon's entropy. Of several, [`measure_into`](Self::measure_into) and
+    /// [`stream`](Self::stream) give a plane each.
+    pub fn measures(mut self, measures: impl Into<Vec<Measure>>) -> Self {
+        self.measures = measures.into();
+        self
+    }
+
+    /// Windows of which less than this share, 0 to 1, is valid have no result: cells beyond the grid's edge count as missing,
+    /// like those without data. 0 by default: one valid cell is enough.
+    pub fn min_valid(mut self, share: f64) -> Self {
+        self.min_valid = share;
         self
     }
 
@@ -298,12 +365,36 @@ impl Entropy {
         if self.normalize && self.levels.is_none() {
             return Err(Error::NormalizeWithoutLevels);
         }
+        if self.measures.is_empty() || self.measures.len() > MAX_MEASURES {
+            return Err(Error::Measures(self.measures.len()));
+        }
+        if let Some(measure) = self.measures.iter().find(|measure| !measure.is_defined()) {
+            return Err(Error::Order(*measure));
+        }
+        if !(0.0..=1.0).contains(&self.min_valid) {
+            return Err(Error::MinValid(self.min_valid));
+        }
         Ok(())
     }
 
-    /// Checks the options and the shapes.
+    /// True for what the fastest engines know: Shannon's entropy of a square in which any valid cell is enough.
+    fn is_plain(&self) -> bool {
+        self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0
+    }
+
+    /// The window, where it or what is measured in it is more than the fastest engines know.
+    fn window(&self) -> Option<Window> {
+        if self.is_plain() {
+            return None;
+        }
+        let square = || Footprint::square(self.size).expect("the size has been checked");
+        let footprint = self.footprint.clone().unwrap_or_else(square);
+        let scales = Scales::new(self.base, self.levels.filter(|_| self.normalize));
+        Some(Window::new(footprint, &self.measures, self.edge, self.min_valid, scales))
+    }
+
+    /// Checks the shapes.
     fn check<T>(&self, cells: GridView<'_, u8>, out: (usize, usize), on_device: bool) -> Result<(), Error> {
-        self.validate()?;
         let (rows, cols) = (cells.rows(), cells.cols());
         if out != (rows, cols) {
             return Err(Error::OutputShape { rows, cols, got_rows: out.0, got_cols: out.1 });
@@ -365,17 +456,52 @@ impl Entropy {
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
-        self.check::<T>(cells, (out.rows(), out.cols()), matches!(engine, Engine::Devices(_)))?;
+        self.measure_into(engine, cells, vec![out], observer)
+    }
+
+    /// All measures of every cell, by `engine`, into `outs`, one for each measure in their order, each of the grid's shape.
+    ///
+    /// Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
+    /// within 2e-6 (of Hill's numbers: times the number; richness is exact).
+    ///
+    /// ```
+    /// use halotile::entropy::{Engine, Entropy};
+    /// use halotile::grid::{Grid, GridView};
+    /// use halotile::measure::Measure;
+    ///
+    /// let cells = GridView::new(&[1, 1, 2, 2], 2, 2)?;
+    /// let (mut simpson, mut richness) = (Grid::<f32>::zeros(2, 2)?, Grid::<f32>::zeros(2, 2)?);
+    /// let outs = vec![simpson.view_mut(), richness.view_mut()];
+    /// let measures = [Measure::Simpson, Measure::Richness];
+    /// Entropy::new().measures(measures).measure_into(&Engine::Cpu, cells, outs, &())?;
+    /// assert_eq!((simpson.row(0)[0], richness.row(0)[0]), (0.5, 2.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure_into<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u8>,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
         let on_device = matches!(engine, Engine::Devices(_));
+        self.validate()?;
+        for out in &outs {
+            self.check::<T>(cells, (out.rows(), out.cols()), on_device)?;
+        }
+        if outs.len() != self.measures.len() {
+            return Err(Error::Measures(outs.len()));
+        }
         match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
             Some((Place::Device, name)) if !on_device => return Err(Error::KernelOnCpu(name)),
             Some((Place::Cpu, name)) if on_device => return Err(Error::KernelOnDevice(name)),
             _ => {}
         }
+        let plain = self.is_plain() && self.edge == Edge::Shrink;
         if let Some(Kernel::Rung(rung)) = self.kernel
-            && self.edge != Edge::Shrink
+            && !plain
         {
-            let reason = format!("it clips windows at the edge, and the edge asked for is {}", self.edge.name());
+            let reason = "it knows Shannon's entropy of squares that are clipped at the edge, and nothing else".into();
             return Err(Error::KernelMisfit { kernel: rung.name, reason });
         }
         // Devices are faster than a look through the cells: pieces are looked at on their way, where that is enough.
@@ -386,19 +512,14 @@ impl Entropy {
         };
         let unseen = promised.is_some();
         let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata, on_device), Ok)?;
-        let report = match (engine, self.kernel) {
-            (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. }))) => {
+        let report = match (engine, self.kernel, <[_; 1]>::try_from(outs)) {
+            (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. })), Ok([out])) => {
                 ladder::run(rung, engine, cells, &coding, self.size, self.scale(), out, observer)?
             }
-            (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_))) => {
+            (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_)), Ok([out])) => {
                 bands::run(devices, kernel, cells, &coding, self.size, self.scale(), out, observer)?
             }
-            (engine @ Engine::Devices(_), _) => stream::in_memory(self, engine, cells, &coding, unseen, out, observer)?,
-            // The CPU engine takes grids as they are, but not what lies beyond their edges.
-            (Engine::Cpu, _) if self.edge != Edge::Shrink => {
-                stream::in_memory(self, engine, cells, &coding, false, out, observer)?
-            }
-            (Engine::Cpu, _) => {
+            (Engine::Cpu, _, Ok([out])) if plain => {
                 let coded = coding.coded(cells)?;
                 let task = cpu::Task {
                     levels: coding.levels,
@@ -408,6 +529,10 @@ impl Entropy {
                 };
                 cpu::run(&task, out, observer)?;
                 Report { cpu_cells: cells.rows() * cells.cols(), ..Report::default() }
+            }
+            (engine, _, outs) => {
+                let outs = outs.map_or_else(|outs| outs, Vec::from);
+                stream::in_memory(self, engine, cells, &coding, unseen, outs, observer)?
             }
         };
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
@@ -439,7 +564,11 @@ impl Entropy {
         cells: GridView<'_, u8>,
         spread: usize,
     ) -> Result<Resident<T>, Error> {
+        self.validate()?;
         self.check::<T>(cells, (cells.rows(), cells.cols()), true)?;
+        if !self.is_plain() || self.edge != Edge::Shrink {
+            return Err(Error::NotResident);
+        }
         match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
             Some((Place::Cpu, name)) => return Err(Error::KernelOnDevice(name)),
             Some((Place::Both, kernel)) => {

@@ -1,5 +1,8 @@
 //! What a window sees beyond the edge of the grid.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// What a window sees beyond the edge of the grid.
 ///
 /// ```text
@@ -73,6 +76,86 @@ impl Edge {
             Self::Reflect => {
                 let turn = at.rem_euclid(2 * n - 2);
                 Some(turn.min(2 * n - 2 - turn) as usize)
+            }
+        }
+    }
+}
+
+/// A text that names no way to treat the edge.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no way to treat the edge; the ways are shrink, nodata, symmetric, reflect, replicate")]
+pub struct UnknownEdge(pub String);
+
+/// By its name.
+///
+/// ```
+/// use halotile::measure::Edge;
+/// assert_eq!("reflect".parse(), Ok(Edge::Reflect));
+/// let error = "wrap".parse::<Edge>().unwrap_err().to_string();
+/// assert!(error.starts_with(r#""wrap" is no way to treat the edge; the ways are shrink, "#));
+/// ```
+impl FromStr for Edge {
+    type Err = UnknownEdge;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEdge> {
+        Self::ALL.into_iter().find(|edge| edge.name() == text).ok_or_else(|| UnknownEdge(text.to_owned()))
+    }
+}
+
+/// As it is parsed.
+impl fmt::Display for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parsed_back_and_messages_list_them_all() {
+        let message = UnknownEdge(String::new()).to_string();
+        for edge in Edge::ALL {
+            assert_eq!(edge.to_string().parse(), Ok(edge));
+            assert!(message.contains(edge.name()), "{message}");
+        }
+        for wrong in ["", "Shrink", " shrink", "constant"] {
+            assert_eq!(wrong.parse::<Edge>(), Err(UnknownEdge(wrong.to_owned())));
+        }
+    }
+
+    /// Step by step, from the cell next to the edge outwards, against the formulas.
+    #[test]
+    fn however_far_beyond_the_edge_a_cell_of_the_grid_is_seen() {
+        for len in 1..6 {
+            let walk = |edge: Edge, at: isize| {
+                let (mut cell, mut step) = (0isize, 1isize);
+                for _ in 0..at.unsigned_abs() {
+                    let next = cell + step;
+                    if (0..len).contains(&next) {
+                        cell = next;
+                    } else {
+                        step = -step;
+                        if edge == Edge::Reflect && len > 1 {
+                            cell += step;
+                        }
+                    }
+                }
+                cell as usize
+            };
+            for at in 0..4 * len {
+                for edge in [Edge::Symmetric, Edge::Reflect] {
+                    assert_eq!(edge.seen(at, len as usize), Some(walk(edge, at)), "{edge}, {at} of {len}");
+                    let mirrored = if edge == Edge::Symmetric { -1 - at } else { -at };
+                    assert_eq!(edge.seen(mirrored, len as usize), Some(walk(edge, at)), "{edge}, {mirrored} of {len}");
+                }
+                assert_eq!(Edge::Replicate.seen(at, len as usize), Some(at.min(len - 1) as usize));
+                assert_eq!(Edge::Replicate.seen(-at, len as usize), Some(0));
+                for edge in [Edge::Shrink, Edge::Nodata] {
+                    assert_eq!(edge.seen(at, len as usize), (at < len).then_some(at as usize));
+                    assert_eq!(edge.seen(-1 - at, len as usize), None);
+                }
             }
         }
     }

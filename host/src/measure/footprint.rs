@@ -41,6 +41,15 @@ pub enum FootprintError {
 
 impl Footprint {
     /// A window of `rows` × `cols` cells, row by row, true where a cell belongs to it.
+    ///
+    /// ```
+    /// use halotile::measure::{Footprint, FootprintError};
+    /// // The four neighbours of a cell, without the cell.
+    /// let neighbours = [0, 1, 0, 1, 0, 1, 0, 1, 0].map(|cell| cell == 1);
+    /// assert_eq!(Footprint::new(3, 3, neighbours.to_vec())?.count(), 4);
+    /// assert_eq!(Footprint::new(2, 3, vec![true; 6]), Err(FootprintError::Shape { rows: 2, cols: 3 }));
+    /// # Ok::<(), FootprintError>(())
+    /// ```
     pub fn new(rows: usize, cols: usize, cells: Vec<bool>) -> Result<Self, FootprintError> {
         let odd = |n: usize| n % 2 == 1 && n <= MAX_SIZE;
         if !odd(rows) || !odd(cols) {
@@ -57,6 +66,9 @@ impl Footprint {
 
     /// The square of `size` × `size` cells.
     pub fn square(size: usize) -> Result<Self, FootprintError> {
+        if size > MAX_SIZE {
+            return Err(FootprintError::Shape { rows: size, cols: size });
+        }
         Self::new(size, size, vec![true; size * size])
     }
 
@@ -69,6 +81,9 @@ impl Footprint {
     /// # Ok::<(), halotile::measure::FootprintError>(())
     /// ```
     pub fn disk(size: usize) -> Result<Self, FootprintError> {
+        if size.is_multiple_of(2) || size > MAX_SIZE {
+            return Err(FootprintError::Shape { rows: size, cols: size });
+        }
         let radius = size / 2;
         let inside =
             |i: usize| (i / size).abs_diff(radius).pow(2) + (i % size).abs_diff(radius).pow(2) <= radius * radius;
@@ -98,5 +113,51 @@ impl Footprint {
     /// The side of the square that it is, if it is one and has all of its cells.
     pub fn as_square(&self) -> Option<usize> {
         (self.rows == self.cols && self.count() == self.cells.len()).then_some(self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_those_of_the_definition() {
+        let picture = |size: usize| {
+            let disk = Footprint::disk(size).unwrap();
+            let row = |r| (0..size).map(|c| if disk.contains(r, c) { '#' } else { '.' }).collect::<String>();
+            (0..size).map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(picture(1), ["#"]);
+        assert_eq!(picture(3), [".#.", "###", ".#."]);
+        assert_eq!(picture(7), ["...#...", ".#####.", ".#####.", "#######", ".#####.", ".#####.", "...#..."]);
+        assert_eq!(Footprint::disk(21).unwrap().count(), 317);
+        assert_eq!(Footprint::disk(255).unwrap().as_square(), None);
+    }
+
+    #[test]
+    fn what_is_no_window_is_refused() {
+        let new = |rows, cols, cells: &[bool]| Footprint::new(rows, cols, cells.to_vec()).unwrap_err();
+        for (rows, cols) in [(0, 1), (1, 0), (2, 1), (1, 4), (257, 1), (1, usize::MAX)] {
+            assert_eq!(new(rows, cols, &[true]), FootprintError::Shape { rows, cols });
+        }
+        assert_eq!(new(3, 1, &[true]), FootprintError::Length { rows: 3, cols: 1, got: 1 });
+        assert_eq!(new(1, 3, &[false; 3]), FootprintError::Empty);
+        for size in [0, 2, 257, usize::MAX, usize::MAX - 1] {
+            assert_eq!(Footprint::square(size), Err(FootprintError::Shape { rows: size, cols: size }));
+            assert_eq!(Footprint::disk(size), Err(FootprintError::Shape { rows: size, cols: size }));
+        }
+        let message = new(3, 5, &[true; 4]).to_string();
+        assert_eq!(message, "a window of 3 x 5 has 15 cells, not 4");
+        assert_eq!(
+            new(2, 5, &[]).to_string(),
+            "a window has an odd number of rows and columns from 1 to 255, not 2 x 5"
+        );
+    }
+
+    #[test]
+    fn squares_know_that_they_are_squares() {
+        assert_eq!(Footprint::square(7).unwrap().as_square(), Some(7));
+        assert_eq!(Footprint::new(1, 3, vec![true; 3]).unwrap().as_square(), None);
+        assert_eq!(Footprint::new(1, 1, vec![true]).unwrap().as_square(), Some(1));
     }
 }

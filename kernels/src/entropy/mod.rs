@@ -12,6 +12,8 @@
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
 //! | [`entropy_tensor_counted`](fn@entropy_tensor_counted) | 5 × 5 | 16 | the same with nodata |
+//! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
+//! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
 //! With n_i = how often level i occurs in the window and N = Σ n_i,
 //!
@@ -33,6 +35,7 @@ use simt::global::In;
 
 mod columns;
 mod histogram;
+mod measures;
 mod naive;
 mod sliding;
 mod tensor;
@@ -40,6 +43,7 @@ mod tiled;
 
 pub use columns::*;
 pub use histogram::*;
+pub use measures::*;
 pub use naive::*;
 pub use sliding::*;
 pub use tensor::*;
@@ -58,6 +62,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,
     entropy_tensor_counted::ENTRY,
+    entropy_measures::ENTRY,
+    entropy_measures_f64::ENTRY,
 ];
 
 /// What a byte is made that lies outside the grid or is nodata, in the kernels that pack cells: every shift

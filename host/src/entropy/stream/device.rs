@@ -62,7 +62,10 @@ struct Worker<'p> {
 impl<'p> Worker<'p> {
     fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
         let kernel = pick(plan.kernel, &plan.work, device)?;
-        let prepared = Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale)?;
+        let prepared = match &plan.window {
+            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window)?,
+            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale)?,
+        };
         let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
         let slot = |_| {
             let cells = Buffer::new(device, seen_rows * pitch(seen_cols))?;

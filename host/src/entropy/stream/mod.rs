@@ -44,6 +44,7 @@ use crate::exec::queue::{Target, Writable};
 use crate::exec::{Device, DeviceError, HostMemory};
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::Edge;
+use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Axis, Part};
 use crate::raster::{Cells, ResultSink};
@@ -70,6 +71,8 @@ struct Plan<'a> {
     scale: f64,
     kernel: Option<Kernel>,
     work: Work,
+    /// What is measured where; `None` for Shannon's entropy in squares.
+    window: Option<Window>,
     /// Results of a cell.
     planes: usize,
     /// Rows and columns of a piece; the last ones may be smaller.
@@ -119,10 +122,10 @@ impl Plan<'_> {
         (self.grid.0 + more(self.radius.0), self.grid.1 + more(self.radius.1))
     }
 
-    /// Results this near to the top, bottom, left and right are nodata.
+    /// Results this near to the top, bottom, left and right are nodata, and nobody else sees to it.
     fn rim(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
-        (self.edge == Edge::Nodata).then_some([rows, rows, cols, cols])
+        (self.edge == Edge::Nodata && self.window.is_none()).then_some([rows, rows, cols, cols])
     }
 }
 
@@ -203,7 +206,11 @@ impl Entropy {
     }
 
     fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
-        let radius = (self.size / 2, self.size / 2);
+        let window = self.window();
+        let reaches = |Reach { top, bottom, left, right }: Reach| {
+            (bottom.max(-top).max(0).unsigned_abs(), right.max(-left).max(0).unsigned_abs())
+        };
+        let radius = window.as_ref().map_or((self.size / 2, self.size / 2), |window| reaches(window.reach));
         let mut plan = Plan {
             grid,
             radius,
@@ -214,12 +221,16 @@ impl Entropy {
             scale: self.scale(),
             kernel: self.kernel,
             work: Work::of_shape::<T>(grid, coding, self.size),
-            planes: 1,
+            planes: self.measures.len(),
+            window,
             piece: grid,
             slots: device::SLOTS,
             observer,
         };
-        plan.work = Work::of_shape::<T>(plan.extended(), coding, self.size);
+        plan.work = match &plan.window {
+            Some(window) => Work::of_window::<T>(plan.extended(), coding, window),
+            None => Work::of_shape::<T>(plan.extended(), coding, self.size),
+        };
         plan
     }
 }
@@ -299,24 +310,25 @@ pub(super) fn in_memory<T: Real>(
     cells: GridView<'_, u8>,
     coding: &Coding,
     unseen: bool,
-    out: GridViewMut<'_, T>,
+    mut outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
     plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, passing: (0, 0) }, usize::MAX)?;
-    let mut out = out;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
     };
     let there = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
     let from = From::Grid { cells, codes: coding.codes.as_deref(), below: unseen.then_some(coding.levels) };
-    if directly(bytemuck::cast_slice(out.as_strided_mut())) {
-        let targets = targets(&plan, Part::band(0, out));
-        return run::<T>(&plan, &workers, from, To::There, there, Some(targets));
+    if let [out] = &mut outs[..]
+        && directly(bytemuck::cast_slice(out.as_strided_mut()))
+    {
+        let targets = outs.pop().map(|out| targets(&plan, Part::band(0, out)));
+        return run::<T>(&plan, &workers, from, To::There, there, targets);
     }
-    run(&plan, &workers, from, To::Grids(vec![out]), there, None)
+    run(&plan, &workers, from, To::Grids(outs), there, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.
@@ -463,7 +475,12 @@ fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
             nodata: plan.nodata,
             scale: plan.scale,
         };
-        if let Err(error) = cpu::run(&task, planes.remove(0), &Watch(depot, plan.observer)) {
+        let watch = Watch(depot, plan.observer);
+        let done = match &plan.window {
+            Some(window) => cpu::measures::run(&task, window, planes, &watch),
+            None => cpu::run(&task, planes.remove(0), &watch),
+        };
+        if let Err(error) = done {
             depot.fail(error.into());
             break;
         }

@@ -210,6 +210,46 @@ fn who_does_it_and_in_which_pieces_changes_no_bit() {
     }
 }
 
+/// Every measure in windows of every shape, with every edge, in pieces: what the oracle says, and the same on one device and three.
+#[test]
+fn measures_come_out_whoever_computes_them() {
+    for (i, case) in crate::measure::cases::cases().iter().enumerate() {
+        if case.updates() > 400_000 {
+            continue;
+        }
+        let (rows, cols) = (case.cells.rows(), case.cells.cols());
+        let edges = [case.edge, [Edge::Symmetric, Edge::Reflect, Edge::Replicate][i % 3]];
+        for edge in edges {
+            let case = crate::measure::cases::Case { edge, ..case.clone() };
+            let entropy = Entropy::new()
+                .footprint(case.footprint.clone())
+                .measures(case.measures.clone())
+                .edge(edge)
+                .nodata(case.nodata)
+                .levels(case.levels)
+                .base(case.base)
+                .normalize(case.normalize)
+                .min_valid(case.min_valid);
+            let expected = case.expected();
+            let run = |engine: &Engine| {
+                let mut outs: Vec<_> = expected.iter().map(|_| Grid::<f32>::zeros(rows, cols).unwrap()).collect();
+                let views = outs.iter_mut().map(Grid::view_mut).collect();
+                entropy.measure_into(engine, case.cells.view(), views, &()).unwrap();
+                outs
+            };
+            let cpu = run(&Engine::Cpu);
+            (0..expected.len()).for_each(|m| case.compare(m, cpu[m].view(), &expected[m]));
+            if i % 4 != 0 || case.updates() > 40_000 {
+                continue;
+            }
+            let one = run(&Engine::Devices(emulated(1)));
+            (0..expected.len()).for_each(|m| case.compare(m, one[m].view(), &expected[m]));
+            let three = run(&Engine::Devices(emulated(3)));
+            assert!(one.iter().zip(&three).all(|(a, b)| bits(a) == bits(b)), "{}", case.name);
+        }
+    }
+}
+
 /// Flat grids are cut by columns, so that every device has some.
 #[test]
 fn all_devices_take_part() {

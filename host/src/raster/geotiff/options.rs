@@ -98,6 +98,8 @@ impl CreationOptions {
     /// | `BIGTIFF` | `YES`, `NO`, `IF_NEEDED`, `IF_SAFER` | `IF_NEEDED` |
     /// | `SPARSE_OK` | `YES` to leave out blocks without data, `NO` | `NO` |
     ///
+    /// The Zstandard encoder has one level, a fast one: its files are larger than Deflate's. Hence no `ZSTD_LEVEL`.
+    ///
     /// ```
     /// use halotile::raster::geotiff::CreationOptions;
     /// assert!(CreationOptions::parse(&["COMPRESS=ZSTD", "blockxsize=256"]).is_ok());

@@ -1,0 +1,216 @@
+//! Sliding: the counts of several neighbouring columns' windows, and their sums, down the rows of a tile.
+
+use super::finish::{Counted, finish};
+use super::{ALL, Job};
+use crate::cpu::Real;
+use crate::grid::GridView;
+use crate::measure::window::{Needs, Reach, Stretch};
+use crate::part::Tiles;
+
+/// Columns that slide together: one chain of "read a count, write it back" waits for itself wherever values repeat.
+const LANES: usize = 4;
+
+/// Computes a tile.
+pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) {
+    // Each combination is a loop of its own, which does nothing that nobody asked for.
+    let columns = match job.window.needs {
+        Needs { logs: false, squares: false, classes: false } => columns::<T, false, false, false>,
+        Needs { logs: false, squares: false, classes: true } => columns::<T, false, false, true>,
+        Needs { logs: false, squares: true, classes: false } => columns::<T, false, true, false>,
+        Needs { logs: false, squares: true, classes: true } => columns::<T, false, true, true>,
+        Needs { logs: true, squares: false, classes: false } => columns::<T, true, false, false>,
+        Needs { logs: true, squares: false, classes: true } => columns::<T, true, false, true>,
+        Needs { logs: true, squares: true, classes: false } => columns::<T, true, true, false>,
+        Needs { logs: true, squares: true, classes: true } => columns::<T, true, true, true>,
+    };
+    columns(job, tile);
+}
+
+fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+) {
+    let Reach { left, right, .. } = job.window.reach;
+    let (end, cols) = (tile.left + tile.width(), job.task.cells.cols());
+    let mut x = tile.left;
+    while x < end {
+        let unclipped = x as isize + left >= 0 && (x + LANES - 1) as isize + right < cols as isize;
+        if unclipped && x + LANES <= end {
+            lanes::<T, LOGS, SQUARES, CLASSES, LANES>(job, tile, x);
+            x += LANES;
+        } else {
+            lanes::<T, LOGS, SQUARES, CLASSES, 1>(job, tile, x);
+            x += 1;
+        }
+    }
+}
+
+/// The counts of one window.
+pub type Counts = [u16; 256];
+
+/// What is kept of the counts of `L` windows; apart from them, so that it can stay in registers.
+#[derive(Clone, Copy)]
+struct Sums<const L: usize> {
+    /// Cells inside the grid, the same for all windows.
+    area: usize,
+    logs: [u64; L],
+    squares: [u32; L],
+    classes: [u32; L],
+}
+
+/// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the left or the right.
+fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+    x: usize,
+) {
+    let (cells, window) = (job.task.cells, job.window);
+    let Reach { top, bottom, left, right } = window.reach;
+    let steps = &*job.steps;
+    let inside = |from: isize, to: isize, len: usize| from >= 0 && to < len as isize;
+    let all_columns = inside(x as isize + left, (x + L - 1) as isize + right, cells.cols());
+    let mut counts = [[0u16; 256]; L];
+    let mut sums = Sums { area: 0, logs: [0; L], squares: [0; L], classes: [0; L] };
+    for stretch in &window.cells {
+        let values = clipped::<L>(cells, tile.top, x, stretch);
+        enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+    }
+    let height = tile.height();
+    for i in 0..height {
+        let y = tile.top + i;
+        let all = all_columns && inside(y as isize + top, y as isize + bottom, cells.rows());
+        results(job, tile, (i, x), &mut counts, &sums, window.complete && !all);
+        if i + 1 == height {
+            break;
+        }
+        // Most windows lie inside the grid, and so does the next row's: then a stretch is where it always is.
+        if all && inside(0, (y + 1) as isize + bottom, cells.rows()) {
+            let (flat, here) = (cells.as_strided(), y * cells.stride() + x);
+            for &(at, len) in &job.leaving {
+                let values = &flat[here.wrapping_add_signed(at)..][..len + L - 1];
+                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+            for &(at, len) in &job.entering {
+                let values = &flat[(here + cells.stride()).wrapping_add_signed(at)..][..len + L - 1];
+                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+        } else {
+            for stretch in &window.leaving {
+                let values = clipped::<L>(cells, y, x, stretch);
+                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+            for stretch in &window.entering {
+                let values = clipped::<L>(cells, y + 1, x, stretch);
+                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+            }
+        }
+    }
+}
+
+/// Writes the results of row `i` of the tile for the columns from `x` on; none where they are `missing`.
+#[inline(always)]
+fn results<T: Real, const L: usize>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+    (i, x): (usize, usize),
+    counts: &mut [Counts; L],
+    sums: &Sums<L>,
+    missing: bool,
+) {
+    let (window, levels) = (job.window, job.task.levels);
+    // Nodata is counted like a class; here it is taken out, and afterwards put back.
+    let nodata: [u16; L] = match job.task.nodata {
+        None => [0; L],
+        Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
+    };
+    let counted: [Counted; L] = std::array::from_fn(|j| {
+        let n = nodata[j];
+        Counted {
+            total: (sums.area - usize::from(n)) as u32,
+            logs: sums.logs[j].wrapping_sub(window.logs.get(usize::from(n)).copied().unwrap_or(0)),
+            squares: sums.squares[j].wrapping_sub(u32::from(n).pow(2)),
+            classes: sums.classes[j].wrapping_sub(u32::from(n > 0)),
+        }
+    });
+    let centres = &job.task.cells.row(tile.top + i)[x..][..L];
+    let there: [bool; L] =
+        std::array::from_fn(|j| !missing && counted[j].total >= window.least && Some(centres[j]) != job.task.nodata);
+    for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
+        let out = &mut rows[i][x - tile.left..][..L];
+        let values = finish(plane, window, &counted, counts, levels);
+        for j in 0..L {
+            out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
+        }
+    }
+    if let Some(value) = job.task.nodata {
+        for j in 0..L {
+            counts[j][usize::from(value)] = nodata[j];
+        }
+    }
+}
+
+/// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more
+/// than the stretch has.
+#[inline(always)]
+fn clipped<'a, const L: usize>(cells: GridView<'a, u8>, y: usize, x: usize, stretch: &Stretch) -> &'a [u8] {
+    match y.checked_add_signed(stretch.row) {
+        Some(row) if row < cells.rows() => {
+            let first = x as isize + stretch.col;
+            let inside = |at: isize| at.clamp(0, cells.cols() as isize) as usize;
+            &cells.row(row)[inside(first)..inside(first + (stretch.len + L - 1) as isize)]
+        }
+        _ => &[],
+    }
+}
+
+#[inline(always)]
+fn enter<const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+    values: &[u8],
+    counts: &mut [Counts; L],
+    sums: &mut Sums<L>,
+    steps: &[u64; ALL],
+) {
+    sums.area += (values.len() + 1).saturating_sub(L);
+    for values in values.windows(L) {
+        for j in 0..L {
+            let count = &mut counts[j][usize::from(values[j])];
+            let n = *count;
+            *count = n.wrapping_add(1);
+            if LOGS {
+                sums.logs[j] = sums.logs[j].wrapping_add(steps[usize::from(n)]);
+            }
+            if SQUARES {
+                sums.squares[j] = sums.squares[j].wrapping_add(2 * u32::from(n) + 1);
+            }
+            if CLASSES {
+                sums.classes[j] += u32::from(n == 0);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn leave<const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+    values: &[u8],
+    counts: &mut [Counts; L],
+    sums: &mut Sums<L>,
+    steps: &[u64; ALL],
+) {
+    sums.area -= (values.len() + 1).saturating_sub(L);
+    for values in values.windows(L) {
+        for j in 0..L {
+            let count = &mut counts[j][usize::from(values[j])];
+            let n = count.wrapping_sub(1);
+            *count = n;
+            if LOGS {
+                sums.logs[j] = sums.logs[j].wrapping_sub(steps[usize::from(n)]);
+            }
+            if SQUARES {
+                sums.squares[j] = sums.squares[j].wrapping_sub(2 * u32::from(n) + 1);
+            }
+            if CLASSES {
+                sums.classes[j] = sums.classes[j].wrapping_sub(u32::from(n == 0));
+            }
+        }
+    }
+}
