@@ -240,8 +240,7 @@ pub struct EntropyArgs {
     /// Base of the logarithm: e for nats, 2 for bits, 10 for hartleys
     #[arg(long, default_value = "e", value_parser = named(&[("e", Base::E), ("2", Base::Two), ("10", Base::Ten)]))]
     pub base: Base,
-    /// Divide shannon and renyi by the logarithm of the number of classes, so that they are from 0 to 1; needs --levels, --bins or
-    /// --classes
+    /// Divide shannon by the logarithm of the number of classes, so that it is from 0 to 1; needs --levels, --bins or --classes
     #[arg(long)]
     pub normalize: bool,
     /// Value of cells that are not counted, any number or nan; the result there is nan [default: the file's own, if it names one]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use halotile::entropy::{Kernel, Place};
+use halotile::entropy::{Entropy, Kernel, Place};
 use halotile::io::{InputFormat, OutputFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::raster::geotiff::CreationOptions;
@@ -130,6 +130,8 @@ fn window(args: &EntropyArgs) -> Result<(), Usage> {
     if matches!(args.shape, ShapeArg::File(_)) && args.size.is_some() {
         return fail("a file for --shape says how large the window is; leave out --size");
     }
+    let measures = Entropy::new().measures(args.measures.clone()).validate();
+    measures.map_err(|error| Usage(format!("--measure: {error}")))?;
     if args.normalize {
         if args.levels.or(args.bins).is_none() && args.classes.is_none() {
             return fail(

@@ -349,10 +349,8 @@ fn scale(args: &EntropyArgs, levels: usize, window: &Footprint) -> (f64, String)
     // More classes than cells do not occur at once.
     let most = levels.clamp(1, window.count()) as f64;
     match args.measures[0] {
-        Measure::Shannon | Measure::Renyi(_) => {
-            let unit_of = if args.normalize { (levels.max(2) as f64).ln() } else { args.base.ln() };
-            (most.ln() / unit_of, unit(args).to_owned())
-        }
+        Measure::Shannon if args.normalize => (most.ln() / (levels.max(2) as f64).ln(), "evenness".to_owned()),
+        Measure::Shannon | Measure::Renyi(_) => (most.ln() / args.base.ln(), args.base.unit().to_owned()),
         Measure::Simpson => (1.0 - 1.0 / most, "simpson".to_owned()),
         Measure::Richness | Measure::Hill(_) => (most, "classes".to_owned()),
         Measure::Evenness => (1.0, "evenness".to_owned()),

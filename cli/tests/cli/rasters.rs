@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
+use halotile::entropy::MAX_MEASURES;
 use halotile::grid::{Grid, GridView};
 use halotile::io::OutputFile;
 use halotile::io::reals::{RealFormat, read};
-use halotile::measure::Edge;
+use halotile::measure::{Edge, Footprint, Measure};
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
 use halotile::raster::{Raster, ResultSink, whole};
-use halotile::reference;
+use halotile::reference::{self, Windows};
 use serde_json::{Value, json};
 
 use crate::place::{Place, VECTOR, npy, random, seed_binary};
@@ -331,10 +332,14 @@ fn options_that_contradict_each_other() {
              or choose --of geotiff"
                 .to_owned(),
         ),
+        (
+            &format!("v.txt o.tif --measure {}", (0..100).map(|q| format!("hill:{q}")).collect::<Vec<_>>().join(",")),
+            format!("--measure: there are from 1 to {MAX_MEASURES} measures at a time, not 100"),
+        ),
         ("v.txt o.tif --measure simpson,shannon,simpson", "--measure names simpson twice; leave one of them".to_owned()),
         (
             "v.txt o.tif --measure simpson --normalize --bins 4",
-            "--normalize changes shannon and renyi, and --measure names neither; leave it out".to_owned(),
+            "--normalize changes shannon alone, and --measure does not name it; leave it out".to_owned(),
         ),
         (
             "v.txt h-{measure}.npy --preview h-shannon.npy",
@@ -382,6 +387,52 @@ fn options_that_contradict_each_other() {
         assert!(ran.code == 2 && ran.err.contains(part) && ran.err.ends_with(see), "{options}: {}", ran.err);
     }
     assert_eq!(place.names(), before);
+}
+
+#[test]
+fn measures_are_bands_or_files() {
+    let place = Place::new();
+    let cells = random(31, 42, 7);
+    place.cells("c.npy", &cells);
+    place.write("cross.txt", "# a cross and its centre\n0 1 0\n1 1 1\n0 1 0\n0 1 0\n0 0 0\n");
+    let cross = [0, 1, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0].map(|cell| cell == 1).to_vec();
+    let names = "shannon,simpson,richness,evenness,renyi:2,hill:1.5";
+    let measures: Vec<Measure> = names.split(',').map(|name| name.parse().expect("a measure")).collect();
+    for (options, footprint, edge, min_valid) in [
+        ("--size 7 --shape disk", Footprint::disk(7), Edge::Shrink, 0.0),
+        ("--shape cross.txt --edge reflect", Footprint::new(5, 3, cross), Edge::Reflect, 0.0),
+        ("--size 5 --min-valid 0.9", Footprint::square(5), Edge::Shrink, 0.9),
+        ("--size 3 --edge nodata", Footprint::square(3), Edge::Nodata, 0.0),
+    ] {
+        let footprint = footprint.expect("a window");
+        let windows = Windows { edge, min_valid, nodata: Some(4), ..Windows::of(&footprint) };
+        let wanted = reference::measures(cells.view(), &windows, &measures);
+        for device in ["cpu", "emulator"] {
+            let args = format!("{options} --nodata 4 --measure {names} --device {device}");
+            let told = json_of(&place, &format!("entropy c.npy h.tif {args}"));
+            assert_eq!(told["window"]["cells"], footprint.count(), "{args}");
+            assert_eq!(told["measures"].as_array().map(Vec::len), Some(6));
+            for (band, wanted) in (1..).zip(&wanted) {
+                let found = whole(&GeoTiff::open(&place.path("h.tif"), band).expect("a band")).expect("numbers");
+                assert!(close(&found, wanted), "{args}: band {band}");
+            }
+        }
+        json_of(
+            &place,
+            &format!("entropy c.npy h-{{measure}}.npy {options} --nodata 4 --measure {names} --preview p.png"),
+        );
+        for (measure, wanted) in measures.iter().zip(&wanted) {
+            let name = format!("h-{}.npy", measure.to_string().replace(':', "-"));
+            assert!(close(&numbers(&place, &name), wanted), "{options} {name}");
+        }
+    }
+    json_of(&place, "entropy c.npy g-{measure}.tif --measure richness,hill:2");
+    assert_eq!(GeoTiff::open(&place.path("g-hill-2.tif"), 1).expect("a GeoTIFF").bands(), 1);
+    let bits = "--base 2 --measure renyi:2,shannon --normalize --levels 7";
+    json_of(&place, &format!("entropy c.npy n-{{measure}}.npy {bits}"));
+    let shannon = reference::entropy(cells.view(), 5, None);
+    let evenness = Grid::from_fn(31, 42, |r, c| shannon.row(r)[c] / 7f64.ln()).expect("a shape");
+    assert!(close(&numbers(&place, "n-shannon.npy"), &evenness));
 }
 
 #[test]

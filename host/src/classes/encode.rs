@@ -124,7 +124,7 @@ impl Encoder {
         if let (Values::U8(values), Some(below)) = (values, self.bytes_below) {
             let values = &values[range.clone()];
             // Written for the vectoriser; the table finds out which it was.
-            if values.iter().fold(0, |max, &value| max.max(value)) as usize <= below.saturating_sub(1) && below > 0 {
+            if usize::from(values.iter().fold(0, |max, &value| max.max(value))) < below {
                 out.copy_from_slice(values);
                 return Ok(());
             }

@@ -97,7 +97,7 @@ fn count<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Result<Found, Stop> {
             }
             let key = value.key();
             let slot = &mut slots[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize];
-            if slot.0 == key && slot.1 > 0 {
+            if slot.0 == key {
                 slot.1 += 1;
                 continue;
             }

@@ -294,6 +294,12 @@ fn numbers_that_are_no_class_are_named() {
     ] {
         assert_eq!(codes(&classes, &values).unwrap_err().value, value);
     }
+    // Bytes that are their own codes.
+    let plain = Classes::identity(16, None).unwrap();
+    assert_eq!(codes(&plain, &Values::U8(vec![15, 0, 15])).unwrap(), [15, 0, 15]);
+    for (values, index) in [(vec![0, 15, 16], 2), (vec![255, 1], 0)] {
+        assert_eq!(codes(&plain, &Values::U8(values)).unwrap_err().index, index);
+    }
     // All codes are levels: a value for no data among them has its own, another one has none.
     let full = Classes::identity(256, Some(Nodata::Whole(7))).unwrap();
     assert_eq!((full.nodata_code(), codes(&full, &Values::U8(vec![7, 255])).unwrap()), (Some(7), vec![7, 255]));
