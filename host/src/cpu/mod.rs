@@ -16,6 +16,7 @@ use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
 pub mod bench;
+mod deltas;
 mod finish;
 mod histogram;
 mod isa;
@@ -29,6 +30,8 @@ mod tests;
 mod window;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_deltas;
 
 use isa::Isa;
 use plan::{Engine, Force};
@@ -60,16 +63,7 @@ impl<'a> Task<'a> {
     /// All of a grid, its values below 256, in nats.
     pub fn whole(cells: GridView<'a, u8>, size: usize) -> Self {
         let (rows, cols) = (cells.rows(), cells.cols());
-        Self {
-            cells,
-            grid: (rows, cols),
-            rows: 0..rows,
-            cols: 0..cols,
-            size,
-            levels: 256,
-            nodata: None,
-            scale: 1.0,
-        }
+        Self { cells, grid: (rows, cols), rows: 0..rows, cols: 0..cols, size, levels: 256, nodata: None, scale: 1.0 }
     }
 }
 
@@ -111,10 +105,13 @@ fn run_forced<T: Real>(
     let job = Job::<T> { task, tables, planes, slots };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
-    Part::at(task.rows.start, task.cols.start, out).for_each_tile(size, observer, planes::Scratch::new, |scratch, tile| {
-        match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
+    Part::at(task.rows.start, task.cols.start, out).for_each_tile(
+        size,
+        observer,
+        planes::Scratch::new,
+        |scratch, tile| match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
             Engine::Planes => planes::run(&job, tile, scratch, isa),
             Engine::Histogram => histogram::run(&job, tile),
-        }
-    })
+        },
+    )
 }
