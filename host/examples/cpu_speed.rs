@@ -15,8 +15,8 @@
 //! ```
 //!
 //! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
-//! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. LEVELS 0 (default) is 16
-//! and 256.
+//! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. On Linux the cores' own time
+//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256.
 
 use std::time::Instant;
 
@@ -90,29 +90,40 @@ fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
         for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
             let view = GridView::new(&cells, side, side).expect("a square");
             let mut seconds = SIZES.map(|_| Vec::new());
+            let mut busy = SIZES.map(|_| Vec::new());
             for size in SIZES {
                 pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                 verify(view, size, &out);
             }
             for _ in 0..rounds {
-                for (size, seconds) in SIZES.into_iter().zip(&mut seconds) {
-                    let start = Instant::now();
+                for ((size, seconds), busy) in SIZES.into_iter().zip(&mut seconds).zip(&mut busy) {
+                    let (start, core) = (Instant::now(), core_seconds());
                     pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                     seconds.push(start.elapsed().as_secs_f64());
+                    busy.push(core_seconds() - core);
                 }
             }
             let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            for (size, these) in SIZES.into_iter().zip(&seconds) {
+            for ((size, these), busy_now) in SIZES.into_iter().zip(&seconds).zip(&busy) {
                 let (best, first) = (least(these), least(&seconds[0]));
                 println!(
                     "{{\"size\": {size}, \"levels\": {levels}, \"cells\": \"{name}\", \"threads\": {threads}, \
-                     \"best_mcells_per_s\": {:.1}, \"times_5x5\": {:.2}, \"seconds\": {these:.5?}}}",
+                     \"best_mcells_per_s\": {:.1}, \"times_5x5\": {:.2}, \"core_times_5x5\": {:.2}, \
+                     \"seconds\": {these:.5?}, \"core_seconds\": {busy_now:.5?}}}",
                     (side * side) as f64 / best / 1e6,
-                    best / first
+                    best / first,
+                    least(busy_now) / least(&busy[0])
                 );
             }
         }
     }
+}
+
+/// Time that the threads of this process have had on a core; 0 where the system does not say.
+fn core_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let times = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    times.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
 struct Figure {

@@ -32,6 +32,9 @@ use super::{Job, Real, Tile};
 /// Rows that a group of levels takes before the next group's turn, where there are several.
 const ROWS: usize = 16;
 
+/// How many rows before a row enters it is asked for.
+const AHEAD: usize = 3;
+
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
 
@@ -153,17 +156,16 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     first_counts(job, tile, columns, between, words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
-    for y in tile.top.saturating_sub(radius)..rows.min(tile.top + radius) {
-        if groups == 1 {
-            present[0] += across as i64;
-        } else {
+    if groups > 1 {
+        for y in tile.top.saturating_sub(radius)..rows.min(tile.top + radius) {
             for &value in &cells.row(y)[left..right] {
                 present[(job.slots[usize::from(value)] / GROUP).min(groups - 1)] += 1;
             }
         }
     }
-    entering.resize(together * across, 0);
-    leaving.resize(together * across, 0);
+    let mapped = job.task.nodata.is_some();
+    entering.resize(if mapped { together * across } else { 0 }, 0);
+    leaving.resize(if mapped { together * across } else { 0 }, 0);
     offsets.clear();
     offsets.resize(padded + size - 1, STILL);
     sums.resize(together * padded, T::Sum::default());
@@ -177,10 +179,11 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
         let leaves = |i: usize, y: usize| i > 0 && y > radius;
         for i in start..end {
             let (y, at) = (tile.top + i, (i - start) * across);
-            if enters(y) {
+            prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
+            if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);
             }
-            if leaves(i, y) {
+            if mapped && leaves(i, y) {
                 planes_of.map(&cells.row(y - radius - 1)[left..right], &mut leaving[at..][..across]);
             }
         }
@@ -189,10 +192,13 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             let looked_up = levels.saturating_sub(group * GROUP).min(GROUP);
             for i in start..end {
                 let (y, at) = (tile.top + i, (i - start) * across);
-                let row_entering = enters(y).then(|| &entering[at..][..across]);
-                let row_leaving = leaves(i, y).then(|| &leaving[at..][..across]);
+                // Without nodata, values are planes.
+                let row = |y: usize| &cells.row(y)[left..right];
+                let new = enters(y).then(|| if mapped { &entering[at..][..across] } else { row(y + radius) });
+                let old = leaves(i, y).then(|| if mapped { &leaving[at..][..across] } else { row(y - radius - 1) });
                 let base = (group * GROUP) as u8;
-                let (came, went) = changes(&mut offsets[lead..][..across], row_entering, row_leaving, base);
+                changes(&mut offsets[lead..][..across], new, old, base);
+                let (came, went) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
                 present[group] += i64::from(came) - i64::from(went);
                 if came + went > 0 {
                     add_changes(isa, counts, padded, offsets, size);
@@ -311,40 +317,61 @@ impl Mapping {
     }
 }
 
-/// Where the changes of a row lie, for the 16 planes from `base`; and how many cells of those planes enter and leave.
+/// The lane of a plane among the 16 from `base`.
 #[inline(always)]
-fn changes(offsets: &mut [u16], entering: Option<&[u8]>, leaving: Option<&[u8]>, base: u8) -> (u32, u32) {
-    let lane = |plane: u8| plane.wrapping_sub(base).min(NONE);
-    let count = |planes: Option<&[u8]>| {
-        // Rows are short enough for 16 bits: a tile's width and a window's.
-        u32::from(planes.unwrap_or_default().iter().fold(0u16, |n, &plane| n + u16::from(lane(plane) < NONE)))
-    };
+fn lane(plane: u8, base: u8) -> u8 {
+    plane.wrapping_sub(base).min(NONE)
+}
+
+/// Where the changes of a row lie, for the 16 planes from `base`.
+#[inline(always)]
+fn changes(offsets: &mut [u16], entering: Option<&[u8]>, leaving: Option<&[u8]>, base: u8) {
     match (entering, leaving) {
         (Some(entering), Some(leaving)) => {
             for ((offset, &new), &old) in offsets.iter_mut().zip(entering).zip(leaving) {
-                *offset = self::offset(lane(new), lane(old));
+                *offset = self::offset(lane(new, base), lane(old, base));
             }
         }
         (Some(entering), None) => {
             for (offset, &new) in offsets.iter_mut().zip(entering) {
-                *offset = self::offset(lane(new), NONE);
+                *offset = self::offset(lane(new, base), NONE);
             }
         }
         (None, Some(leaving)) => {
             for (offset, &old) in offsets.iter_mut().zip(leaving) {
-                *offset = self::offset(NONE, lane(old));
+                *offset = self::offset(NONE, lane(old, base));
             }
         }
         (None, None) => offsets.fill(STILL),
     }
-    (count(entering), count(leaving))
+}
+
+/// How many cells of a row are of the 16 planes from `base`.
+#[inline(always)]
+fn members(planes: Option<&[u8]>, base: u8) -> u32 {
+    // A row is short enough for 16 bits: a tile's width and a window's.
+    u32::from(planes.unwrap_or_default().iter().fold(0u16, |n, &plane| n + u16::from(lane(plane, base) < NONE)))
+}
+
+/// Asks for a row that will be needed soon.
+#[inline(always)]
+fn prefetch(isa: Isa, row: &[u8]) {
+    match isa.kind() {
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { x86_deltas::prefetch(row) },
+        _ => {
+            let _ = row;
+        }
+    }
 }
 
 /// Adds the changes of a row to the window counts of 16 planes.
 #[inline(always)]
 fn add_changes(isa: Isa, counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
     match isa.kind() {
-        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
+        // of lanes up to NONE.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe { x86_deltas::add_avx512(counts, stride, offsets, size) },
         _ => unreachable!("no code for {isa:?}"),

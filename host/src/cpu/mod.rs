@@ -20,6 +20,7 @@ mod deltas;
 mod finish;
 mod histogram;
 mod isa;
+mod log;
 mod lookup;
 mod plan;
 mod planes;

@@ -11,28 +11,36 @@ use super::lookup::{BLOCK, GROUP};
 struct Running([Change; BLOCK]);
 
 /// The 16 changes at an offset.
+///
+/// # Safety
+/// The offset must be that of an entry.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn change(offset: u16) -> __m256i {
-    const { assert!(size_of::<Change>() == 32) };
-    let entry = usize::from(offset) / size_of::<Change>();
-    assert!(entry < PAIRS);
-    // SAFETY: an entry is 32 bytes, aligned to 32, and there are more than `entry`.
-    unsafe { _mm256_load_si256(CHANGES.as_ptr().add(entry).cast()) }
+unsafe fn change(offset: u16) -> __m256i {
+    debug_assert!(
+        usize::from(offset) / size_of::<Change>() < PAIRS && usize::from(offset).is_multiple_of(size_of::<Change>())
+    );
+    // SAFETY: the caller says that 32 bytes lie there, and entries are aligned to 32.
+    unsafe { _mm256_load_si256(CHANGES.as_ptr().byte_add(usize::from(offset)).cast()) }
 }
 
 /// Runs along the cells of a block: to `sum` come the changes of the window's last column, and those of its first go.
+///
+/// # Safety
+/// As of [`change`].
 #[inline]
 #[target_feature(enable = "avx2")]
-fn run(running: &mut Running, mut sum: __m256i, come: &[u16; BLOCK], go: &[u16; BLOCK]) -> __m256i {
+unsafe fn run(running: &mut Running, mut sum: __m256i, come: &[u16; BLOCK], go: &[u16; BLOCK]) -> __m256i {
     for b in 0..BLOCK / 16 {
         for h in 0..2 {
             for j in 0..8 {
                 let x = 16 * b + 8 * h + j;
-                sum = _mm256_add_epi16(sum, change(come[x]));
-                // SAFETY: a change is 32 bytes, aligned to 32.
-                unsafe { _mm256_store_si256(running.0[2 * (8 * b + j) + h].0.as_mut_ptr().cast(), sum) };
-                sum = _mm256_sub_epi16(sum, change(go[x]));
+                // SAFETY: the caller says so of all offsets; an element of `running` is 32 bytes, aligned to 32.
+                unsafe {
+                    sum = _mm256_add_epi16(sum, change(come[x]));
+                    _mm256_store_si256(running.0[2 * (8 * b + j) + h].0.as_mut_ptr().cast(), sum);
+                    sum = _mm256_sub_epi16(sum, change(go[x]));
+                }
             }
         }
     }
@@ -64,20 +72,26 @@ fn transpose(a: [__m512i; 8]) -> [__m512i; 8] {
 /// Adds the changes of a row to the counts of 16 levels: level l of cell x at l · stride + x. The window of cell x has
 /// the changes from x to x + size.
 ///
+/// # Safety
+/// Every offset must be that of an entry of [`CHANGES`].
+///
 /// # Panics
-/// When the counts or the offsets are too few, an offset has no entry, or `stride` is not a multiple of [`BLOCK`].
+/// When the counts or the offsets are too few, or `stride` is not a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
+pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
+    const { assert!(size_of::<Change>() == 32) };
     assert!(stride.is_multiple_of(BLOCK) && counts.len() == GROUP * stride && offsets.len() == stride + size - 1);
-    let (go, come) = (&offsets[..stride], &offsets[size - 1..]);
+    let (go, come) = (offsets, &offsets[size - 1..]);
     let mut sum = _mm256_setzero_si256();
     for &offset in &offsets[..size - 1] {
-        sum = _mm256_add_epi16(sum, change(offset));
+        // SAFETY: the caller says so.
+        sum = _mm256_add_epi16(sum, unsafe { change(offset) });
     }
     let mut running = Running([Change([0; GROUP]); BLOCK]);
     for x in (0..stride).step_by(BLOCK) {
-        let block = |of: &[u16]| -> [u16; BLOCK] { of[x..][..BLOCK].try_into().expect("a block") };
-        sum = run(&mut running, sum, &block(come), &block(go));
+        let (come, go) = (come[x..].first_chunk().expect("a block"), go[x..].first_chunk().expect("a block"));
+        // SAFETY: the caller says that all offsets have an entry.
+        sum = unsafe { run(&mut running, sum, come, go) };
         for half in 0..2 {
             let turned = |b: usize| {
                 // SAFETY: 16 changes from 16·b are 8 registers of 64 bytes, aligned to 64.
@@ -99,5 +113,14 @@ pub fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], size: usiz
                 }
             }
         }
+    }
+}
+
+/// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+#[inline]
+#[target_feature(enable = "sse")]
+pub fn prefetch(row: &[u8]) {
+    for line in row.chunks(64) {
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
     }
 }

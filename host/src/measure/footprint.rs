@@ -70,8 +70,7 @@ impl Footprint {
     /// ```
     pub fn disk(size: usize) -> Result<Self, FootprintError> {
         let radius = size / 2;
-        let inside =
-            |i: usize| (i / size).abs_diff(radius).pow(2) + (i % size).abs_diff(radius).pow(2) <= radius * radius;
+        let inside = |i: usize| (i / size).abs_diff(radius).pow(2) + (i % size).abs_diff(radius).pow(2) <= radius * radius;
         Self::new(size, size, (0..size * size).map(inside).collect())
     }
 
