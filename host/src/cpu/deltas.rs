@@ -24,7 +24,7 @@ use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use super::isa::Kind;
 use super::lookup::{BLOCK, Counts, GROUP, Group, Lookup};
-use super::window::{Between, Steps, occurrences, room, sum_words};
+use super::window::{Between, Steps, room, sum_words};
 #[cfg(target_arch = "x86_64")]
 use super::x86_deltas;
 use super::{Job, Real, Tile};
@@ -35,8 +35,15 @@ const ROWS: usize = 16;
 /// How many rows before a row enters it is asked for.
 const AHEAD: usize = 3;
 
+/// Cells between the counts of neighbouring levels, beyond those of a row: without them levels would lie 1 KiB apart, and
+/// a core takes a load for one that waits for a store when only the lowest 12 bits of their addresses are the same.
+const APART: usize = 32;
+
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
+
+/// Planes whose first column counts are made in one go.
+const TOGETHER: usize = 4;
 
 /// What a cell is that belongs to no level of a group: a lane behind the last.
 const NONE: u8 = GROUP as u8;
@@ -45,7 +52,7 @@ const NONE: u8 = GROUP as u8;
 const ENTRY: u16 = 2 * GROUP as u16;
 
 /// Where the entry for no change lies.
-const STILL: u16 = offset(NONE, NONE);
+pub const STILL: u16 = offset(NONE, NONE);
 
 /// Where the entry for a cell of lane `entering` and one of lane `leaving` lies in [`CHANGES`], in bytes.
 const fn offset(entering: u8, leaving: u8) -> u16 {
@@ -147,13 +154,14 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     // Where the first column that exists lies among the columns of the windows.
     let lead = left + radius - tile.left;
     let (padded, across) = (width.next_multiple_of(BLOCK), right - left);
+    let stride = padded + APART;
     let planes = job.planes.len();
     let levels = planes - usize::from(job.task.nodata.is_some());
     let groups = planes.div_ceil(GROUP);
     let together = if groups == 1 { 1 } else { ROWS };
 
     let Scratch { columns, between, words, entering, leaving, offsets, cells: present, sums, nodata } = scratch;
-    first_counts(job, tile, columns, between, words, lead, left..right);
+    first_counts(isa, job, tile, columns, between, words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
     if groups > 1 {
@@ -188,7 +196,7 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             }
         }
         for group in 0..groups {
-            let counts = &mut words[group * GROUP * padded..][..GROUP * padded];
+            let counts = &mut words[group * GROUP * stride..][..GROUP * stride];
             let looked_up = levels.saturating_sub(group * GROUP).min(GROUP);
             for i in start..end {
                 let (y, at) = (tile.top + i, (i - start) * across);
@@ -201,18 +209,17 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
                 let (came, went) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
                 present[group] += i64::from(came) - i64::from(went);
                 if came + went > 0 {
-                    add_changes(isa, counts, padded, offsets, size);
+                    add_changes(isa, counts, stride, offsets, size);
                 }
                 let sums = &mut sums[(i - start) * padded..][..padded];
                 if looked_up > 0 && present[group] > 0 {
-                    let group =
-                        Group { counts: Counts::Large(counts), stride: padded, levels: looked_up, first: group == 0 };
+                    let group = Group { counts: Counts::Large(counts), stride, levels: looked_up, first: group == 0 };
                     T::Sum::add_group(isa, group, &job.tables, sums);
                 } else if group == 0 {
                     sums.fill(T::Sum::default());
                 }
                 if planes > levels && group + 1 == groups {
-                    let last = &counts[(planes - 1) % GROUP * padded..][..padded];
+                    let last = &counts[(planes - 1) % GROUP * stride..][..padded];
                     nodata[(i - start) * padded..][..padded].copy_from_slice(last);
                 }
             }
@@ -232,7 +239,9 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
 
 /// The counts of the windows one row above the tile, without the row that its first row adds.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 fn first_counts<T: Real>(
+    isa: Isa,
     job: &Job<'_, T>,
     tile: &Tile<'_, T>,
     columns: &mut Vec<u8>,
@@ -248,12 +257,12 @@ fn first_counts<T: Real>(
     let steps = Steps::new(size, size.min(rows));
     let above = tile.top.saturating_sub(radius)..rows.min(tile.top + radius);
     words.clear();
-    words.resize(planes.next_multiple_of(GROUP) * padded, 0);
+    words.resize(planes.next_multiple_of(GROUP) * (padded + APART), 0);
     *between = Between::new(stride);
     let by_cell = planes > BY_CELL;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
-    columns.resize(if by_cell { (planes + 1) * stride } else { stride }, 0);
+    columns.resize(if by_cell { planes + 1 } else { TOGETHER } * stride, 0);
     if by_cell {
         for y in above.clone() {
             for (x, &value) in cells.row(y)[cols.clone()].iter().enumerate() {
@@ -262,14 +271,53 @@ fn first_counts<T: Real>(
             }
         }
     }
-    for (plane, &value) in job.planes.iter().enumerate() {
-        let columns = if by_cell {
-            &columns[plane * stride..][..stride]
-        } else {
-            occurrences(&mut columns[lead..][..cols.len()], value, above.clone().map(|y| &cells.row(y)[cols.clone()]));
-            &columns[..]
-        };
-        sum_words(columns, &steps, between, &mut words[plane * padded..][..padded]);
+    for (group, values) in job.planes.chunks(TOGETHER).enumerate() {
+        if !by_cell {
+            let rows = above.clone().map(|y| &cells.row(y)[cols.clone()]);
+            occurrences(isa, &mut columns[lead..], stride, values, rows, cols.len());
+        }
+        for i in 0..values.len() {
+            let plane = group * TOGETHER + i;
+            let columns = &columns[if by_cell { plane } else { i } * stride..][..stride];
+            sum_words(columns, &steps, between, &mut words[plane * (padded + APART)..][..padded]);
+        }
+    }
+}
+
+/// Counts how often each of some values occurs in each of `width` columns, at most 255: value i of column x at
+/// i · stride + x.
+#[inline(always)]
+fn occurrences<'a>(
+    isa: Isa,
+    columns: &mut [u8],
+    stride: usize,
+    values: &[u8],
+    rows: impl Iterator<Item = &'a [u8]> + Clone,
+    width: usize,
+) {
+    // Four values share the load of a cell, and 64 columns stay in registers while the rows go by.
+    let mut x = 0;
+    #[cfg(target_arch = "x86_64")]
+    if isa.kind() == Kind::Avx512 && values.len() == TOGETHER {
+        while x + 64 <= width {
+            let four = [values[0], values[1], values[2], values[3]];
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+            let counts =
+                unsafe { x86_deltas::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk())) };
+            for (i, counts) in counts.iter().enumerate() {
+                columns[i * stride + x..][..64].copy_from_slice(counts);
+            }
+            x += 64;
+        }
+    }
+    for (i, &value) in values.iter().enumerate() {
+        let columns = &mut columns[i * stride + x..][..width - x];
+        columns.fill(0);
+        for row in rows.clone() {
+            for (n, &cell) in columns.iter_mut().zip(&row[x..]) {
+                *n = n.wrapping_add(u8::from(cell == value));
+            }
+        }
     }
 }
 

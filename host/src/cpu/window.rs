@@ -32,28 +32,6 @@ pub fn slide(columns: &mut [u8], value: u8, entering: Option<&[u8]>, leaving: Op
     }
 }
 
-/// Counts how often `value` occurs in each column of some rows, at most 255.
-#[inline(always)]
-pub fn occurrences<'a>(columns: &mut [u8], value: u8, rows: impl Iterator<Item = &'a [u8]> + Clone) {
-    // Chunks stay in a register while the rows go by.
-    for (chunk, columns) in columns.chunks_mut(64).enumerate() {
-        let mut counts = [0u8; 64];
-        for row in rows.clone() {
-            let row = &row[64 * chunk..];
-            if let Some(row) = row.first_chunk::<64>() {
-                for i in 0..64 {
-                    counts[i] = counts[i].wrapping_add(u8::from(row[i] == value));
-                }
-            } else {
-                for (n, &cell) in counts.iter_mut().zip(row) {
-                    *n = n.wrapping_add(u8::from(cell == value));
-                }
-            }
-        }
-        columns.copy_from_slice(&counts[..columns.len()]);
-    }
-}
-
 /// The steps from 1 to a window size: after each, the sum covers twice as many columns, plus one
 /// where the step says so.
 #[derive(Debug, Clone)]

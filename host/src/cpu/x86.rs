@@ -215,11 +215,12 @@ impl Far<'_> {
             self.exponents[i] = _mm512_fmadd_ps(n, _mm512_getexp_ps(n), self.exponents[i]);
             let m = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(n);
             let x = _mm512_sub_ps(m, _mm512_set1_ps(1.5));
-            let [lower @ .., highest] = &self.log.coefficients;
-            let mut p = _mm512_set1_ps(*highest);
-            for &c in lower.iter().rev() {
-                p = _mm512_fmadd_ps(p, x, _mm512_set1_ps(c));
-            }
+            let [c0, c1, c2, c3, c4, c5, c6, c7, c8] = self.log.coefficients.map(|c| _mm512_set1_ps(c));
+            let xx = _mm512_mul_ps(x, x);
+            let next = |p, c| _mm512_fmadd_ps(p, xx, c);
+            let even = next(next(next(next(c8, c6), c4), c2), c0);
+            let odd = next(next(next(c7, c5), c3), c1);
+            let p = _mm512_fmadd_ps(odd, x, even);
             // To the nearest, ties to even: nobody changes how the process rounds.
             let rest =
                 _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::deltas::{CHANGES, Change, PAIRS};
+use super::deltas::{CHANGES, Change, PAIRS, STILL};
 use super::lookup::{BLOCK, GROUP};
 
 /// The running sums of a block of cells, 16 levels a cell. Cell 16·b + 8·h + j lies at 2·(8·b + j) + h: then a register of
@@ -24,27 +24,35 @@ unsafe fn change(offset: u16) -> __m256i {
     unsafe { _mm256_load_si256(CHANGES.as_ptr().byte_add(usize::from(offset)).cast()) }
 }
 
-/// Runs along the cells of a block: to `sum` come the changes of the window's last column, and those of its first go.
+/// Runs along the cells of a block: to `sum` come the changes of the window's last column, and those of the column that
+/// the cell before had first, at `left`, go.
 ///
 /// # Safety
 /// As of [`change`].
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn run(running: &mut Running, mut sum: __m256i, come: &[u16; BLOCK], go: &[u16; BLOCK]) -> __m256i {
+unsafe fn run(
+    running: &mut Running,
+    mut sum: __m256i,
+    mut left: u16,
+    come: &[u16; BLOCK],
+    go: &[u16; BLOCK],
+) -> (__m256i, u16) {
     for b in 0..BLOCK / 16 {
         for h in 0..2 {
             for j in 0..8 {
                 let x = 16 * b + 8 * h + j;
                 // SAFETY: the caller says so of all offsets; an element of `running` is 32 bytes, aligned to 32.
+                // One addition is all that waits for the cell before.
                 unsafe {
-                    sum = _mm256_add_epi16(sum, change(come[x]));
+                    sum = _mm256_add_epi16(sum, _mm256_sub_epi16(change(come[x]), change(left)));
                     _mm256_store_si256(running.0[2 * (8 * b + j) + h].0.as_mut_ptr().cast(), sum);
-                    sum = _mm256_sub_epi16(sum, change(go[x]));
                 }
+                left = go[x];
             }
         }
     }
-    sum
+    (sum, left)
 }
 
 /// Transposes 8 × 8 words in each of the four lanes.
@@ -76,11 +84,12 @@ fn transpose(a: [__m512i; 8]) -> [__m512i; 8] {
 /// Every offset must be that of an entry of [`CHANGES`].
 ///
 /// # Panics
-/// When the counts or the offsets are too few, or `stride` is not a multiple of [`BLOCK`].
+/// When the counts are too few, or the windows are not a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
 pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
     const { assert!(size_of::<Change>() == 32) };
-    assert!(stride.is_multiple_of(BLOCK) && counts.len() == GROUP * stride && offsets.len() == stride + size - 1);
+    let width = (offsets.len() + 1).saturating_sub(size);
+    assert!(width.is_multiple_of(BLOCK) && width <= stride && counts.len() == GROUP * stride);
     let (go, come) = (offsets, &offsets[size - 1..]);
     let mut sum = _mm256_setzero_si256();
     for &offset in &offsets[..size - 1] {
@@ -88,10 +97,11 @@ pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], siz
         sum = _mm256_add_epi16(sum, unsafe { change(offset) });
     }
     let mut running = Running([Change([0; GROUP]); BLOCK]);
-    for x in (0..stride).step_by(BLOCK) {
+    let mut left = STILL;
+    for x in (0..width).step_by(BLOCK) {
         let (come, go) = (come[x..].first_chunk().expect("a block"), go[x..].first_chunk().expect("a block"));
         // SAFETY: the caller says that all offsets have an entry.
-        sum = unsafe { run(&mut running, sum, come, go) };
+        (sum, left) = unsafe { run(&mut running, sum, left, come, go) };
         for half in 0..2 {
             let turned = |b: usize| {
                 // SAFETY: 16 changes from 16·b are 8 registers of 64 bytes, aligned to 64.
@@ -105,7 +115,7 @@ pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], siz
                     _mm512_shuffle_i32x4::<0b11_01_11_01>(left[i], right[i]),
                 ];
                 for (h, level) in levels.into_iter().enumerate() {
-                    // SAFETY: 32 counts from x + 32·half, at most stride, of one of 16 levels.
+                    // SAFETY: 32 counts from x + 32·half, at most to stride, of one of 16 levels.
                     unsafe {
                         let to = counts.as_mut_ptr().add((i + 8 * h) * stride + x + 32 * half).cast::<__m512i>();
                         _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_loadu_si512(to), level));
@@ -123,4 +133,26 @@ pub fn prefetch(row: &[u8]) {
     for line in row.chunks(64) {
         _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
     }
+}
+
+/// How often each of four values occurs in each of 64 columns, at most 255.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn occurrences_avx512<'a>(values: [u8; 4], rows: impl Iterator<Item = &'a [u8; 64]>) -> [[u8; 64]; 4] {
+    let values = values.map(|value| _mm512_set1_epi8(value as i8));
+    let one = _mm512_set1_epi8(1);
+    let mut counts = [_mm512_setzero_si512(); 4];
+    for row in rows {
+        // SAFETY: a row is 64 readable bytes.
+        let cells = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
+        for (n, &value) in counts.iter_mut().zip(&values) {
+            *n = _mm512_mask_add_epi8(*n, _mm512_cmpeq_epi8_mask(cells, value), *n, one);
+        }
+    }
+    let mut bytes = [[0; 64]; 4];
+    for (bytes, n) in bytes.iter_mut().zip(counts) {
+        // SAFETY: 64 writable bytes.
+        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), n) };
+    }
+    bytes
 }
