@@ -14,7 +14,7 @@
 //! Deviation from the obvious: the integers are kept modulo a power of two. F(N) and S are large,
 //! but their difference is at most N·ln(number of levels), and only the difference is used; the bits
 //! above it would be wasted. An f32 output takes 28 to 31 bits (more for more levels) and
-//! stays within 1.5e-6 of the truth in the worst case one can construct (256 equal counts in the
+//! stays within 1.8e-6 of the truth in the worst case one can construct (256 equal counts in the
 //! clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
 //!
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
@@ -169,7 +169,7 @@ impl<S: Fixed> Tables<S> {
         let low_bits = low_bits(levels, largest);
         let bits = S::bits(low_bits);
         let log = S::log(largest, reach(levels, largest), bits);
-        let unit = match log {
+        let unit = match &log {
             Some(log) => std::f64::consts::LN_2 / f64::from(log.k),
             // With room for the rounding of every entry.
             None => reach(levels, largest) / ((1u64 << bits) as f64 - 1024.0),

@@ -11,7 +11,7 @@
 
 use std::arch::x86_64::*;
 
-use super::log::Log;
+use super::log::{Log, PIECES, WITHIN};
 use super::lookup::{BLOCK, Group};
 use super::table::Tables;
 
@@ -189,18 +189,28 @@ pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32
 const ROUGH: usize = 7;
 
 /// Sums of n·e and of the rest of F(n) for 32 cells ([`super::log`]), the even and the odd ones.
-struct Far<'a> {
-    log: &'a Log,
+#[derive(Clone, Copy)]
+struct Far {
+    k: __m512i,
+    pieces: [[__m512; 2]; 3],
     /// In f32, exactly: a window has fewer than 2^16 cells, and e is below 16.
     exponents: [__m512; 2],
     rests: [__m512i; 2],
 }
 
-impl Far<'_> {
+impl Far {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn zero(log: &Log) -> Far<'_> {
-        Far { log, exponents: [_mm512_setzero_ps(); 2], rests: [_mm512_setzero_si512(); 2] }
+    fn zero(log: &Log) -> Far {
+        // SAFETY: 16 coefficients from 0 and from 16 of 32.
+        let load = |c: &[f32; PIECES]| unsafe { [_mm512_loadu_ps(c.as_ptr()), _mm512_loadu_ps(c.as_ptr().add(16))] };
+        let [c0, c1, c2] = &log.coefficients;
+        Far {
+            k: _mm512_set1_epi32(log.k as i32),
+            pieces: [load(c0), load(c1), load(c2)],
+            exponents: [_mm512_setzero_ps(); 2],
+            rests: [_mm512_setzero_si512(); 2],
+        }
     }
 
     /// Adds F(n) for 32 counts, as [`Log::entry`] computes it.
@@ -213,14 +223,16 @@ impl Far<'_> {
         for (i, n) in parted.into_iter().enumerate() {
             let n = _mm512_cvtepi32_ps(n);
             self.exponents[i] = _mm512_fmadd_ps(n, _mm512_getexp_ps(n), self.exponents[i]);
-            let m = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(n);
-            let x = _mm512_sub_ps(m, _mm512_set1_ps(1.5));
-            let [c0, c1, c2, c3, c4, c5, c6, c7, c8] = self.log.coefficients.map(|c| _mm512_set1_ps(c));
-            let xx = _mm512_mul_ps(x, x);
-            let next = |p, c| _mm512_fmadd_ps(p, xx, c);
-            let even = next(next(next(next(c8, c6), c4), c2), c0);
-            let odd = next(next(next(c7, c5), c3), c1);
-            let p = _mm512_fmadd_ps(odd, x, even);
+            let bits = _mm512_castps_si512(n);
+            let piece = _mm512_srli_epi32::<WITHIN>(bits);
+            let [c0, c1, c2] = self.pieces.map(|[low, high]| _mm512_permutex2var_ps(low, piece, high));
+            // Those of 1, or (bits and the lowest).
+            let t = _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0b1111_1000>(
+                _mm512_set1_epi32(1f32.to_bits() as i32),
+                bits,
+                _mm512_set1_epi32((1 << WITHIN) - 1),
+            ));
+            let p = _mm512_fmadd_ps(_mm512_fmadd_ps(c2, t, c1), t, c0);
             // To the nearest, ties to even: nobody changes how the process rounds.
             let rest =
                 _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));
@@ -231,9 +243,8 @@ impl Far<'_> {
     /// The sums of the 16 lower and the 16 upper cells.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn sums(&self) -> [__m512i; 2] {
-        let k = _mm512_set1_epi32(self.log.k as i32);
-        let sum = |exponents, rest| _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvtps_epi32(exponents), k), rest);
+    fn sums(self) -> [__m512i; 2] {
+        let sum = |exponents, rest| _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvtps_epi32(exponents), self.k), rest);
         let (even, odd) = (sum(self.exponents[0], self.rests[0]), sum(self.exponents[1], self.rests[1]));
         let (left, right) = interleave();
         [_mm512_permutex2var_epi32(even, left, odd), _mm512_permutex2var_epi32(even, right, odd)]
@@ -249,12 +260,13 @@ impl Far<'_> {
 unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
     let entries = tables.low.len().min(tables.high.len());
     let log = tables.log.as_ref().expect("the tables of large windows are made by arithmetic");
+    let nothing = Far::zero(log);
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
         for half in 0..2 {
             let mut words = Words::zero();
-            let mut far = Far::zero(log);
+            let mut far = nothing;
             if rough > 0 {
                 rough -= 1;
                 for g in 0..group.levels {
