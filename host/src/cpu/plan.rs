@@ -5,16 +5,21 @@
 //!
 //! ```text
 //! planes     = update + levels that occur · plane
-//! histogram  = start + (2 · size + size² / rows of the tile) · step
+//! histogram  = start + (2 · width + width · height / rows of the tile) · step
 //! ```
+//!
+//! Width and height are those of a window within the grid. Planes work on whole vectors: in a tile narrower than one the
+//! cells share the cost of all its lanes, and of the columns that surround them.
 //!
 //! The coefficients were measured with `examples/cpu_speed.rs … paths` on one core of a Xeon with AVX-512 at
 //! some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels). A faster core scales them all; only their
 //! ratios matter.
 
 use super::isa::{Isa, Kind};
+use super::lookup::BLOCK;
 use super::table::SMALL;
 use super::{Job, Real, Tile};
+use crate::part::STRIP;
 
 /// The two engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +50,10 @@ const UPDATE: f64 = 2.0;
 
 /// The engine for a tile.
 pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
-    let size = job.task.size as f64;
-    let histogram = START + (2.0 * size + size * size / tile.rows.len() as f64) * STEP;
-    let plane = plane(isa, job.task.size, job.tables.largest, size_of::<T>() == 4);
+    let (cells, size) = (job.task.cells, job.task.size);
+    let (width, height) = (size.min(cells.cols()) as f64, size.min(cells.rows()) as f64);
+    let histogram = START + (2.0 * width + width * height / tile.rows.len() as f64) * STEP;
+    let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
     if planes(job.planes.len()) < histogram || planes(present(job, tile)) < histogram {
@@ -55,6 +61,12 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
     } else {
         Engine::Histogram
     }
+}
+
+/// How many columns a plane counts for each of the tile's, as a multiple of what a full tile has.
+fn lanes(width: usize, size: usize) -> f64 {
+    let columns = |width: usize| (width.next_multiple_of(BLOCK) + size) as f64 / width as f64;
+    columns(width) / columns(STRIP)
 }
 
 /// Time of one plane.

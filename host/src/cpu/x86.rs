@@ -192,6 +192,7 @@ const ROUGH: usize = 7;
 #[derive(Clone, Copy)]
 struct Far {
     k: __m512i,
+    cube: __m512,
     pieces: [[__m512; 2]; 3],
     /// In f32, exactly: a window has fewer than 2^16 cells, and e is below 16.
     exponents: [__m512; 2],
@@ -207,6 +208,7 @@ impl Far {
         let [c0, c1, c2] = &log.coefficients;
         Far {
             k: _mm512_set1_epi32(log.k as i32),
+            cube: _mm512_set1_ps(log.cube),
             pieces: [load(c0), load(c1), load(c2)],
             exponents: [_mm512_setzero_ps(); 2],
             rests: [_mm512_setzero_si512(); 2],
@@ -232,7 +234,7 @@ impl Far {
                 bits,
                 _mm512_set1_epi32((1 << WITHIN) - 1),
             ));
-            let p = _mm512_fmadd_ps(_mm512_fmadd_ps(c2, t, c1), t, c0);
+            let p = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(self.cube, t, c2), t, c1), t, c0);
             // To the nearest, ties to even: nobody changes how the process rounds.
             let rest =
                 _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));
