@@ -258,6 +258,9 @@ fn first_counts<T: Real>(
     let above = tile.top.saturating_sub(radius)..rows.min(tile.top + radius);
     words.clear();
     words.resize(planes.next_multiple_of(GROUP) * (padded + APART), 0);
+    if above.is_empty() {
+        return;
+    }
     *between = Between::new(stride);
     let by_cell = planes > BY_CELL;
     columns.clear();
@@ -279,7 +282,9 @@ fn first_counts<T: Real>(
         for i in 0..values.len() {
             let plane = group * TOGETHER + i;
             let columns = &columns[if by_cell { plane } else { i } * stride..][..stride];
-            sum_words(columns, &steps, between, &mut words[plane * (padded + APART)..][..padded]);
+            if columns.iter().fold(0, |any, n| any | n) != 0 {
+                sum_words(columns, &steps, between, &mut words[plane * (padded + APART)..][..padded]);
+            }
         }
     }
 }

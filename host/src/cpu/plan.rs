@@ -16,7 +16,8 @@
 //! ratios matter.
 
 use super::isa::{Isa, Kind};
-use super::lookup::BLOCK;
+use super::lookup::{BLOCK, GROUP};
+use super::planes::slides;
 use super::table::SMALL;
 use super::{Job, Real, Tile};
 use crate::part::STRIP;
@@ -56,7 +57,9 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
     let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
-    if planes(job.planes.len()) < histogram || planes(present(job, tile)) < histogram {
+    // Counts that slide do so by whole groups.
+    let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
+    if planes(job.planes.len().next_multiple_of(group)) < histogram || planes(present(job, tile, group)) < histogram {
         Engine::Planes
     } else {
         Engine::Histogram
@@ -71,18 +74,19 @@ fn lanes(width: usize, size: usize) -> f64 {
 
 /// Time of one plane.
 fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
-    // Every doubling of the window is one more pass over the counts.
+    // Every doubling of the window is one more pass over the counts, where they do not slide.
     let steps = f64::from(size.ilog2());
     match isa.kind() {
         Kind::Avx512 if single && largest <= SMALL => 0.13,
+        Kind::Avx512 if single && slides(isa, size, largest) => 0.19 + 0.0004 * size as f64,
         Kind::Avx512 if single => 0.06 * steps,
         _ if largest <= SMALL => 0.25,
         _ => 0.11 * steps,
     }
 }
 
-/// How many levels the rows of one window in the middle of the tile have.
-fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>) -> usize {
+/// How many levels the rows of one window in the middle of the tile have, or the groups of `group` planes that do.
+fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, group: usize) -> usize {
     let (cells, radius) = (job.task.cells, job.task.size / 2);
     let middle = tile.top + tile.rows.len() / 2;
     let left = tile.left.saturating_sub(radius);
@@ -90,8 +94,9 @@ fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>) -> usize {
     let mut seen = [false; 256];
     for y in middle.saturating_sub(radius)..cells.rows().min(middle + radius + 1) {
         for &value in &cells.row(y)[left..right] {
-            seen[usize::from(value)] = true;
+            // Values that the caller promised would not come may share the last place.
+            seen[(job.slots[usize::from(value)] / group).min(255)] = true;
         }
     }
-    seen.into_iter().filter(|&seen| seen).count()
+    seen.into_iter().filter(|&seen| seen).count() * group
 }

@@ -65,9 +65,14 @@ impl<T: Real> Scratch<T> {
     }
 }
 
+/// Whether window counts of up to `largest` cells slide down ([`deltas`]) instead of being added up in every row.
+pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
+    largest > SMALL && size >= DELTAS && deltas::has(isa)
+}
+
 /// Computes a tile.
 pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    if job.tables.largest > SMALL && job.task.size >= DELTAS && deltas::has(isa) {
+    if slides(isa, job.task.size, job.tables.largest) {
         return deltas::run(job, tile, &mut scratch.deltas, isa);
     }
     match isa.kind() {
