@@ -14,8 +14,8 @@
 //! Deviation from the obvious: the integers are kept modulo a power of two. F(N) and S are large,
 //! but their difference is at most N·ln(number of levels), and only the difference is used; the bits
 //! above it would be wasted. An f32 output takes 28 to 31 bits (more for more levels) and
-//! stays within 1.8e-6 of the truth in the worst case one can construct (256 equal counts in the
-//! clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
+//! stays within 2e-6 of the truth in the worst case one can construct (1.3e-6 by rounding, with 256 equal
+//! counts in the clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
 //!
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
 //! be looked up; all others are n·ln n, rounded.

@@ -186,7 +186,7 @@ pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32
 
 /// Where the counts of a quarter of the levels spread too far for the table, how many times 32 cells go without a look:
 /// a branch that nobody can predict costs as much as the arithmetic.
-const ROUGH: usize = 7;
+const ROUGH: usize = 15;
 
 /// Sums of n·e and of the rest of F(n) for 32 cells ([`super::log`]), the even and the odd ones.
 #[derive(Clone, Copy)]
