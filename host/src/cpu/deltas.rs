@@ -42,6 +42,9 @@ const APART: usize = 32;
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
 
+/// Bytes of a line of the cache, and of the largest register.
+const LINE: usize = 64;
+
 /// Planes whose first column counts are made in one go.
 const TOGETHER: usize = 4;
 
@@ -161,6 +164,8 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     let together = if groups == 1 { 1 } else { ROWS };
 
     let Scratch { columns, between, words, entering, leaving, offsets, cells: present, sums, nodata } = scratch;
+    // Registers that lie across two lines of the cache cost twice.
+    let words = on_a_line(words, groups * GROUP * stride);
     first_counts(isa, job, tile, columns, between, words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
@@ -176,7 +181,7 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     leaving.resize(if mapped { together * across } else { 0 }, 0);
     offsets.clear();
     offsets.resize(padded + size - 1, STILL);
-    sums.resize(together * padded, T::Sum::default());
+    let sums = on_a_line(sums, together * padded);
     nodata.resize(together * padded, 0);
 
     let planes_of = Mapping::new(job);
@@ -188,6 +193,7 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
         for i in start..end {
             let (y, at) = (tile.top + i, (i - start) * across);
             prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
+            prefetch(isa, &*tile.rows[(i + AHEAD).min(tile.rows.len() - 1)]);
             if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);
             }
@@ -246,7 +252,7 @@ fn first_counts<T: Real>(
     tile: &Tile<'_, T>,
     columns: &mut Vec<u8>,
     between: &mut Between,
-    words: &mut Vec<u16>,
+    words: &mut [u16],
     lead: usize,
     cols: std::ops::Range<usize>,
 ) {
@@ -256,8 +262,7 @@ fn first_counts<T: Real>(
     let stride = room(padded, size);
     let steps = Steps::new(size, size.min(rows));
     let above = tile.top.saturating_sub(radius)..rows.min(tile.top + radius);
-    words.clear();
-    words.resize(planes.next_multiple_of(GROUP) * (padded + APART), 0);
+    words.fill(0);
     if above.is_empty() {
         return;
     }
@@ -324,6 +329,15 @@ fn occurrences<'a>(
             }
         }
     }
+}
+
+/// Room for `len` values from the start of a cache line. What lies there may be from before.
+#[inline(always)]
+fn on_a_line<V: Copy + Default>(memory: &mut Vec<V>, len: usize) -> &mut [V] {
+    let most = LINE / size_of::<V>();
+    memory.resize(len + most, V::default());
+    let skip = memory.as_ptr().align_offset(LINE).min(most);
+    &mut memory[skip..][..len]
 }
 
 /// From values to planes, by comparisons: what a vector unit does for 64 cells at a time.
@@ -408,7 +422,7 @@ fn members(planes: Option<&[u8]>, base: u8) -> u32 {
 
 /// Asks for a row that will be needed soon.
 #[inline(always)]
-fn prefetch(isa: Isa, row: &[u8]) {
+fn prefetch<V>(isa: Isa, row: &[V]) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]

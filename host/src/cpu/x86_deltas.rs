@@ -129,8 +129,8 @@ pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], siz
 /// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
 #[inline]
 #[target_feature(enable = "sse")]
-pub fn prefetch(row: &[u8]) {
-    for line in row.chunks(64) {
+pub fn prefetch<V>(row: &[V]) {
+    for line in row.chunks(64 / size_of::<V>()) {
         _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
     }
 }
