@@ -9,6 +9,14 @@
 //! just-in-time compiled program does: one histogram sliding along a row, after Huang, with a running
 //! Σ n·ln n in f64. SIZE and LEVELS choose one configuration (0 0: all of them); `paths` also times each
 //! engine on each instruction set by itself.
+//!
+//! ```text
+//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS]]]]
+//! ```
+//!
+//! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
+//! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. On Linux the cores' own time
+//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256.
 
 use std::time::Instant;
 
@@ -17,7 +25,12 @@ use halotile::grid::{Grid, GridView};
 use halotile::reference;
 
 fn main() {
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    if args.next_if(|a| a == "windows").is_some() {
+        let numbers: Vec<usize> = args.map(|a| a.parse().expect("a number")).collect();
+        let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
+        return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0));
+    }
     let side: usize = args.next().map_or(4096, |a| a.parse().expect("SIDE is a number"));
     let repeats: usize = args.next().map_or(5, |a| a.parse().expect("REPEATS is a number"));
     let size: usize = args.next().map_or(0, |a| a.parse().expect("SIZE is a number"));
@@ -66,6 +79,51 @@ fn report(side: usize, repeats: usize, configurations: &[(usize, usize)], paths:
             out = grid.into_vec();
         }
     }
+}
+
+/// Times all window sizes in turn.
+fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
+    const SIZES: [usize; 4] = [5, 21, 101, 255];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let mut out = Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square");
+    for levels in [16, 256].into_iter().filter(|&l| levels == 0 || l == levels) {
+        for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
+            let view = GridView::new(&cells, side, side).expect("a square");
+            let mut seconds = SIZES.map(|_| Vec::new());
+            let mut busy = SIZES.map(|_| Vec::new());
+            for size in SIZES {
+                pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
+                verify(view, size, &out);
+            }
+            for _ in 0..rounds {
+                for ((size, seconds), busy) in SIZES.into_iter().zip(&mut seconds).zip(&mut busy) {
+                    let (start, core) = (Instant::now(), core_seconds());
+                    pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
+                    seconds.push(start.elapsed().as_secs_f64());
+                    busy.push(core_seconds() - core);
+                }
+            }
+            let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            for ((size, these), busy_now) in SIZES.into_iter().zip(&seconds).zip(&busy) {
+                let (best, first) = (least(these), least(&seconds[0]));
+                println!(
+                    "{{\"size\": {size}, \"levels\": {levels}, \"cells\": \"{name}\", \"threads\": {threads}, \
+                     \"best_mcells_per_s\": {:.1}, \"times_5x5\": {:.2}, \"core_times_5x5\": {:.2}, \
+                     \"seconds\": {these:.5?}, \"core_seconds\": {busy_now:.5?}}}",
+                    (side * side) as f64 / best / 1e6,
+                    best / first,
+                    least(busy_now) / least(&busy[0])
+                );
+            }
+        }
+    }
+}
+
+/// Time that the threads of this process have had on a core; 0 where the system does not say.
+fn core_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let times = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    times.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
 struct Figure {

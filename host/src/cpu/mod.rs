@@ -16,9 +16,11 @@ use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
 pub mod bench;
+mod deltas;
 mod finish;
 mod histogram;
 mod isa;
+mod log;
 mod lookup;
 pub(crate) mod measures;
 mod plan;
@@ -30,6 +32,8 @@ mod tests;
 mod window;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_deltas;
 
 use isa::Isa;
 use plan::{Engine, Force};

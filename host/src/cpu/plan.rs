@@ -5,16 +5,22 @@
 //!
 //! ```text
 //! planes     = update + levels that occur · plane
-//! histogram  = start + (2 · size + size² / rows of the tile) · step
+//! histogram  = start + (2 · width + width · height / rows of the tile) · step
 //! ```
+//!
+//! Width and height are those of a window within the grid. Planes work on whole vectors: in a tile narrower than one the
+//! cells share the cost of all its lanes, and of the columns that surround them.
 //!
 //! The coefficients were measured with `examples/cpu_speed.rs … paths` on one core of a Xeon with AVX-512 at
 //! some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels). A faster core scales them all; only their
 //! ratios matter.
 
 use super::isa::{Isa, Kind};
+use super::lookup::{BLOCK, GROUP};
+use super::planes::slides;
 use super::table::SMALL;
 use super::{Job, Real, Tile};
+use crate::part::STRIP;
 
 /// The two engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,32 +51,42 @@ const UPDATE: f64 = 2.0;
 
 /// The engine for a tile.
 pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
-    let size = job.task.size as f64;
-    let histogram = START + (2.0 * size + size * size / tile.rows.len() as f64) * STEP;
-    let plane = plane(isa, job.task.size, job.tables.largest, size_of::<T>() == 4);
+    let (cells, size) = (job.task.cells, job.task.size);
+    let (width, height) = (size.min(cells.cols()) as f64, size.min(cells.rows()) as f64);
+    let histogram = START + (2.0 * width + width * height / tile.rows.len() as f64) * STEP;
+    let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
-    if planes(job.planes.len()) < histogram || planes(present(job, tile)) < histogram {
+    // Counts that slide do so by whole groups.
+    let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
+    if planes(job.planes.len().next_multiple_of(group)) < histogram || planes(present(job, tile, group)) < histogram {
         Engine::Planes
     } else {
         Engine::Histogram
     }
 }
 
+/// How many columns a plane counts for each of the tile's, as a multiple of what a full tile has.
+fn lanes(width: usize, size: usize) -> f64 {
+    let columns = |width: usize| (width.next_multiple_of(BLOCK) + size) as f64 / width as f64;
+    columns(width) / columns(STRIP)
+}
+
 /// Time of one plane.
 fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
-    // Every doubling of the window is one more pass over the counts.
+    // Every doubling of the window is one more pass over the counts, where they do not slide.
     let steps = f64::from(size.ilog2());
     match isa.kind() {
         Kind::Avx512 if single && largest <= SMALL => 0.13,
+        Kind::Avx512 if single && slides(isa, size, largest) => 0.19 + 0.0004 * size as f64,
         Kind::Avx512 if single => 0.06 * steps,
         _ if largest <= SMALL => 0.25,
         _ => 0.11 * steps,
     }
 }
 
-/// How many levels the rows of one window in the middle of the tile have.
-fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>) -> usize {
+/// How many levels the rows of one window in the middle of the tile have, or the groups of `group` planes that do.
+fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, group: usize) -> usize {
     let (cells, radius) = (job.task.cells, job.task.size / 2);
     let middle = tile.top + tile.rows.len() / 2;
     let left = tile.left.saturating_sub(radius);
@@ -78,8 +94,9 @@ fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>) -> usize {
     let mut seen = [false; 256];
     for y in middle.saturating_sub(radius)..cells.rows().min(middle + radius + 1) {
         for &value in &cells.row(y)[left..right] {
-            seen[usize::from(value)] = true;
+            // Values that the caller promised would not come may share the last place.
+            seen[(job.slots[usize::from(value)] / group).min(255)] = true;
         }
     }
-    seen.into_iter().filter(|&seen| seen).count()
+    seen.into_iter().filter(|&seen| seen).count() * group
 }

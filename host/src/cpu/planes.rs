@@ -15,6 +15,7 @@
 //! The tile's column counts have `size − 1` halo columns. Those outside the grid stay zero, so clipped
 //! windows take no path of their own: only N differs, and it comes from a small array.
 
+use super::deltas;
 use super::finish::Finish;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -30,9 +31,14 @@ const BY_CELL: usize = 48;
 /// Above this many planes absent levels are looked for.
 const SKIP: usize = 16;
 
+/// From this window size on, counts slide down ([`deltas`]) where the instruction set has code for it.
+const DELTAS: usize = 9;
+
 /// Memory that a thread needs for a tile, about 0.3 MiB at the most.
 #[derive(Debug)]
 pub struct Scratch<T: Real> {
+    /// For large windows.
+    deltas: deltas::Scratch<T>,
     columns: Vec<u8>,
     bytes: Vec<u8>,
     words: Vec<u16>,
@@ -47,6 +53,7 @@ impl<T: Real> Scratch<T> {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
+            deltas: deltas::Scratch::new(),
             columns: Vec::new(),
             bytes: Vec::new(),
             words: Vec::new(),
@@ -58,8 +65,16 @@ impl<T: Real> Scratch<T> {
     }
 }
 
+/// Whether window counts of up to `largest` cells slide down ([`deltas`]) instead of being added up in every row.
+pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
+    largest > SMALL && size >= DELTAS && deltas::has(isa)
+}
+
 /// Computes a tile.
 pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
+    if slides(isa, job.task.size, job.tables.largest) {
+        return deltas::run(job, tile, &mut scratch.deltas, isa);
+    }
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
@@ -99,7 +114,7 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     let planes = job.planes.len();
     let steps = Steps::new(size, size.min(rows));
 
-    let Scratch { columns, bytes, words, between, sums, nodata, rows: padded_rows } = scratch;
+    let Scratch { columns, bytes, words, between, sums, nodata, rows: padded_rows, deltas: _ } = scratch;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
     columns.resize((planes + 1) * stride, 0);

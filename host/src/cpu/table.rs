@@ -14,13 +14,23 @@
 //! Deviation from the obvious: the integers are kept modulo a power of two. F(N) and S are large,
 //! but their difference is at most N·ln(number of levels), and only the difference is used; the bits
 //! above it would be wasted. An f32 output takes 28 to 31 bits (more for more levels) and
-//! stays within 1.3e-6 of the truth in the worst case one can construct (256 equal counts in the
-//! clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
+//! stays within 2e-6 of the truth in the worst case one can construct (1.3e-6 by rounding, with 256 equal
+//! counts in the clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
+//!
+//! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
+//! be looked up; all others are n·ln n, rounded.
+
+use super::log::Log;
 
 /// Integer type of the sums: u32 for an f32 output, u64 for f64.
 pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     /// Bits in which a difference F(N) − S must fit.
     fn bits(low_bits: u32) -> u32;
+    /// The arithmetic that makes the entries, for windows of up to `largest` cells and differences of up to `reach` nats.
+    /// None where they are rounded from the truth.
+    fn log(largest: usize, reach: f64, bits: u32) -> Option<Log>;
+    /// What [`Log`] makes of `n`, modulo 2^`bits`.
+    fn entry(log: &Log, n: u16, bits: u32) -> Self;
     /// The nearest integer, modulo 2^`bits`.
     fn round(value: f64, bits: u32) -> Self;
     /// Addition modulo the type's range.
@@ -55,6 +65,14 @@ impl Fixed for u32 {
     fn bits(low_bits: u32) -> u32 {
         16 + low_bits
     }
+    fn log(largest: usize, reach: f64, bits: u32) -> Option<Log> {
+        // With room for the rounding of every entry.
+        let units = (f64::from(1u32 << bits) - 1024.0) / reach;
+        (largest > SMALL).then(|| Log::new((units * std::f64::consts::LN_2) as u32))
+    }
+    fn entry(log: &Log, n: u16, bits: u32) -> u32 {
+        log.entry(n) & Self::mask(bits)
+    }
     fn round(value: f64, bits: u32) -> u32 {
         (value.round() as u64 & ((1 << bits) - 1)) as u32
     }
@@ -82,6 +100,12 @@ impl Fixed for u64 {
     // modulus is taken, and 2^58 is finer than f64 anyway.
     fn bits(_: u32) -> u32 {
         58
+    }
+    fn log(_: usize, _: f64, _: u32) -> Option<Log> {
+        None
+    }
+    fn entry(log: &Log, n: u16, bits: u32) -> u64 {
+        u64::from(log.entry(n)) & Self::mask(bits)
     }
     fn round(value: f64, bits: u32) -> u64 {
         value.round() as u64 & ((1 << bits) - 1)
@@ -125,6 +149,8 @@ pub struct Tables<S: Fixed> {
     pub factor: Vec<f64>,
     /// The bits of a difference that count.
     pub mask: S,
+    /// What made the entries, if it was arithmetic.
+    pub log: Option<Log>,
     /// Bits of the words in `low`.
     pub low_bits: u32,
     /// Most cells a window can have.
@@ -142,14 +168,21 @@ impl<S: Fixed> Tables<S> {
         assert!(largest < ALL, "a window of {largest} cells");
         let low_bits = low_bits(levels, largest);
         let bits = S::bits(low_bits);
-        // With room for the rounding of every entry.
-        let unit = reach(levels, largest) / ((1u64 << bits) as f64 - 1024.0);
+        let log = S::log(largest, reach(levels, largest), bits);
+        let unit = match &log {
+            Some(log) => std::f64::consts::LN_2 / f64::from(log.k),
+            // With room for the rounding of every entry.
+            None => reach(levels, largest) / ((1u64 << bits) as f64 - 1024.0),
+        };
         let exact = |n: usize| if n < 2 { 0.0 } else { n as f64 * (n as f64).ln() / unit };
 
         let mut f = boxed::<S, ALL>();
         let mut step = boxed::<S, ALL>();
         for n in 0..=largest {
-            f[n] = S::round(exact(n), bits);
+            f[n] = match &log {
+                Some(log) => S::entry(log, n as u16, bits),
+                None => S::round(exact(n), bits),
+            };
         }
         for n in 0..largest {
             step[n] = f[n + 1].minus(f[n]);
@@ -165,7 +198,7 @@ impl<S: Fixed> Tables<S> {
         });
         let (low, high) = S::words(&f[..=largest], low_bits);
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
-        Self { f, step, pairs, low, high, factor, mask: S::mask(bits), low_bits, largest }
+        Self { f, step, pairs, low, high, factor, mask: S::mask(bits), log, low_bits, largest }
     }
 }
 

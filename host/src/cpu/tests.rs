@@ -17,6 +17,8 @@ enum Pattern {
     Clustered,
     /// One level.
     Constant,
+    /// A level to the left, another to the right, the others in the last rows.
+    Halves,
     /// Neighbours differ; with 256 levels a 16 × 16 block holds each once.
     Different,
 }
@@ -71,6 +73,8 @@ fn cells(case: &Case) -> Grid<u8> {
             }
         }
         Pattern::Constant => (levels - 1) as u8,
+        Pattern::Halves if y + 9 > rows => (random.next() % levels64) as u8,
+        Pattern::Halves => u8::from(x > cols / 2),
         Pattern::Different => ((x + 16 * y) % levels) as u8,
     })
     .unwrap();
@@ -116,6 +120,18 @@ fn cases() -> Vec<Case> {
             add((31, 41), size, levels, Random, hole);
             add((31, 41), size, levels, Constant, hole);
         }
+    }
+    // Counts that slide: groups of levels, with and without one of nodata's own, over several rows, from the top to the bottom.
+    for (size, levels) in [(9, 16), (11, 17), (13, 32), (127, 16), (129, 33), (255, 16), (255, 65)] {
+        for hole in [Hole::None, Hole::Value(0), Hole::Value(16), Hole::Scattered(255)] {
+            add((70, 150), size, levels, Clustered, hole);
+            add((19, 530), size, levels, Random, hole);
+        }
+    }
+    // Counts so steep that none of them lie in one stretch of the table.
+    for (size, levels) in [(63, 2), (101, 16), (255, 5)] {
+        add((130, 200), size, levels, Halves, Hole::None);
+        add((130, 200), size, levels, Halves, Hole::Scattered(1));
     }
     for (size, levels, shape) in
         [(31, 16, (70, 140)), (101, 16, (60, 150)), (101, 256, (110, 120)), (255, 3, (40, 300)), (255, 256, (150, 131))]
@@ -323,5 +339,31 @@ mod observers {
         assert_eq!(go(0), (Err(Cancelled), 0));
         let (result, seen) = go(1);
         assert!(result == Err(Cancelled) && seen <= (STRIP * BAND) as u64, "{seen} cells");
+    }
+}
+
+mod plans {
+    use super::*;
+    use crate::cpu::plan;
+
+    fn engine_of(rows: usize, cols: usize, size: usize, levels: usize) -> Engine {
+        let case = Case { shape: (rows, cols), size, levels, pattern: Pattern::Random, hole: Hole::None };
+        let grid = cells(&case);
+        let task = task(grid.view(), &case);
+        let tables = Tables::new(size.min(rows) * size.min(cols), levels, 1.0);
+        let planes: Vec<u8> = (0..levels).map(|level| level as u8).collect();
+        let job = Job::<f32> { task: &task, tables, planes, slots: std::array::from_fn(|value| value.min(levels)) };
+        let mut out = vec![0f32; rows.min(BAND) * cols.min(STRIP)];
+        let tile = Tile { top: 0, left: 0, rows: out.chunks_mut(cols.min(STRIP)).collect() };
+        plan::engine(&job, &tile, Isa::best())
+    }
+
+    #[test]
+    fn narrow_grids_of_many_classes_take_the_histogram_and_wide_ones_of_few_the_planes() {
+        assert_eq!(engine_of(1000, 1, 255, 200), Engine::Histogram);
+        assert_eq!(engine_of(1000, 4, 101, 200), Engine::Histogram);
+        assert_eq!(engine_of(300, 600, 101, 16), Engine::Planes);
+        assert_eq!(engine_of(300, 600, 5, 16), Engine::Planes);
+        assert_eq!(engine_of(1, 1000, 255, 16), Engine::Planes);
     }
 }

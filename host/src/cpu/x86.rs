@@ -5,12 +5,13 @@
 //! bits that several can be added before a carry must be moved ([`flush_after`]).
 //!
 //! - Windows of at most 63 cells: the whole table sits in four registers.
-//! - Larger windows: neighbouring cells have neighbouring counts, so the 64 entries around *one* cell's
-//!   count nearly always serve all 32 cells; they are loaded from the table at that place. Where
-//!   the counts spread further, a gather from memory gives the same integers.
+//! - Larger windows: neighbouring cells have neighbouring counts, so the 64 entries between *two* cells'
+//!   counts often serve all 32 cells; they are loaded from the table at that place. Where the counts
+//!   spread further, arithmetic gives the same integers ([`super::log`]).
 
 use std::arch::x86_64::*;
 
+use super::log::{Log, PIECES, WITHIN};
 use super::lookup::{BLOCK, Group};
 use super::table::Tables;
 
@@ -183,6 +184,75 @@ pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32
     }
 }
 
+/// Where the counts of a quarter of the levels spread too far for the table, how many times 32 cells go without a look:
+/// a branch that nobody can predict costs as much as the arithmetic.
+const ROUGH: usize = 15;
+
+/// Sums of n·e and of the rest of F(n) for 32 cells ([`super::log`]), the even and the odd ones.
+#[derive(Clone, Copy)]
+struct Far {
+    k: __m512i,
+    cube: __m512,
+    pieces: [[__m512; 2]; 3],
+    /// In f32, exactly: a window has fewer than 2^16 cells, and e is below 16.
+    exponents: [__m512; 2],
+    rests: [__m512i; 2],
+}
+
+impl Far {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn zero(log: &Log) -> Far {
+        // SAFETY: 16 coefficients from 0 and from 16 of 32.
+        let load = |c: &[f32; PIECES]| unsafe { [_mm512_loadu_ps(c.as_ptr()), _mm512_loadu_ps(c.as_ptr().add(16))] };
+        let [c0, c1, c2] = &log.coefficients;
+        Far {
+            k: _mm512_set1_epi32(log.k as i32),
+            cube: _mm512_set1_ps(log.cube),
+            pieces: [load(c0), load(c1), load(c2)],
+            exponents: [_mm512_setzero_ps(); 2],
+            rests: [_mm512_setzero_si512(); 2],
+        }
+    }
+
+    /// Adds F(n) for 32 counts, as [`Log::entry`] computes it.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn add(&mut self, n: __m512i) {
+        // F(0) = F(1) = 0.
+        let n = _mm512_max_epu16(n, _mm512_set1_epi16(1));
+        let parted = [_mm512_and_si512(n, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32::<16>(n)];
+        for (i, n) in parted.into_iter().enumerate() {
+            let n = _mm512_cvtepi32_ps(n);
+            self.exponents[i] = _mm512_fmadd_ps(n, _mm512_getexp_ps(n), self.exponents[i]);
+            let bits = _mm512_castps_si512(n);
+            let piece = _mm512_srli_epi32::<WITHIN>(bits);
+            let [c0, c1, c2] = self.pieces.map(|[low, high]| _mm512_permutex2var_ps(low, piece, high));
+            // Those of 1, or (bits and the lowest).
+            let t = _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0b1111_1000>(
+                _mm512_set1_epi32(1f32.to_bits() as i32),
+                bits,
+                _mm512_set1_epi32((1 << WITHIN) - 1),
+            ));
+            let p = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(self.cube, t, c2), t, c1), t, c0);
+            // To the nearest, ties to even: nobody changes how the process rounds.
+            let rest =
+                _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));
+            self.rests[i] = _mm512_add_epi32(self.rests[i], rest);
+        }
+    }
+
+    /// The sums of the 16 lower and the 16 upper cells.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn sums(self) -> [__m512i; 2] {
+        let sum = |exponents, rest| _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvtps_epi32(exponents), self.k), rest);
+        let (even, odd) = (sum(self.exponents[0], self.rests[0]), sum(self.exponents[1], self.rests[1]));
+        let (left, right) = interleave();
+        [_mm512_permutex2var_epi32(even, left, odd), _mm512_permutex2var_epi32(even, right, odd)]
+    }
+}
+
 /// [`large_avx512`] for one width of the low words.
 ///
 /// # Safety
@@ -191,11 +261,27 @@ pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
     let entries = tables.low.len().min(tables.high.len());
+    let log = tables.log.as_ref().expect("the tables of large windows are made by arithmetic");
+    let nothing = Far::zero(log);
+    let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
         for half in 0..2 {
             let mut words = Words::zero();
-            let mut far = [_mm512_setzero_si512(); 2];
+            let mut far = nothing;
+            if rough > 0 {
+                rough -= 1;
+                for g in 0..group.levels {
+                    // SAFETY: the caller says that every level has as many counts as there are sums.
+                    far.add(unsafe {
+                        _mm512_loadu_si512(counts.as_ptr().add(g * group.stride + b * BLOCK + half * 32).cast())
+                    });
+                }
+                let far = far.sums();
+                (values[2 * half], values[2 * half + 1]) = (far[0], far[1]);
+                continue;
+            }
+            let mut spread = 0;
             let mut g = 0;
             while g < group.levels {
                 let end = group.levels.min(g + flush_after(LOW));
@@ -205,8 +291,8 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     // SAFETY: the caller says that every level has as many counts as there are sums.
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
                     // SAFETY: as above.
-                    let middle = usize::from(unsafe { *counts.get_unchecked(at + 16) });
-                    let base = middle.saturating_sub(32);
+                    let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
+                    let base = ((usize::from(left) + usize::from(right)) / 2).saturating_sub(32);
                     let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
                     let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
                     if near == !0 && base + 64 <= entries {
@@ -220,18 +306,16 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                             _mm512_permutex2var_epi16(load(&tables.high, base), index, load(&tables.high, base + 32)),
                         );
                     } else {
-                        let halves = [_mm512_castsi512_si256(n), _mm512_extracti64x4_epi64::<1>(n)];
-                        for (far, half) in far.iter_mut().zip(halves) {
-                            let index = _mm512_cvtepu16_epi32(half);
-                            // SAFETY: the table has an entry for every 16-bit index.
-                            let f = unsafe { _mm512_i32gather_epi32::<4>(index, tables.f.as_ptr().cast()) };
-                            *far = _mm512_add_epi32(*far, f);
-                        }
+                        far.add(n);
+                        spread += 1;
                     }
                 }
                 words.carry::<LOW>();
             }
-            let near = words.sums::<LOW>();
+            if 4 * spread >= group.levels {
+                rough = ROUGH;
+            }
+            let (near, far) = (words.sums::<LOW>(), far.sums());
             values[2 * half] = _mm512_add_epi32(near[0], far[0]);
             values[2 * half + 1] = _mm512_add_epi32(near[1], far[1]);
         }
