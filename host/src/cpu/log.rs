@@ -5,15 +5,14 @@
 //! ```
 //!
 //! p is K·log₂ m in f32, a cubic on each of 32 pieces, with one and the same t³ for all of them: a parabola alone strays
-//! three times as far where m is little above 1. The unit divides ln 2, so the exponent's part is an integer and
-//! exact: f32 has only the rest to hold, at most K·n. All f32 tables for windows of more than 63 cells are made by this
-//! very arithmetic ([`Log::entry`]), operation for operation; so an instruction set that can do it faster than look it up gets
-//! the same bits. p strays 7e-7 from log₂ m at the most, 1.1e-7 in the quadratic mean; what it strays by weighs as much as the level
-//! in its window, and has either sign.
+//! half as far again. The unit divides ln 2, so the exponent's part is an integer and exact: f32 has only the rest to hold,
+//! at most K·n. All f32 tables for windows of more than 63 cells are made by this very arithmetic ([`Log::entry`]), operation
+//! for operation; so an instruction set that can do it faster than look it up gets the same bits. p strays 7e-7 from log₂ m at
+//! the most, 1.1e-7 in the quadratic mean; what it strays by weighs as much as the level in its window, and has either sign.
 //!
-//! Why not gather from the table: with the microcode that keeps gathers from leaking data, an Intel core takes 32 cycles for
-//! 16 entries, and half of that for 16 loads one by one. The arithmetic takes 8. (One polynomial instead of the pieces has to
-//! have the degree 8 and takes 10.)
+//! Why not gather from the table: on the Xeon of `benches/record` a gather of 16 entries takes 10.8 ns, 16 loads one by one
+//! 5.4 (some processors' microcode slows gathers down so that they leak nothing). The arithmetic is some 16 operations; one
+//! polynomial instead of the pieces must have the degree 8 and makes it 19.
 
 /// Pieces of 1 ≤ m < 2: what a permutation of two registers can choose from.
 pub const PIECES: usize = 32;
@@ -36,9 +35,8 @@ pub struct Log {
 impl Log {
     /// For units of (ln 2)/`k`. K times the largest count must stay below 2^30.
     pub fn new(k: u32) -> Self {
-        let mut coefficients = [[0.0; PIECES]; 3];
         let cube = (CUBE * f64::from(k)) as f32;
-        for i in 0..PIECES {
+        let pieces: [[f32; 3]; PIECES] = std::array::from_fn(|i| {
             let start = 1.0 + i as f64 / PIECES as f64;
             // Interpolated at Chebyshev's nodes; the first piece starts with a node, for p(1) is to be 0.
             let half = 0.5 / PIECES as f64;
@@ -57,9 +55,9 @@ impl Log {
             // The constant makes good, at the nodes, what the others lost to f32.
             let rest = |x: f64| value(x) - (1.0 + x) * (f64::from(c1) + (1.0 + x) * f64::from(c2));
             let c0 = nodes.map(rest).iter().sum::<f64>() / 3.0;
-            (coefficients[0][i], coefficients[1][i], coefficients[2][i]) = (c0 as f32, c1, c2);
-        }
-        coefficients[0][0] = -(cube + coefficients[2][0] + coefficients[1][0]);
+            [if i == 0 { -(cube + c2 + c1) } else { c0 as f32 }, c1, c2]
+        });
+        let coefficients = std::array::from_fn(|power| pieces.map(|piece| piece[power]));
         Self { k, coefficients, cube }
     }
 

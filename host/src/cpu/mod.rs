@@ -7,7 +7,8 @@
 //! the choice nor the number of threads nor the instruction set (`isa`) changes a bit of the output.
 //!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
-//! `lookup` and `x86` (from counts to sums), `finish` (from sums to entropies), the two engines, `plan`.
+//! `lookup`, `log` and `x86` (from counts to sums), `finish` (from sums to entropies), the two engines, of which `planes`
+//! hands large windows to `deltas` (with `x86_deltas`), and `plan`.
 
 use std::ops::Range;
 
