@@ -5,7 +5,7 @@
 #     benches/record.sh BIN OUT COMMIT [STAGE...]
 #
 # BIN is a folder with halotile and gpu-test (cargo build --release --workspace), OUT one for what comes out, COMMIT what the
-# record names. The stages, all but `several` when none is named:
+# record names. The stages; those up to `sanitizer` when none is named:
 #
 #     cases      the table of cases on the GPU, the occupancy calculator beside the driver
 #     ladders    both ladders, ours and the production kernels, at the sizes that the sources used
@@ -14,6 +14,9 @@
 #     counters   what Nsight Compute counts for each kernel (needs ncu)
 #     sanitizer  the table of cases under memcheck and racecheck (needs compute-sanitizer)
 #     several    the plans over all GPUs of the machine, and over one
+#     streams    from memory to memory on 1, 2, ... GPUs, beside what copying the results back alone takes (not among the default stages)
+#     windows    windows of 5 to 255 cells, 16 and 256 levels, kernels alone (likewise)
+#     raster     a GeoTIFF of 3.6 Gcell from file to file within 1 GiB, on the CPU and on a GPU (likewise; 5 GB in TMPDIR)
 set -euo pipefail
 bin=$(realpath "$1") out=$(realpath "$2") commit=$3
 shift 3
@@ -86,6 +89,36 @@ for stage in $stages; do
             bench "v14-${devices//[:,]/-}" --device "$devices" --kernels v7,v12,v14,v14-parallel,v14-share,sliding,tensor \
                 --sizes 400,2560,10240,10x10000000 --runs 15
         done
+        ;;
+    streams)
+        gpus=$(seq -s, 1 "$(nvidia-smi -L | wc -l)")
+        for shape in 40960x40960 10240x10240 10x1000000 1000000x10; do
+            "$bin/stream-bench" --gpus "$gpus" --shape "$shape" --runs 10 --commit "$commit" \
+                --record "$out/stream-${gpus##*,}-$shape.json" | tee -a "$out/stream-${gpus##*,}.txt"
+        done
+        ;;
+    windows)
+        for levels in 16 256; do
+            for size in 5 21 101 255; do
+                bench "window-$size-$levels" --device cuda --kernels auto --sizes 10240 --size "$size" --levels "$levels" --runs 10
+            done
+        done
+        ;;
+    raster)
+        folder=$(mktemp -d)
+        "$halotile" generate grid --rows 60000 --cols 60000 --pattern clustered --levels 16 --seed 1 "$folder/in.tif" -q
+        ls -l "$folder" | tee "$out/raster.txt"
+        for device in cpu cuda; do
+            for options in '' '--co PREDICTOR=3' '--co COMPRESS=NONE'; do
+                # shellcheck disable=SC2086
+                /usr/bin/env time -v "$halotile" entropy "$folder/in.tif" "$folder/out.tif" --overwrite -q --json --levels 16 \
+                    --memory 1GiB --device "$device" $options 2>"$folder/time.txt" >>"$out/raster.jsonl"
+                printf '%s %s\n' "$device" "$options"
+                grep -E 'Maximum resident|Elapsed|User time' "$folder/time.txt"
+                stat -c '%s bytes' "$folder/out.tif"
+            done
+        done | tee -a "$out/raster.txt"
+        rm -r "$folder"
         ;;
     *)
         printf 'no stage %s\n' "$stage" >&2

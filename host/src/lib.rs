@@ -1,7 +1,8 @@
 //! Moving-window Shannon entropy of 2-D grids, on the CPU, on NVIDIA GPUs and in an emulator.
 //!
 //! Start at [`entropy::Entropy`]: what to compute, and where. [`grid`] holds the arrays it works on, [`io`] reads and
-//! writes them, [`exec`] opens devices. [`reference`](mod@reference) is the definition that all of it is tested against.
+//! writes them, [`raster`] those that need not fit in memory, [`classes`] says what their numbers mean; [`measure`] has the windows and
+//! what is measured in them, [`exec`] opens devices. [`reference`](mod@reference) is the definition that all of it is tested against.
 #![deny(missing_docs)]
 
 pub mod bench;

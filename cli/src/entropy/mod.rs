@@ -120,7 +120,7 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
         format,
         outputs,
         preview,
-        creation: files.creation,
+        creation: files.creation.for_windows(window.count()),
         list,
         window,
         chooser,

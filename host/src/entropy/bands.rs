@@ -1,4 +1,6 @@
-//! From a grid on the host to its entropy on the host, by way of devices: bands with halos.
+//! From a grid on the host to its entropy on the host as the ladders' sources do it: bands with halos, a thread a device, each copy
+//! and each launch waited for before the next. The rungs go this way, so that what a rung gains is the rung's; everything else
+//! goes by [`stream`](super::stream), where copies and launches overlap.
 //!
 //! ```text
 //! cut the output into a part for each device: bands of rows or, where those would be thin, strips of columns

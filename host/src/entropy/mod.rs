@@ -3,7 +3,11 @@
 //! For every cell, H = −Σ p_i·ln p_i over the levels i in the square window centred on it, p_i being a
 //! level's share of the window's cells. The window is clipped at the border: only cells inside the grid count, nothing
 //! is padded, mirrored or wrapped. Nodata cells are not counted, and where the centre is nodata the result is
-//! NaN. A window of one level gives exactly 0.
+//! NaN. A window of one level gives exactly 0. [Other shapes](Entropy::footprint), [other measures](Entropy::measures) and
+//! [other edges](Entropy::edge) can be asked for; their definitions are in [`measure`](crate::measure).
+//!
+//! A grid in memory is computed by [`Entropy::compute`], or with a choice of the engine by [`Entropy::compute_into`]; a raster that need
+//! not fit in memory by [`Entropy::stream`].
 //!
 //! Sources: C. E. Shannon, A Mathematical Theory of Communication (1948), section 6; in landscape ecology the same
 //! is Shannon's diversity index SHDI (McGarigal and Marks, FRAGSTATS, 1995), in image analysis local entropy.
@@ -205,7 +209,7 @@ impl Base {
 pub enum Engine {
     /// The CPU engine, on the current rayon thread pool.
     Cpu,
-    /// Devices, side by side, each with a share of the rows (of the columns, where the grid is wide and flat). At least one.
+    /// Devices, side by side, each taking the next piece when it has time for one. At least one.
     Devices(Vec<Arc<dyn Device>>),
 }
 

@@ -1,7 +1,8 @@
 //! How a GeoTIFF is written: the creation options of GDAL's GTiff driver that make sense for results and classes, by the same names.
 //!
 //! Defaults differ from GDAL's where those are there for the sake of old programs: tiles in place of strips, 512 × 512 in place of
-//! 256 × 256, Deflate in place of no compression, and for floating point the predictor made for it.
+//! 256 × 256, Deflate in place of no compression, and for floating point the predictor made for it, unless the windows are
+//! small ([`for_windows`](CreationOptions::for_windows)).
 //!
 //! Why 512: a raster of 10^11 cells has 381,000 such tiles (6 MB of tables, 24 MB with half the side), one of f32 is 1 MiB, enough work for a thread to
 //! be worth the handing over and little enough that a row of tiles fits in memory; and Cloud Optimized GeoTIFFs have the same.
@@ -10,6 +11,8 @@ use tiff_core::{Compression, Predictor};
 
 /// Rows and columns of a tile, unless the grid is smaller.
 pub(super) const TILE: usize = 512;
+/// Cells of a window up to which results are compressed better as they are.
+const SMALL_WINDOW: usize = 21 * 21;
 /// The longest side of a tile that can be asked for.
 const LONGEST_TILE: usize = 1 << 14;
 
@@ -196,6 +199,18 @@ impl CreationOptions {
         Ok(())
     }
 
+    /// The same for results of windows of so many cells: where nobody has named a predictor, small windows get none.
+    ///
+    /// Few cells have few ways to be shared out among classes, so that the same few results come again and again, bit for bit,
+    /// which Deflate finds and a predictor hides. Of 5 × 5 cells of a land-cover map results take 2.7 bits a cell without one and 8.1
+    /// with it, and less time; of 21 × 21 as much either way; of 101 × 101 27 without and 18 with it.
+    pub fn for_windows(mut self, cells: usize) -> Self {
+        if cells <= SMALL_WINDOW && self.compression != Compression::None {
+            self.predictor = self.predictor.or(Some(Predictor::None));
+        }
+        self
+    }
+
     /// The predictor for cells that are real numbers, or whole ones.
     pub(super) fn predictor_for(&self, real: bool) -> Result<Predictor, OptionError> {
         match (self.predictor, real) {
@@ -253,6 +268,12 @@ mod tests {
         assert_eq!(predictor(&[], false), Ok(Predictor::None));
         assert_eq!(predictor(&["COMPRESS=NONE"], true), Ok(Predictor::None));
         assert_eq!(predictor(&["PREDICTOR=1"], true), Ok(Predictor::None));
+        let windows = |options: &[&str], cells| {
+            CreationOptions::parse(options).unwrap().for_windows(cells).predictor_for(true)
+        };
+        assert_eq!(windows(&[], 25), Ok(Predictor::None));
+        assert_eq!(windows(&[], 101 * 101), Ok(Predictor::FloatingPoint));
+        assert_eq!(windows(&["PREDICTOR=3"], 25), Ok(Predictor::FloatingPoint));
         assert_eq!(predictor(&["PREDICTOR=2"], false), Ok(Predictor::Horizontal));
         assert!(predictor(&["PREDICTOR=2"], true).unwrap_err().to_string().contains("choose 1 or 3"));
         assert!(predictor(&["PREDICTOR=3"], false).unwrap_err().to_string().contains("choose 1 or 2"));
