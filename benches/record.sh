@@ -100,7 +100,12 @@ for stage in $stages; do
     windows)
         for levels in 16 256; do
             for size in 5 21 101 255; do
-                bench "window-$size-$levels" --device cuda --kernels auto --sizes 10240 --size "$size" --levels "$levels" --runs 10
+                case $size-$levels in
+                5-16) kernels=tensor ;;
+                *-16) kernels=columns,histogram,histogram-wide ;;
+                *) kernels=histogram,histogram-wide ;;
+                esac
+                bench "window-$size-$levels" --device cuda --kernels "$kernels" --sizes 10240 --size "$size" --levels "$levels" --runs 10
             done
         done
         ;;

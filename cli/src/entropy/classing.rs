@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use halotile::classes::{BinRule, Class, Classes, ClassesError, Survey};
-use halotile::raster::Raster;
+use halotile::raster::{Raster, Uncovered};
 use serde::Serialize;
 
 use super::input::Sheet;
@@ -45,9 +45,18 @@ pub fn levels(args: &EntropyArgs, list: Option<&Classes>) -> Option<usize> {
 
 impl Classing {
     /// The classes of a raster; looks through all of it where nothing else says what they are.
-    pub fn of(sheet: &Sheet, args: &EntropyArgs, list: Option<&Classes>, console: &Console) -> anyhow::Result<Self> {
+    pub fn of(
+        sheet: &Sheet,
+        mask: Option<&dyn Raster>,
+        args: &EntropyArgs,
+        list: Option<&Classes>,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
         let Sheet { raster, nodata, lent, in_memory } = sheet;
         let (raster, nodata): (&dyn Raster, _) = (raster.as_ref(), *nodata);
+        // What the mask hides is no class and stretches no bin. A mask of another shape is refused by whoever puts it on.
+        let uncovered = mask.and_then(|mask| Uncovered::new(raster, mask));
+        let raster = uncovered.as_ref().map_or(raster, |uncovered| uncovered);
         let cells = raster.rows() as u64 * raster.cols() as u64;
         let mut survey = None;
         let (classes, from) = match (list, args.bins, args.levels) {

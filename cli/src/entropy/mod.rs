@@ -187,9 +187,10 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
             sheet.raster.keep(kept);
         }
         let start = Instant::now();
-        let classing = Classing::of(&sheet, args, list.as_ref(), console)?;
+        let mask = input::mask(args)?;
+        let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
         let Sheet { raster, .. } = sheet;
-        let mut cells = CodedRaster::new(raster, classing.classes.clone(), input::mask(args)?)
+        let mut cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
         summary.seconds.classes += start.elapsed().as_secs_f64();
         if let Some(kept) = kept {

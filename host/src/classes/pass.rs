@@ -9,6 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::ClassesError;
+use super::cell::each;
 use crate::observe::{Cancelled, Observer};
 use crate::raster::{Raster, Values};
 
@@ -21,11 +22,14 @@ pub(super) struct Piece<'r> {
     rows: Range<usize>,
     cols: Range<usize>,
     pub values: Values,
+    /// Where each of them was, if some have been left out.
+    kept: Option<Vec<usize>>,
 }
 
 impl Piece<'_> {
     /// Row and column of a number of the piece.
     pub fn place(&self, index: usize) -> (usize, usize) {
+        let index = self.kept.as_ref().map_or(index, |kept| kept[index]);
         (self.rows.start + index / self.cols.len(), self.cols.start + index % self.cols.len())
     }
 
@@ -50,8 +54,13 @@ pub(super) fn over<R: Send>(
                 if observer.cancelled() {
                     return Err(Cancelled.into());
                 }
-                let values = raster.read(rows.clone(), cols.clone())?;
-                let found = look(&Piece { raster, rows: rows.clone(), cols: cols.clone(), values });
+                let mut values = raster.read(rows.clone(), cols.clone())?;
+                let kept = raster.covered(rows.clone(), cols.clone())?.map(|covered| {
+                    let mut hidden = covered.iter();
+                    each!(&mut values, values => values.retain(|_| !hidden.next().is_some_and(|&hidden| hidden)));
+                    (0..covered.len()).filter(|&i| !covered[i]).collect()
+                });
+                let found = look(&Piece { raster, rows: rows.clone(), cols: cols.clone(), values, kept });
                 observer.advance((rows.len() * cols.len()) as u64);
                 found
             })

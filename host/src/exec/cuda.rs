@@ -118,7 +118,7 @@ const NEEDED: [&str; 41] = [
     "cuModuleLoadDataEx",
     "cuModuleUnload",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cuPointerGetAttribute",
+    "cuPointerGetAttributes",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
     "cuStreamSynchronize",
@@ -919,14 +919,18 @@ impl Device for CudaDevice {
     }
 
     fn copies_directly(&self, memory: &[u8]) -> bool {
+        // Asked for several attributes at once, if only of one, the driver says "nothing" of memory that it does not know;
+        // asked for one alone it says that as an error, which debuggers report.
         let locked = |byte: &u8| {
             let mut kind: u32 = 0;
-            // SAFETY: the attribute is written to a live u32; the driver takes any address, and refuses those it does
-            // not know.
+            let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+            let mut answer: *mut c_void = (&raw mut kind).cast();
+            // SAFETY: one attribute, which is a u32, and a live place for it; the driver takes any address.
             let code = unsafe {
-                sys::cuPointerGetAttribute(
-                    (&raw mut kind).cast(),
-                    sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                sys::cuPointerGetAttributes(
+                    1,
+                    &raw mut attribute,
+                    &raw mut answer,
                     std::ptr::from_ref(byte).addr() as u64,
                 )
             };

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Cells, Georeference, Raster, Values};
+use super::{Cells, Georeference, Raster, ValueType, Values};
 use crate::classes::cell::{Cell, each};
 use crate::classes::{Classes, ClassesError, Misfit};
 use crate::grid::GridViewMut;
@@ -180,6 +180,60 @@ impl Cells for CodedRaster {
     }
 }
 
+/// A raster of which a mask hides some cells, for who looks through it to find what its classes are
+/// ([`Classes::survey`], [`Classes::bins`]): what is hidden counts for nothing there either.
+pub struct Uncovered<'a> {
+    raster: &'a dyn Raster,
+    mask: &'a dyn Raster,
+}
+
+impl<'a> Uncovered<'a> {
+    /// `raster` without the cells at which `mask` is 0, no data or NaN; `None` unless both have one shape.
+    pub fn new(raster: &'a dyn Raster, mask: &'a dyn Raster) -> Option<Self> {
+        ((raster.rows(), raster.cols()) == (mask.rows(), mask.cols())).then_some(Self { raster, mask })
+    }
+}
+
+impl Raster for Uncovered<'_> {
+    fn name(&self) -> &str {
+        self.raster.name()
+    }
+
+    fn rows(&self) -> usize {
+        self.raster.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.raster.cols()
+    }
+
+    fn value_type(&self) -> ValueType {
+        self.raster.value_type()
+    }
+
+    fn block(&self) -> (usize, usize) {
+        self.raster.block()
+    }
+
+    fn nodata(&self) -> Option<Nodata> {
+        self.raster.nodata()
+    }
+
+    fn georeference(&self) -> Option<&Georeference> {
+        self.raster.georeference()
+    }
+
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
+        self.raster.read(rows, cols)
+    }
+
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        let nodata = self.mask.nodata();
+        let values = self.mask.read(rows, cols)?;
+        Ok(Some(each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect())))
+    }
+}
+
 /// True where a mask hides the cell.
 fn is_covered<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
     value.is_nan() || T::exact(0) == Some(value) || nodata.is_some_and(|nodata| T::nodata(nodata) == Some(value))
@@ -191,6 +245,30 @@ mod tests {
     use crate::classes::tests::{Numbers, of_type};
     use crate::grid::Grid;
     use crate::raster::ValueType;
+
+    /// What a mask hides is no class, counts in no bin and need be no whole number.
+    #[test]
+    fn what_is_hidden_is_not_looked_at() {
+        use crate::classes::{BinRule, Classes, ClassesError};
+        use crate::raster::Values;
+        let mask = Numbers::new(2, 3, Values::U8(vec![1, 1, 0, 1, 1, 0]));
+        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.0, -7.5]));
+        let seen = Uncovered::new(&raster, &mask).unwrap();
+        let (classes, survey) = Classes::survey(&seen, None, &()).unwrap();
+        assert_eq!((classes.levels(), survey.cells), (4, vec![1, 1, 1, 1]));
+        assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
+        for rule in [BinRule::EqualWidth, BinRule::Quantile] {
+            let classes = Classes::bins(&seen, 4, rule, None, &()).unwrap();
+            let mut codes = [9; 6];
+            classes.encode(&Values::F64(vec![0.0, 10.0, 20.0, 30.0, 0.0, 0.0]), &mut codes).unwrap();
+            assert_eq!(codes[..4], [0, 1, 2, 3], "{rule:?}");
+        }
+        // The place of what is wrong is that in the raster.
+        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.25, -7.5]));
+        let seen = Uncovered::new(&raster, &mask).unwrap();
+        assert!(matches!(Classes::survey(&seen, None, &()), Err(ClassesError::Fraction { row: 1, col: 1, .. })));
+        assert!(Uncovered::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
+    }
 
     fn read(coded: &CodedRaster) -> Result<Grid<u8>, FormatError> {
         let mut out = Grid::zeros(coded.rows(), coded.cols()).unwrap();

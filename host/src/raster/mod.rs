@@ -15,7 +15,7 @@ use std::ops::Range;
 use crate::grid::{Grid, GridView, GridViewMut};
 use crate::io::{FormatError, Nodata, Place, Problem};
 
-pub use coded::CodedRaster;
+pub use coded::{CodedRaster, Uncovered};
 pub use npy::NpyRaster;
 pub use writer::WriterSink;
 
@@ -174,6 +174,13 @@ pub trait Raster: Send + Sync {
 
     /// The numbers of a rectangle. Panics when it is empty or not inside.
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError>;
+
+    /// Which cells of a rectangle nobody is to look at, in the order of [`read`](Self::read); `None` where there are none. So
+    /// it is but for [`Uncovered`].
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        let _ = (rows, cols);
+        Ok(None)
+    }
 }
 
 /// A raster whose numbers have become codes of classes: what the engines read.

@@ -97,8 +97,14 @@ impl ResultSink<f32> for Keep<'_> {
         let (rows, cols) = (kept.rows(), kept.cols());
         let [view] = planes else { panic!("{} planes", planes.len()) };
         let (bottom, right) = (top + view.rows(), left + view.cols());
-        assert!(top % self.block.0 == 0 && (bottom % self.block.0 == 0 || bottom == rows), "rows {top}..{bottom}");
-        assert!(left % self.block.1 == 0 && (right % self.block.1 == 0 || right == cols), "columns {left}..{right}");
+        assert!(
+            top.is_multiple_of(self.block.0) && (bottom.is_multiple_of(self.block.0) || bottom == rows),
+            "rows {top}..{bottom}"
+        );
+        assert!(
+            left.is_multiple_of(self.block.1) && (right.is_multiple_of(self.block.1) || right == cols),
+            "columns {left}..{right}"
+        );
         assert!(!self.whole_rows || (left, right) == (0, cols));
         assert!(top * cols + left >= self.next, "out of order");
         self.next = top * cols + left + 1;

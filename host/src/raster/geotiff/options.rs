@@ -268,9 +268,8 @@ mod tests {
         assert_eq!(predictor(&[], false), Ok(Predictor::None));
         assert_eq!(predictor(&["COMPRESS=NONE"], true), Ok(Predictor::None));
         assert_eq!(predictor(&["PREDICTOR=1"], true), Ok(Predictor::None));
-        let windows = |options: &[&str], cells| {
-            CreationOptions::parse(options).unwrap().for_windows(cells).predictor_for(true)
-        };
+        let windows =
+            |options: &[&str], cells| CreationOptions::parse(options).unwrap().for_windows(cells).predictor_for(true);
         assert_eq!(windows(&[], 25), Ok(Predictor::None));
         assert_eq!(windows(&[], 101 * 101), Ok(Predictor::FloatingPoint));
         assert_eq!(windows(&["PREDICTOR=3"], 25), Ok(Predictor::FloatingPoint));

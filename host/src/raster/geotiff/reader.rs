@@ -397,7 +397,8 @@ impl Raster for GeoTiff {
     fn keep(&mut self, bytes: usize) {
         // The cache is as large as it was made, so the tags are read again. Where that fails (a disk that has gone), the next
         // window will say so.
-        if let Ok(file) = parse(&self.source, bytes, self.block_bytes) {
+        // One block at least: it has to be in memory once anyway, and would be decoded again for every window.
+        if let Ok(file) = parse(&self.source, bytes.max(self.block_bytes), self.block_bytes) {
             self.file = file;
         }
     }
