@@ -107,10 +107,13 @@ impl Question {
         let wanted = self.cells.0.min(share).div_ceil(width).max(8 * self.halo.0).min(self.rows_at_most).min(rows);
         let fits = |height: usize| {
             let (seen_rows, seen_cols) = self.seen(height, width);
-            let (seen, own) = (seen_rows * seen_cols, height * width);
-            let weigh = |(a, b): (usize, usize)| seen.saturating_mul(a).saturating_add(own.saturating_mul(b));
-            let host = weigh(self.bytes).saturating_mul(self.under_way).saturating_add(weigh(self.passing));
-            let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes), all));
+            let seen = seen_rows * seen_cols;
+            let weigh =
+                |(a, b): (usize, usize), out: usize| seen.saturating_mul(a).saturating_add(out.saturating_mul(b));
+            let own = height * width;
+            let host = weigh(self.bytes, own).saturating_mul(self.under_way).saturating_add(weigh(self.passing, own));
+            // Halo columns have results too there, which nobody wants.
+            let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes, height * seen_cols), all));
             (host, device)
         };
         let possible = |height: usize| {
