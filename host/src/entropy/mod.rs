@@ -411,6 +411,15 @@ impl Entropy {
         Ok(())
     }
 
+    /// Checks that the kernel asked for runs where the work is to be done.
+    fn check_place(&self, on_device: bool) -> Result<(), Error> {
+        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
+            Some((Place::Device, name)) if !on_device => Err(Error::KernelOnCpu(name)),
+            Some((Place::Cpu, name)) if on_device => Err(Error::KernelOnDevice(name)),
+            _ => Ok(()),
+        }
+    }
+
     /// What the entropy in nats is multiplied by.
     fn scale(&self) -> f64 {
         match self.levels {
@@ -496,11 +505,7 @@ impl Entropy {
         if outs.len() != self.measures.len() {
             return Err(Error::Measures(outs.len()));
         }
-        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
-            Some((Place::Device, name)) if !on_device => return Err(Error::KernelOnCpu(name)),
-            Some((Place::Cpu, name)) if on_device => return Err(Error::KernelOnDevice(name)),
-            _ => {}
-        }
+        self.check_place(on_device)?;
         let plain = self.is_plain() && self.edge == Edge::Shrink;
         if let Some(Kernel::Rung(rung)) = self.kernel
             && !plain
@@ -573,13 +578,10 @@ impl Entropy {
         if !self.is_plain() || self.edge != Edge::Shrink {
             return Err(Error::NotResident);
         }
-        match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
-            Some((Place::Cpu, name)) => return Err(Error::KernelOnDevice(name)),
-            Some((Place::Both, kernel)) => {
-                let reason = "it is a plan over devices, and no single launch".into();
-                return Err(Error::KernelMisfit { kernel, reason });
-            }
-            _ => {}
+        self.check_place(true)?;
+        if let Some(kernel) = self.kernel.filter(|kernel| kernel.place() == Place::Both) {
+            let reason = "it is a plan over devices, and no single launch".into();
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
         let coding = Coding::of(cells, self.levels, self.nodata, true)?;
         Resident::new(device, self.kernel, cells, &coding, self.size, self.scale(), spread)

@@ -33,7 +33,7 @@ mod tests;
 use depot::{Depot, Memory, Over};
 use load::From;
 use piece::{Input, Output, Piece};
-use shape::{Question, TooLarge};
+use shape::{Question, TooLarge, seen_along};
 use store::To;
 
 use super::census::Coding;
@@ -62,6 +62,8 @@ const ELSEWHERE: usize = 96 << 20;
 struct Plan<'a> {
     /// Rows and columns of the output.
     grid: (usize, usize),
+    /// The same with what lies beyond the edges.
+    extended: (usize, usize),
     /// Rows and columns that a window reaches on each side.
     radius: (usize, usize),
     edge: Edge,
@@ -110,16 +112,8 @@ impl Plan<'_> {
 
     /// The most rows and columns that a piece sees.
     fn most_seen(&self) -> (usize, usize) {
-        let along = |own: usize, radius: usize, all: usize| {
-            if self.edge.extends() { own + 2 * radius } else { (own + 2 * radius).min(all) }
-        };
+        let along = |own: usize, radius: usize, all: usize| seen_along(own, all, 2 * radius, self.edge.extends());
         (along(self.piece.0, self.radius.0, self.grid.0), along(self.piece.1, self.radius.1, self.grid.1))
-    }
-
-    /// Rows and columns of the grid with what lies beyond its edges.
-    fn extended(&self) -> (usize, usize) {
-        let more = |radius: usize| if self.edge.extends() { 2 * radius } else { 0 };
-        (self.grid.0 + more(self.radius.0), self.grid.1 + more(self.radius.1))
     }
 
     /// Results this near to the top, bottom, left and right are nodata, and nobody else sees to it.
@@ -193,6 +187,11 @@ impl Entropy {
     ) -> Result<Report, Error> {
         self.validate()?;
         let workers = Workers::new(engine)?;
+        self.check_place(matches!(workers, Workers::Devices(_)))?;
+        if let Some(Kernel::Rung(rung)) = self.kernel {
+            let reason = "rungs take grids in memory".into();
+            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        }
         let coding = Coding { levels: cells.levels(), nodata: cells.nodata_code(), codes: None };
         let grid = (cells.rows(), cells.cols());
         let mut plan = self.plan::<T>(grid, &coding, observer);
@@ -211,8 +210,15 @@ impl Entropy {
             (bottom.max(-top).max(0).unsigned_abs(), right.max(-left).max(0).unsigned_abs())
         };
         let radius = window.as_ref().map_or((self.size / 2, self.size / 2), |window| reaches(window.reach));
-        let mut plan = Plan {
+        let more = |radius: usize| if self.edge.extends() { 2 * radius } else { 0 };
+        let extended = (grid.0 + more(radius.0), grid.1 + more(radius.1));
+        let work = match &window {
+            Some(window) => Work::of_window::<T>(extended, coding, window),
+            None => Work::of_shape::<T>(extended, coding, self.size),
+        };
+        Plan {
             grid,
+            extended,
             radius,
             edge: self.edge,
             size: self.size,
@@ -220,18 +226,13 @@ impl Entropy {
             nodata: coding.nodata,
             scale: self.scale(),
             kernel: self.kernel,
-            work: Work::of_shape::<T>(grid, coding, self.size),
+            work,
             planes: self.measures.len(),
             window,
             piece: grid,
             slots: device::SLOTS,
             observer,
-        };
-        plan.work = match &plan.window {
-            Some(window) => Work::of_window::<T>(plan.extended(), coding, window),
-            None => Work::of_shape::<T>(plan.extended(), coding, self.size),
-        };
-        plan
+        }
     }
 }
 
@@ -467,7 +468,7 @@ fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
         };
         let task = cpu::Task {
             cells,
-            grid: plan.extended(),
+            grid: plan.extended,
             rows: first.0..first.0 + own.0,
             cols: first.1..first.1 + own.1,
             size: plan.size,

@@ -50,6 +50,11 @@ pub(super) struct TooLarge {
     pub device: usize,
 }
 
+/// The most cells that a piece of `own` of all cells sees along one axis, with a halo of so many on both sides together.
+pub(super) fn seen_along(own: usize, all: usize, halo: usize, extends: bool) -> usize {
+    if extends { own + halo } else { all.min(own + halo) }
+}
+
 impl Question {
     /// Rows and columns of the pieces.
     pub fn answer(&self) -> Result<(usize, usize), TooLarge> {
@@ -84,7 +89,7 @@ impl Question {
 
     /// Rows and columns that a piece sees.
     fn seen(&self, height: usize, width: usize) -> (usize, usize) {
-        let along = |own: usize, all: usize, halo: usize| if self.extends { own + halo } else { all.min(own + halo) };
+        let along = |own: usize, all: usize, halo: usize| seen_along(own, all, halo, self.extends);
         (along(height, self.grid.0, self.halo.0), along(width, self.grid.1, self.halo.1))
     }
 

@@ -391,6 +391,23 @@ fn a_value_that_is_no_level_is_found_on_the_way() {
     assert_eq!(run(13).unwrap().levels, 13);
 }
 
+/// As for grids in memory; a rung would have been launched as what it is not.
+#[test]
+fn a_kernel_that_cannot_stream_is_refused() {
+    let raster = Blocks::new(grid(30, 30, 16), (16, 16));
+    let run = |name: &str, engine: &Engine| {
+        let entropy = Entropy::new().kernel(Kernel::from_name(name).unwrap());
+        streamed(&entropy, engine, &raster, (16, 16), None, usize::MAX).0
+    };
+    let devices = Engine::Devices(emulated(1));
+    for name in ["v7", "v14"] {
+        assert!(matches!(run(name, &devices), Err(Error::KernelMisfit { kernel, .. }) if kernel == name));
+    }
+    assert!(matches!(run("v10", &devices), Err(Error::KernelOnDevice("v10"))));
+    assert!(matches!(run("tiled", &Engine::Cpu), Err(Error::KernelOnCpu("tiled"))));
+    assert!(run("tiled", &devices).is_ok());
+}
+
 /// Views with gaps, as devices copy to them directly: nobody else's cells change.
 #[test]
 fn targets_are_the_pieces_own_cells() {
