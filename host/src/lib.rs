@@ -5,6 +5,7 @@
 //! what is measured in them, [`exec`] opens devices. [`reference`](mod@reference) is the definition that all of it is tested against.
 #![deny(missing_docs)]
 
+pub mod apsp;
 pub mod bench;
 pub mod classes;
 pub mod compare;

@@ -3,13 +3,15 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 #![deny(missing_docs)]
 
+pub mod apsp;
 pub mod entropy;
 pub mod ladder;
 pub mod selftest;
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[entropy::KERNELS, ladder::KERNELS, selftest::KERNELS];
+pub const FAMILIES: &[&[simt::launch::KernelEntry]] =
+    &[entropy::KERNELS, ladder::KERNELS, apsp::ladder::KERNELS, selftest::KERNELS];
 
 /// The kernel of this name, in whichever family.
 ///

@@ -1,0 +1,52 @@
+//! All-pairs shortest paths on devices.
+//!
+//! | file | what |
+//! |---|---|
+//! | `ladder` | the rungs naive, blocked32 and blocked64 |
+
+use std::sync::Arc;
+
+use super::{Distance, Kernel, Matrix};
+use crate::exec::{Device, DeviceError};
+use crate::observe::{Cancelled, Observer};
+
+mod ladder;
+
+/// Why devices did not do it. The matrix is then neither weights nor distances.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SolveError {
+    /// A device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The observer stopped the work.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The kernel does not do this work.
+    #[error("kernel {kernel} cannot do this: {reason}")]
+    Misfit {
+        /// The kernel.
+        kernel: Kernel,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// What was done, in seconds of the first device, for whoever wants to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Report {
+    /// From the first launch to the end of the last, without copies from and to the host.
+    pub compute: f64,
+    /// To the device and back.
+    pub copies: f64,
+}
+
+/// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all.
+pub fn solve<T: Distance>(
+    matrix: &mut Matrix<T>,
+    kernel: Kernel,
+    devices: &[Arc<dyn Device>],
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
+    assert!(kernel.on_device() && !devices.is_empty(), "{kernel} on {} devices", devices.len());
+    ladder::solve(matrix, kernel, devices, observer)
+}

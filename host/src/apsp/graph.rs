@@ -1,0 +1,172 @@
+//! The weights of a graph, made edge by edge from all threads.
+//!
+//! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from as many threads as it
+//! likes. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
+//! cycle. Rows are guarded by locks, a band of them by each: files mostly have their edges sorted by source, and then a thread takes a
+//! lock once in many edges and pays nothing for the others.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::{Distance, Matrix, MatrixError};
+
+/// A directed graph: the weight of the lightest edge from every vertex to every other, unreachable where there is none,
+/// 0 on the diagonal. Weights may be negative.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graph<T> {
+    /// The weights.
+    pub weights: Matrix<T>,
+    /// Edges that were given, all of them.
+    pub edges: u64,
+    /// Whether a weight is negative.
+    pub negative: bool,
+    /// The largest weight of an edge that is kept; 0 where none is.
+    pub heaviest: T,
+    /// A vertex with an edge of negative weight to itself.
+    pub negative_loop: Option<usize>,
+}
+
+/// An edge that no graph of ours has.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EdgeError {
+    /// It ends at a vertex that is not there.
+    #[error("vertex {vertex} is not below the number of vertices, {vertices}")]
+    Vertex {
+        /// The vertex.
+        vertex: u64,
+        /// Vertices that there are.
+        vertices: usize,
+    },
+    /// Its weight is no number or too large.
+    #[error("a weight is a number from -{most} to {most}, and this is {weight}")]
+    Weight {
+        /// The weight.
+        weight: String,
+        /// The most that there can be.
+        most: f64,
+    },
+}
+
+/// A weight as it is read: of either sign.
+pub trait EdgeWeight: Distance {
+    /// Whether an edge may weigh so much. Infinity stands for no edge, and may be.
+    fn allowed(self) -> bool;
+    /// The largest weight.
+    const MOST: f64;
+}
+
+impl EdgeWeight for i32 {
+    const MOST: f64 = ((1 << 30) - 2) as f64;
+
+    fn allowed(self) -> bool {
+        self.unsigned_abs() < Self::UNREACHABLE.unsigned_abs()
+    }
+}
+
+impl EdgeWeight for f32 {
+    const MOST: f64 = f32::MAX as f64;
+
+    fn allowed(self) -> bool {
+        !self.is_nan() && self != f32::NEG_INFINITY
+    }
+}
+
+/// Rows that one lock guards.
+const BAND: usize = 8;
+
+/// Takes the edges of a graph that is being built.
+pub struct EdgeSink<'m, T> {
+    vertices: usize,
+    pitch: usize,
+    bands: Vec<Mutex<&'m mut [T]>>,
+    edges: AtomicU64,
+    negative: AtomicBool,
+    /// The lowest vertex with a negative loop.
+    negative_loop: AtomicUsize,
+}
+
+impl<T: EdgeWeight> Graph<T> {
+    /// Makes a graph: `give` hands its edges to the sink.
+    ///
+    /// ```
+    /// use halotile::apsp::{Graph, MatrixError};
+    /// let graph = Graph::<i32>::build(3, |sink| {
+    ///     sink.add_all([(0, 1, 7), (0, 1, 5), (2, 2, 0)]).expect("all of them are edges");
+    ///     Ok::<(), MatrixError>(())
+    /// })?;
+    /// assert_eq!((graph.weights.get(0, 1), graph.edges, graph.heaviest), (5, 3, 5));
+    /// # Ok::<(), MatrixError>(())
+    /// ```
+    pub fn build<E: From<MatrixError>>(
+        vertices: usize,
+        give: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut weights = Matrix::unreachable(vertices)?;
+        let pitch = weights.pitch();
+        let bands = weights.cells_mut().chunks_mut(BAND * pitch).map(Mutex::new).collect();
+        let sink = EdgeSink {
+            vertices,
+            pitch,
+            bands,
+            edges: AtomicU64::new(0),
+            negative: AtomicBool::new(false),
+            negative_loop: AtomicUsize::new(usize::MAX),
+        };
+        give(&sink)?;
+        let (edges, negative) = (sink.edges.into_inner(), sink.negative.into_inner());
+        let negative_loop = Some(sink.negative_loop.into_inner()).filter(|&vertex| vertex != usize::MAX);
+        let more = |a: T, b: T| if b > a { b } else { a };
+        let of_row =
+            |row: &[T]| row.iter().filter(|&&weight| weight != T::UNREACHABLE).fold(T::ZERO, |a, &b| more(a, b));
+        let heaviest = weights.par_rows().map(of_row).reduce(|| T::ZERO, more);
+        Ok(Self { weights, edges, negative, heaviest, negative_loop })
+    }
+}
+
+impl<T: EdgeWeight> EdgeSink<'_, T> {
+    /// Vertices.
+    pub fn vertices(&self) -> usize {
+        self.vertices
+    }
+
+    /// Takes edges, each from, to and weight. From any thread. The error has the number of the edge that is wrong, from 0; those before it
+    /// have been taken.
+    pub fn add_all(&self, edges: impl IntoIterator<Item = (u64, u64, T)>) -> Result<(), (usize, EdgeError)> {
+        let vertices = self.vertices;
+        let (mut count, mut negative) = (0, false);
+        let mut held = None;
+        for (from, to, weight) in edges {
+            if let Some(vertex) = [from, to].into_iter().find(|&vertex| vertex >= vertices as u64) {
+                return Err((count, EdgeError::Vertex { vertex, vertices }));
+            }
+            if !weight.allowed() {
+                return Err((count, EdgeError::Weight { weight: weight.to_string(), most: T::MOST }));
+            }
+            count += 1;
+            if from == to {
+                if weight < T::ZERO {
+                    self.negative_loop.fetch_min(from as usize, Relaxed);
+                }
+                continue;
+            }
+            negative |= weight < T::ZERO;
+            let (from, to) = (from as usize, to as usize);
+            let band = from / BAND;
+            if held.as_ref().is_none_or(|&(number, _)| number != band) {
+                // The old one first: nobody waits for a lock with another in his hands.
+                drop(held.take());
+                held = Some((band, self.bands[band].lock().unwrap_or_else(PoisonError::into_inner)));
+            }
+            let (_, rows) = held.as_mut().expect("just taken");
+            let cell = &mut rows[from % BAND * self.pitch + to];
+            *cell = cell.nearer(weight);
+        }
+        self.edges.fetch_add(count as u64, Relaxed);
+        if negative {
+            self.negative.store(true, Relaxed);
+        }
+        Ok(())
+    }
+}

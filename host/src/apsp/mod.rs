@@ -1,0 +1,40 @@
+//! All-pairs shortest paths of dense graphs: from the weights of edges to the distance from every vertex to every other.
+//!
+//! ```text
+//! Graph               what a file says: the lightest edge from every vertex to every other, as a Matrix
+//!   potential         negative weights: is there a negative cycle? otherwise every weight becomes >= 0, lengths of paths shift by known numbers
+//!   width             16 bits where all distances fit, 32 otherwise
+//!   cpu | device      blocked Floyd-Warshall, in place
+//!   predecessors      the vertex before the last on a shortest path, found from weights and distances
+//! Solution
+//! ```
+//!
+//! Engines see no negative weight and no overflow: an edge that is not there is [`Distance::UNREACHABLE`], and two of these still
+//! have a sum. What makes that enough is in `potential` (negative weights are moved away before, and the distances moved back
+//! after) and in `width` (a look at the result shows whether any distance was too long).
+//!
+//! | file | what |
+//! |---|---|
+//! | `distance` | the numbers that distances are |
+//! | `matrix` | a square of them, as engines take it |
+//! | `graph` | the weights of a graph, made edge by edge from all threads |
+//! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
+//! | `cpu` | the engine on the CPU, and the rung that is the source's |
+//! | `device` | the engines on devices: rungs and production |
+//! | `predecessors` | the second matrix |
+//! | `reference` | the definition, which tests compare with |
+
+pub mod cpu;
+pub mod device;
+mod distance;
+pub mod graph;
+mod kernel;
+mod matrix;
+pub mod potential;
+pub mod predecessors;
+pub mod reference;
+
+pub use distance::{Distance, Weight};
+pub use graph::{EdgeError, EdgeSink, EdgeWeight, Graph};
+pub use kernel::{Kernel, UnknownKernel};
+pub use matrix::{Matrix, MatrixError, SIDE};

@@ -1,0 +1,7 @@
+//! All-pairs shortest paths: blocked Floyd-Warshall.
+//!
+//! | file | what |
+//! |---|---|
+//! | `ladder` | the rungs, from the obvious to the source's |
+
+pub mod ladder;

@@ -1,0 +1,141 @@
+//! The table of graphs, and the runner that every engine for shortest paths goes through.
+//!
+//! Small graphs are compared with the definition (`halotile::apsp::reference`), graphs of a shape with what mathematics says: there the
+//! distance is a formula of the two vertices, and the graphs can be as large as one likes.
+
+use halotile::apsp::{Distance, Matrix, reference};
+
+/// A graph: the weight of the edge from i to j, where there is one.
+pub struct Case {
+    /// What to call it in messages.
+    pub name: String,
+    /// How many vertices.
+    pub vertices: usize,
+    weight: Box<dyn Fn(usize, usize) -> Option<i32> + Sync>,
+    /// The distance where there is a formula.
+    distance: Option<Formula>,
+}
+
+type Formula = Box<dyn Fn(usize, usize) -> Option<i32> + Sync>;
+
+/// Sizes around the tiles of all engines.
+pub const SIZES: [usize; 17] = [1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256, 257];
+
+/// A hash of a pair: random numbers that need no state.
+fn mix(i: usize, j: usize, seed: u64) -> u64 {
+    let mut x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xd134_2543_de82_ef95) ^ seed;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Random graphs of so many vertices: sparse, dense, complete, in parts that no edge joins, of small weights with many zeros, and without
+/// any edge. They have no negative weight.
+pub fn random(vertices: usize) -> Vec<Case> {
+    let n = vertices;
+    type Weight = Box<dyn Fn(usize, usize) -> Option<i32> + Sync>;
+    let case = |name: &str, weight: Weight| Case {
+        name: format!("{name}, {n} vertices"),
+        vertices: n,
+        weight,
+        distance: None,
+    };
+    let below = move |i, j, seed, most: u64| (mix(i, j, seed) >> 33) % most;
+    vec![
+        case("sparse", Box::new(move |i, j| (below(i, j, 1, n as u64) < 3).then(|| below(i, j, 2, 100) as i32 + 1))),
+        case("dense", Box::new(move |i, j| (below(i, j, 3, 10) < 7).then(|| below(i, j, 4, 1000) as i32 + 1))),
+        case("complete, heavy", Box::new(move |i, j| Some(below(i, j, 5, 1_000_000) as i32 + 1))),
+        case(
+            "disconnected",
+            Box::new(move |i, j| (i % 3 == j % 3 && below(i, j, 6, 10) < 3).then(|| below(i, j, 7, 50) as i32 + 1)),
+        ),
+        case("zeros", Box::new(move |i, j| (below(i, j, 8, n as u64) < 5).then(|| below(i, j, 9, 3) as i32))),
+        case("no edges", Box::new(|_, _| None)),
+    ]
+}
+
+/// Graphs whose distances are known: chain, ring, grid, hypercube, star, complete. All edges weigh 3.
+pub fn shapes(vertices: usize) -> Vec<Case> {
+    const W: i32 = 3;
+    let n = vertices;
+    let case = |name: &str, joined: Box<dyn Fn(usize, usize) -> bool + Sync>, distance: Formula| Case {
+        name: format!("{name}, {n} vertices"),
+        vertices: n,
+        weight: Box::new(move |i, j| (i != j && joined(i, j)).then_some(W)),
+        distance: Some(distance),
+    };
+    let cols = (1..).find(|side| side * side >= n).unwrap_or(1);
+    vec![
+        case("chain", Box::new(|i, j| j == i + 1), Box::new(|i, j| (j >= i).then(|| (j - i) as i32 * W))),
+        case("ring", Box::new(move |i, j| j == (i + 1) % n), Box::new(move |i, j| Some(((j + n - i) % n) as i32 * W))),
+        case(
+            "grid",
+            Box::new(move |i, j| (i / cols).abs_diff(j / cols) + (i % cols).abs_diff(j % cols) == 1),
+            Box::new(move |i, j| Some(((i / cols).abs_diff(j / cols) + (i % cols).abs_diff(j % cols)) as i32 * W)),
+        ),
+        case(
+            "hypercube",
+            Box::new(|i, j| (i ^ j).count_ones() == 1),
+            // Clearing bits first leads over smaller numbers, so that it does not matter where the vertices end.
+            Box::new(|i, j| Some((i ^ j).count_ones() as i32 * W)),
+        ),
+        case(
+            "star",
+            Box::new(|i, j| i == 0 || j == 0),
+            Box::new(|i, j| {
+                Some(if i == j {
+                    0
+                } else if i == 0 || j == 0 {
+                    W
+                } else {
+                    2 * W
+                })
+            }),
+        ),
+        case("complete", Box::new(|_, _| true), Box::new(|i, j| Some(if i == j { 0 } else { W }))),
+    ]
+}
+
+impl Case {
+    /// Its weights, as engines take them.
+    pub fn weights<T: Distance>(&self, of: impl Fn(i32) -> T + Sync) -> Matrix<T> {
+        use rayon::prelude::*;
+        let mut matrix = Matrix::unreachable(self.vertices).expect("a case fits in memory");
+        matrix.par_rows_mut().enumerate().for_each(|(i, row)| {
+            for (j, cell) in row.iter_mut().enumerate().filter(|&(j, _)| j != i) {
+                *cell = (self.weight)(i, j).map_or(T::UNREACHABLE, &of);
+            }
+        });
+        matrix
+    }
+
+    /// Compares distances with what they should be; `relative` is the share of a distance that they may be off by.
+    pub fn compare<T: Distance>(&self, got: &Matrix<T>, relative: f64) -> Result<(), String> {
+        use rayon::prelude::*;
+        let n = self.vertices;
+        let difference = match &self.distance {
+            Some(formula) => got.par_rows().enumerate().find_map_first(|(i, row)| {
+                row.iter().enumerate().find_map(|(j, got)| {
+                    let (got, wanted) = (got.to_f64(), formula(i, j).map_or(f64::INFINITY, f64::from));
+                    let right = got == wanted || (got - wanted).abs() <= relative * wanted;
+                    (!right).then_some((i, j, got, wanted))
+                })
+            }),
+            None => {
+                let weight = |i, j| (self.weight)(i, j).map_or(f64::INFINITY, f64::from);
+                reference::first_difference(got, &reference::distances(n, weight), relative)
+            }
+        };
+        match difference {
+            Some((i, j, got, wanted)) => Err(format!("{}: from {i} to {j} it is {wanted}, not {got}", self.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs an engine on the case in 32-bit integers, and compares.
+    pub fn check(&self, solve: impl FnOnce(&mut Matrix<i32>)) -> Result<(), String> {
+        let mut matrix = self.weights(|weight| weight);
+        solve(&mut matrix);
+        self.compare(&matrix, 0.0)
+    }
+}
