@@ -165,9 +165,29 @@ pub trait Device: Send + Sync {
         false
     }
 
-    /// Makes a queue. Returns its number.
-    fn open_queue(&self) -> Result<u64, DeviceError> {
+    /// Makes a queue. Returns its number. What is on an urgent queue goes before what is on others and has not begun.
+    fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
+        let _ = urgent;
         Ok(0)
+    }
+
+    /// Whatever is put on `queue` from now on happens after what is on the device's queue `other` by now.
+    fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
+        let _ = (queue, other);
+        Ok(())
+    }
+
+    /// Copies a buffer of this device to one of another, which is as long, on a queue: from device to device where the hardware can, by way of the
+    /// host otherwise.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        let _ = queue;
+        let bytes = from.bytes();
+        let mut between = HostMemory::plain(bytes);
+        self.download(from, 0, bytes, &mut between, bytes, bytes, 1)?;
+        to.device.upload(to, bytes, &between, bytes, bytes, 1)
     }
 
     /// Destroys a queue on which nothing is left to do.

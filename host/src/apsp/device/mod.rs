@@ -3,6 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `ladder` | the rungs naive, blocked32 and blocked64 |
+//! | `family` | the kernels for a type of distances |
+//! | `tiled` | the kernels for use, on any number of devices |
 
 use std::sync::Arc;
 
@@ -10,7 +12,9 @@ use super::{Distance, Kernel, Matrix};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 
+mod family;
 mod ladder;
+mod tiled;
 
 /// Why devices did not do it. The matrix is then neither weights nor distances.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -48,5 +52,8 @@ pub fn solve<T: Distance>(
     observer: &dyn Observer,
 ) -> Result<Report, SolveError> {
     assert!(kernel.on_device() && !devices.is_empty(), "{kernel} on {} devices", devices.len());
-    ladder::solve(matrix, kernel, devices, observer)
+    match kernel {
+        Kernel::Tiled => tiled::solve(matrix, devices, observer),
+        kernel => ladder::solve(matrix, kernel, devices, observer),
+    }
 }
