@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::host_memory::Owner;
-use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows};
+use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
 /// its instructions.
@@ -440,6 +440,7 @@ impl CudaDevice {
     unsafe fn put_up(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -448,15 +449,15 @@ impl CudaDevice {
         stream: sys::CUstream,
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
+        check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
         if rows != 1 {
             // SAFETY: just checked, and the caller's promise.
-            return unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) };
+            return unsafe { self.copy_rows(&to_device(to, start, pitch, source, source_pitch, width, rows), stream) };
         }
         self.enter()?;
         // What lies in one piece may be longer than the driver takes rows to be.
         // SAFETY: as above.
-        unsafe { result::memcpy_htod_async(to.address(), &source[..width], stream) }
+        unsafe { result::memcpy_htod_async(to.address() + start as u64, &source[..width], stream) }
             .map_err(self.fail("cuMemcpyHtoDAsync"))
     }
 
@@ -585,6 +586,7 @@ impl CudaDevice {
 /// The driver's description of a copy of rows of `width` bytes to a device.
 fn to_device(
     to: &Buffer,
+    start: usize,
     pitch: usize,
     source: &[u8],
     source_pitch: usize,
@@ -603,7 +605,7 @@ fn to_device(
         dstY: 0,
         dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
         dstHost: std::ptr::null_mut(),
-        dstDevice: to.address(),
+        dstDevice: to.address() + start as u64,
         dstArray: std::ptr::null_mut(),
         dstPitch: pitch,
         WidthInBytes: width,
@@ -816,14 +818,19 @@ impl Device for CudaDevice {
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
+        if staged::worth_it(width, rows) && !self.copies_directly(source) {
+            check_rows(source.len(), source_pitch, width, rows);
+            return staged::upload(self, to, start, pitch, source, source_pitch, width, rows);
+        }
         // SAFETY: both outlive the wait.
-        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream) }?;
+        unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -837,6 +844,10 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
+        if staged::worth_it(width, rows) && !self.copies_directly(target) {
+            check_rows(target.len(), target_pitch, width, rows);
+            return staged::download(self, from, start, pitch, target, target_pitch, width, rows);
+        }
         // SAFETY: both outlive the wait.
         unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;
         self.settle()
@@ -1033,6 +1044,7 @@ impl Device for CudaDevice {
         &self,
         queue: u64,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -1040,7 +1052,7 @@ impl Device for CudaDevice {
         rows: usize,
     ) -> Result<(), DeviceError> {
         // SAFETY: that both live is the caller's promise.
-        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
+        unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn download_on(

@@ -13,6 +13,7 @@ pub mod cuda;
 pub mod emulator;
 mod host_memory;
 pub(crate) mod queue;
+mod staged;
 mod texture;
 
 pub use host_memory::{HostMemory, PinnedError, PinnedGrid};
@@ -98,10 +99,12 @@ pub trait Device: Send + Sync {
     /// Makes every byte of a buffer be `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
-    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `i * pitch`.
+    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `start + i * pitch`.
+    #[allow(clippy::too_many_arguments)]
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -187,7 +190,7 @@ pub trait Device: Send + Sync {
         let bytes = from.bytes();
         let mut between = HostMemory::plain(bytes);
         self.download(from, 0, bytes, &mut between, bytes, bytes, 1)?;
-        to.device.upload(to, bytes, &between, bytes, bytes, 1)
+        to.device.upload(to, 0, bytes, &between, bytes, bytes, 1)
     }
 
     /// Destroys a queue on which nothing is left to do.
@@ -204,6 +207,7 @@ pub trait Device: Send + Sync {
         &self,
         queue: u64,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -211,7 +215,7 @@ pub trait Device: Send + Sync {
         rows: usize,
     ) -> Result<(), DeviceError> {
         let _ = queue;
-        self.upload(to, pitch, source, source_pitch, width, rows)
+        self.upload(to, start, pitch, source, source_pitch, width, rows)
     }
 
     /// [`download`](Self::download) on a queue.
@@ -276,7 +280,7 @@ impl Buffer {
     pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let buffer = Self::new(device, bytes.len())?;
-        device.upload(&buffer, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        device.upload(&buffer, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
         Ok(buffer)
     }
 

@@ -122,7 +122,7 @@ impl<'m> Queue<'m> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
         // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
-        unsafe { self.device.upload_on(self.number, to, pitch, memory.bytes(), *source_pitch, *width, *rows) }
+        unsafe { self.device.upload_on(self.number, to, 0, pitch, memory.bytes(), *source_pitch, *width, *rows) }
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.

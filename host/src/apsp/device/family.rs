@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use halotile_kernels::apsp::tiled::{
     PIVOTS, TILE, apsp_panels_f32, apsp_panels_i32, apsp_panels_u16, apsp_pivot_f32, apsp_pivot_i32, apsp_pivot_u16,
-    apsp_rest_f32, apsp_rest_i32, apsp_rest_u16,
+    apsp_rest_f32, apsp_rest_i32, apsp_rest_u16, apsp_turn_16, apsp_turn_32,
 };
 use simt::launch::KernelEntry;
 
@@ -16,6 +16,7 @@ pub(super) struct Family {
     pub pivot: &'static KernelEntry,
     pub panels: &'static KernelEntry,
     pub rest: &'static KernelEntry,
+    pub turn: &'static KernelEntry,
     /// Distances in a word of 32 bits.
     pub cells: usize,
     /// A byte that, repeated, is a distance so long that no path over it is of use, and whose double is still a number: what
@@ -29,14 +30,14 @@ impl Family {
         let id = TypeId::of::<T>();
         if id == TypeId::of::<u16>() {
             let (pivot, panels, rest) = (&apsp_pivot_u16::ENTRY, &apsp_panels_u16::ENTRY, &apsp_rest_u16::ENTRY);
-            Self { pivot, panels, rest, cells: 2, far: 0x7F }
+            Self { pivot, panels, rest, turn: &apsp_turn_16::ENTRY, cells: 2, far: 0x7F }
         } else if id == TypeId::of::<f32>() {
             let (pivot, panels, rest) = (&apsp_pivot_f32::ENTRY, &apsp_panels_f32::ENTRY, &apsp_rest_f32::ENTRY);
-            Self { pivot, panels, rest, cells: 1, far: 0x7F }
+            Self { pivot, panels, rest, turn: &apsp_turn_32::ENTRY, cells: 1, far: 0x7F }
         } else {
             assert_eq!(id, TypeId::of::<i32>(), "distances are i32, u16 or f32");
             let (pivot, panels, rest) = (&apsp_pivot_i32::ENTRY, &apsp_panels_i32::ENTRY, &apsp_rest_i32::ENTRY);
-            Self { pivot, panels, rest, cells: 1, far: 0x3F }
+            Self { pivot, panels, rest, turn: &apsp_turn_32::ENTRY, cells: 1, far: 0x3F }
         }
     }
 

@@ -5,13 +5,15 @@
 //! | `ladder` | the rungs naive, blocked32 and blocked64 |
 //! | `family` | the kernels for a type of distances |
 //! | `tiled` | the kernels for use, on any number of devices |
+//! | `blocks` | the same where the devices' memory does not hold the matrix |
 
 use std::sync::Arc;
 
-use super::{Distance, Kernel, Matrix};
+use super::{Distance, Kernel, Matrix, MatrixError};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 
+mod blocks;
 mod family;
 mod ladder;
 mod tiled;
@@ -22,6 +24,9 @@ pub enum SolveError {
     /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The host has no memory for a block.
+    #[error(transparent)]
+    Memory(#[from] MatrixError),
     /// The observer stopped the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

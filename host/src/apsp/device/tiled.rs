@@ -23,7 +23,7 @@ use halotile_kernels::apsp::tiled::{NONE, PIVOTS, TILE, TILED_THREADS};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::family::{Family, tiles};
-use super::{Report, SolveError};
+use super::{Report, SolveError, blocks};
 use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError};
@@ -47,8 +47,13 @@ struct Worker {
     row_panels: [Buffer; 2],
 }
 
+/// Bytes that a device takes for a whole matrix.
+pub(super) fn bytes_of(family: &Family, vertices: usize) -> usize {
+    bytes(family, vertices, tiles(vertices))
+}
+
 /// Bytes that a device takes for so many rows of tiles.
-pub(super) fn bytes(family: &Family, vertices: usize, rows: usize) -> usize {
+fn bytes(family: &Family, vertices: usize, rows: usize) -> usize {
     let pitch = family.pitch(vertices);
     4 * (rows * SIDE * pitch + 2 * PIVOTS as usize * (rows * SIDE + pitch))
 }
@@ -64,6 +69,21 @@ pub(super) fn solve<T: Distance>(
     // More devices than rows of tiles are of no use.
     let shares = devices.len().min(count);
     let share = |i: usize| i * count / shares..(i + 1) * count / shares;
+    for i in 0..shares {
+        let (needed, free) = (bytes(&family, matrix.vertices(), share(i).len()), devices[i].free_memory()?);
+        if needed <= free {
+            continue;
+        }
+        let free =
+            devices.iter().map(|device| device.free_memory()).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let device = devices[i].name();
+        let side = blocks::side(&family, matrix.vertices(), free).ok_or(DeviceError::OutOfMemory {
+            device,
+            wanted: needed,
+            free,
+        })?;
+        return blocks::solve(matrix, devices, side, observer);
+    }
     let workers = (0..shares).map(|i| Worker::new(family, &devices[i], matrix.vertices(), share(i)));
     let workers: Vec<Worker> = workers.collect::<Result<_, _>>()?;
     match workers.as_slice() {
@@ -190,7 +210,7 @@ impl Worker {
         let (rows, pitch) = (self.real_rows(), matrix.pitch() * size_of::<T>());
         let source: &[u8] = bytemuck::cast_slice(&matrix.cells()[rows.start * matrix.pitch()..]);
         let width = self.vertices * size_of::<T>();
-        self.device.upload(&self.matrix, 4 * self.pitch(), source, pitch, width, rows.len())
+        self.device.upload(&self.matrix, 0, 4 * self.pitch(), source, pitch, width, rows.len())
     }
 
     fn put_down<T: Distance>(&self, target: &mut [T], pitch: usize) -> Result<(), DeviceError> {

@@ -13,6 +13,9 @@
 //! four words at a time. For each 64 results a thread then loads 16 words, so that the loads cost a sixteenth of the issue slots and neither
 //! they nor shared memory are the limit: arithmetic is.
 //!
+//! A matrix that is larger than the memory of the devices is worked on block by block: then `rest` makes products of blocks, whose left
+//! factors `turn` prepares.
+//!
 //! Departures from the obvious version:
 //! - `panels` writes both panels once more, as `rest` wants them: depth by depth, the column panel transposed, and with 16 bits every
 //!   distance of it twice in a word. `rest` copies them to shared memory as they are; and it reads no memory that it writes.
@@ -27,10 +30,12 @@ mod panels;
 mod pivot;
 mod product;
 mod rest;
+mod turn;
 
 pub use panels::*;
 pub use pivot::*;
 pub use rest::*;
+pub use turn::*;
 
 /// Pivots of a round: rows and columns of a pivot tile.
 pub const PIVOTS: u32 = 128;
@@ -53,6 +58,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     apsp_rest_i32::ENTRY,
     apsp_rest_u16::ENTRY,
     apsp_rest_f32::ENTRY,
+    apsp_turn_32::ENTRY,
+    apsp_turn_16::ENTRY,
 ];
 
 /// `$body` eight times, with `$i` the constants 0 to 7: what is indexed by it can stay in registers.
