@@ -19,7 +19,7 @@ pub trait Distance: Pod + PartialEq + PartialOrd + Debug + Display + Send + Sync
     const UNREACHABLE: Self;
     /// From a vertex to itself.
     const ZERO: Self;
-    /// How NPY calls the type: `<i4`.
+    /// How NPY calls the type: `<i4`. The 16 bits are `<i2`: no distance has the highest one, and everything reads signed integers.
     const NPY: &'static str;
 
     /// The way there and on from there. Both are at most [`UNREACHABLE`](Self::UNREACHABLE).
@@ -58,7 +58,7 @@ macro_rules! whole {
 }
 whole! {
     i32, (1 << 30) - 1, "<i4";
-    u16, (1 << 15) - 1, "<u2";
+    u16, (1 << 15) - 1, "<i2";
 }
 
 impl Distance for f32 {
