@@ -93,9 +93,10 @@ impl<T: Distance> Round<T> {
     fn run(&mut self, k: usize, tiles: &mut [[T; CELLS]]) {
         let Self { across, operations, column, row } = self;
         let across = *across;
-        let pivot = &mut tiles[k * across + k];
-        operations.close(pivot);
-        let pivot = Tile(*pivot);
+        let at = k * across + k;
+        let mut pivot = Tile(tiles[at]);
+        operations.close(&mut pivot);
+        tiles[at] = pivot.0;
         let spread_pivot = spread(&pivot.0);
 
         let (above, rest) = tiles.split_at_mut(k * across);

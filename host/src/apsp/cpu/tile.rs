@@ -3,7 +3,7 @@
 //! The product keeps [`ROWS`] × 2 vectors of the result in registers while it goes through all 64 k: for each, two loads of the
 //! right factor serve all rows, one load of the left factor serves both vectors, and 2 × [`ROWS`] additions and as many minima follow. Units
 //! that calculate are busy all the time, and loads, aligned or not, are few enough to hide. One generic body is compiled for
-//! every vector; without any, four k at a time pass over a row in the cache, which compilers turn into what vectors there are.
+//! every vector; without any, two k at a time pass over all rows in the cache, which compilers turn into what vectors there are.
 //!
 //! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)).
 
@@ -32,7 +32,7 @@ pub(super) fn spread<T: Lanes + Copy>(tile: &[T; CELLS]) -> Tile<u32> {
     Tile(tile.map(T::spread))
 }
 
-type Close<T> = unsafe fn(&mut [T; CELLS]);
+type Close<T> = unsafe fn(&mut Tile<T>);
 type Product<T> = unsafe fn(&mut [T; CELLS], &Tile<u32>, &Tile<T>);
 
 /// The operations for one instruction set, which the machine has.
@@ -53,7 +53,7 @@ impl<T: Distance> Operations<T> {
     }
 
     /// Floyd's three loops within a tile.
-    pub fn close(&self, tile: &mut [T; CELLS]) {
+    pub fn close(&self, tile: &mut Tile<T>) {
         // SAFETY: an `Isa` is one that the machine has.
         unsafe { (self.close)(tile) }
     }
@@ -65,8 +65,8 @@ impl<T: Distance> Operations<T> {
     }
 }
 
-fn close_portable<T: Distance>(tile: &mut [T; CELLS]) {
-    let (rows, _) = tile.as_chunks_mut::<SIDE>();
+fn close_portable<T: Distance>(tile: &mut Tile<T>) {
+    let (rows, _) = tile.0.as_chunks_mut::<SIDE>();
     for k in 0..SIDE {
         // Row k stays as it is in step k, because the diagonal is 0.
         let pivot = rows[k];
@@ -80,14 +80,13 @@ fn close_portable<T: Distance>(tile: &mut [T; CELLS]) {
 }
 
 fn product_portable<T: Distance>(c: &mut [T; CELLS], a: &Tile<u32>, b: &Tile<T>) {
-    const AT_ONCE: usize = 4;
-    let (b, _) = b.0.as_chunks::<{ AT_ONCE * SIDE }>();
-    for (c, a) in c.as_chunks_mut::<SIDE>().0.iter_mut().zip(a.0.as_chunks::<SIDE>().0) {
-        for (a, b) in a.as_chunks::<AT_ONCE>().0.iter().zip(b) {
-            let a = a.map(T::gather);
-            for (j, c) in c.iter_mut().enumerate() {
-                let via = |k: usize| a[k].plus(b[k * SIDE + j]);
-                *c = c.nearer(via(0).nearer(via(1)).nearer(via(2).nearer(via(3))));
+    let (rows, _) = b.0.as_chunks::<SIDE>();
+    for (k, [on0, on1]) in rows.as_chunks::<2>().0.iter().enumerate() {
+        // Each row once, then the next two k: what is stored is not wanted again at once.
+        for (c, a) in c.as_chunks_mut::<SIDE>().0.iter_mut().zip(a.0.as_chunks::<SIDE>().0) {
+            let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::gather);
+            for ((cell, &on0), &on1) in c.iter_mut().zip(on0).zip(on1) {
+                *cell = cell.nearer(via0.plus(on0).nearer(via1.plus(on1)));
             }
         }
     }
@@ -97,7 +96,7 @@ fn product_portable<T: Distance>(c: &mut [T; CELLS], a: &Tile<u32>, b: &Tile<T>)
 /// The machine has the instructions of `V`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn close<V: Vector>(tile: &mut [V::Cell; CELLS])
+unsafe fn close<V: Vector>(tile: &mut Tile<V::Cell>)
 where
     V::Cell: Lanes,
 {
@@ -105,13 +104,13 @@ where
         for left in (0..SIDE).step_by(V::LANES * 2) {
             // Row k stays as it is in step k, because the diagonal is 0.
             // SAFETY: k is a row, and from `left` on there are two vectors in it.
-            let pivot = unsafe { load2::<V>(tile.as_ptr().add(k * SIDE + left)) };
+            let pivot = unsafe { load2::<V>(tile.0.as_ptr().add(k * SIDE + left)) };
             for i in 0..SIDE {
                 // Column k stays as it is too.
                 // SAFETY: i is a row as well. The caller says that there are the instructions.
                 unsafe {
-                    let via = V::splat(tile[i * SIDE + k].spread());
-                    let to = tile.as_mut_ptr().add(i * SIDE + left);
+                    let via = V::splat(tile.0[i * SIDE + k].spread());
+                    let to = tile.0.as_mut_ptr().add(i * SIDE + left);
                     let row = load2::<V>(to);
                     for (v, (row, on)) in row.into_iter().zip(pivot).enumerate() {
                         row.nearer(via.plus(on)).store(to.add(v * V::LANES));
@@ -167,7 +166,7 @@ macro_rules! compiled {
         /// The machine has these instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $close<V: Vector>(tile: &mut [V::Cell; CELLS])
+        unsafe fn $close<V: Vector>(tile: &mut Tile<V::Cell>)
         where
             V::Cell: Lanes,
         {
