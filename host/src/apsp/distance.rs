@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use bytemuck::Pod;
 
+use super::cpu::vector::Lanes;
+
 /// A type of distances, none of them negative. Implemented for `i32`, `u16` and `f32`.
 ///
 /// ```
@@ -14,7 +16,7 @@ use bytemuck::Pod;
 /// let nowhere = i32::UNREACHABLE.plus(i32::UNREACHABLE);
 /// assert_eq!(i32::UNREACHABLE.nearer(nowhere), 1_073_741_823);
 /// ```
-pub trait Distance: Pod + PartialEq + PartialOrd + Debug + Display + Send + Sync {
+pub trait Distance: Lanes + Pod + PartialEq + PartialOrd + Debug + Display + Send + Sync {
     /// Of a vertex that cannot be reached: larger than all distances, and its double is still a number.
     const UNREACHABLE: Self;
     /// From a vertex to itself.
