@@ -42,4 +42,4 @@ pub use distance::{Distance, Weight};
 pub use graph::{EdgeError, EdgeSink, EdgeWeight, Graph};
 pub use kernel::{Kernel, UnknownKernel};
 pub use matrix::{Matrix, MatrixError, SIDE};
-pub use solve::{AnyGraph, Apsp, Distances, Error, Report, Solution, memory_needed};
+pub use solve::{Apsp, Distances, Error, Report, Solution, memory_needed};

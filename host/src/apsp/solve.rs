@@ -11,6 +11,7 @@ use super::width::{self, Doubt};
 use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device};
 use crate::entropy::Engine;
 use crate::exec::DeviceError;
+use crate::io::graph::AnyGraph;
 use crate::observe::{Cancelled, Observer};
 
 /// Shortest paths between all vertices: what is wanted of them.
@@ -107,15 +108,6 @@ impl From<FindError> for Error {
             FindError::Cancelled(error) => error.into(),
         }
     }
-}
-
-/// The weights that there are.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnyGraph {
-    /// Of whole weights.
-    Whole(Graph<i32>),
-    /// Of weights with fractions.
-    Real(Graph<f32>),
 }
 
 impl From<Graph<i32>> for AnyGraph {
@@ -245,11 +237,7 @@ impl Apsp {
     /// ([`Observer::begin`]): `computing`, and `finding paths`.
     pub fn run(&self, engine: &Engine, graph: impl Into<AnyGraph>, observer: &dyn Observer) -> Result<Solution, Error> {
         let graph = graph.into();
-        let vertices = match &graph {
-            AnyGraph::Whole(graph) => graph.weights.vertices(),
-            AnyGraph::Real(graph) => graph.weights.vertices(),
-        };
-        self.admit(vertices)?;
+        self.admit(graph.vertices())?;
         let run = Run { options: self, engine, observer };
         match (graph, self.weight) {
             (AnyGraph::Whole(graph), Weight::F32) => run.real(floating(&graph)?),
@@ -430,6 +418,10 @@ impl Run<'_> {
         let start = Instant::now();
         match (self.engine, self.options.kernel) {
             (Engine::Cpu, None) => cpu::solve(matrix, self.observer)?,
+            (Engine::Cpu, Some(kernel @ Kernel::Threads)) => {
+                cpu::threads(matrix, self.observer)?;
+                report.kernel = Some(kernel);
+            }
             (Engine::Cpu, Some(kernel)) => return misfit(kernel, "it runs on a device"),
             (Engine::Devices(_), Some(kernel @ Kernel::Threads)) => return misfit(kernel, "it runs on the CPU"),
             (Engine::Devices(devices), kernel) => {
