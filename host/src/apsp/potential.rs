@@ -14,9 +14,9 @@
 //! Conversely, as long as parents make none, every h is the length of a path without repetitions, and after V passes, at the shortest of these:
 //! nothing falls any more. So looking for a cycle after every pass (V steps) finds it at once where there is one, and there is always an end.
 //!
-//! All is computed in f64. Sums of whole weights are below 2^53 and exact. For f32 each weight counts as heavier by one part in 2^24,
-//! which is what rounding may have taken from it: 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and nobody means that. f32 is
-//! reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
+//! All is computed in f64. Sums of whole weights are below 2^53 and exact. A negative cycle of f32 is looked at twice: the second time each weight
+//! counts as heavier by one part in 2^24, which is what rounding may have taken from it. 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and
+//! nobody means that. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
 //! engine cannot go round such a cycle again and again, and [`predecessors`](super::predecessors) sees the order that it needs.
 
 use std::fmt;
@@ -84,15 +84,20 @@ pub struct TooLong {
 
 /// Weights that can be moved by potentials. Implemented for `i32` and `f32`.
 pub trait Shift: EdgeWeight {
-    /// The weight, heavier by what rounding may have taken from it; infinite where there is no edge.
-    fn at_most(self) -> f64;
+    /// By what part of itself a weight may be wrong, as often as it is worth asking: from least to most.
+    const DOUBTS: &'static [f64];
+
+    /// The weight, heavier by this part of itself; no number or infinite where there is no edge.
+    fn heavier(self, part: f64) -> f64;
     /// The nearest number of this type, none of them beyond its ends.
     fn from_f64(number: f64) -> Self;
 }
 
 impl Shift for i32 {
+    const DOUBTS: &'static [f64] = &[0.0];
+
     #[inline(always)]
-    fn at_most(self) -> f64 {
+    fn heavier(self, _: f64) -> f64 {
         self.to_f64()
     }
 
@@ -103,10 +108,12 @@ impl Shift for i32 {
 }
 
 impl Shift for f32 {
+    const DOUBTS: &'static [f64] = &[0.0, f32::EPSILON as f64 / 2.0];
+
+    // Nothing of infinity is no number, which is less than none: no edge either way.
     #[inline(always)]
-    fn at_most(self) -> f64 {
-        const PART: f64 = f32::EPSILON as f64 / 2.0;
-        f64::from(self) + f64::from(self.abs()) * PART
+    fn heavier(self, part: f64) -> f64 {
+        f64::from(self) + f64::from(self.abs()) * part
     }
 
     #[inline(always)]
@@ -140,7 +147,7 @@ impl<T: Shift> Block<T> {
     }
 
     /// A pass over the rows that are `active`, with the potentials of the pass before.
-    fn relax(&mut self, weights: &Matrix<T>, active: &[u32], before: &[f64]) {
+    fn relax(&mut self, weights: &Matrix<T>, active: &[u32], before: &[f64], doubt: f64) {
         // It falls during the pass: more is done than necessary, never less.
         let highest = self.h.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
         for &row in active {
@@ -150,7 +157,7 @@ impl<T: Shift> Block<T> {
             }
             let edges = &weights.row(row as usize)[self.first..][..self.h.len()];
             for ((h, parent), &weight) in self.h.iter_mut().zip(&mut self.parent).zip(edges) {
-                let length = from + weight.at_most();
+                let length = from + weight.heavier(doubt);
                 let better = length < *h;
                 *h = if better { length } else { *h };
                 *parent = if better { row } else { *parent };
@@ -159,7 +166,7 @@ impl<T: Shift> Block<T> {
     }
 }
 
-/// For each vertex a number h, at most 0, with w(i, j) + h(i) - h(j) >= 0 for every edge (for f32 up to rounding).
+/// For each vertex a number h, at most 0, with w(i, j) + h(i) - h(j) >= 0 for every edge (for f32 up to rounding). Whole weights have whole ones.
 ///
 /// ```
 /// use halotile::apsp::{Matrix, MatrixError, potential::potentials};
@@ -170,6 +177,18 @@ impl<T: Shift> Block<T> {
 /// # Ok::<(), MatrixError>(())
 /// ```
 pub fn potentials<T: Shift>(weights: &Matrix<T>, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
+    let mut doubts = T::DOUBTS.iter().peekable();
+    loop {
+        let doubt = doubts.next().copied().unwrap_or(0.0);
+        match lower(weights, doubt, observer) {
+            Err(PotentialError::Cycle(_)) if doubts.peek().is_some() => {}
+            result => return result,
+        }
+    }
+}
+
+/// Passes until nothing falls any more, with weights as heavy as they may be.
+fn lower<T: Shift>(weights: &Matrix<T>, doubt: f64, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
     let vertices = weights.vertices();
     let firsts: Vec<usize> = (0..vertices).step_by(BLOCK).collect();
     let mut blocks: Vec<Block<T>> = firsts.into_par_iter().map(|first| Block::new(first, weights)).collect();
@@ -180,7 +199,7 @@ pub fn potentials<T: Shift>(weights: &Matrix<T>, observer: &dyn Observer) -> Res
         if observer.cancelled() {
             return Err(Cancelled.into());
         }
-        blocks.par_iter_mut().for_each(|block| block.relax(weights, &active, &h));
+        blocks.par_iter_mut().for_each(|block| block.relax(weights, &active, &h, doubt));
         active.clear();
         for block in &blocks {
             for (at, (&now, &parent)) in block.h.iter().zip(&block.parent).enumerate() {
