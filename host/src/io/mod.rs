@@ -29,6 +29,7 @@ pub mod graph;
 mod intake;
 pub mod npy;
 pub(crate) mod npy_header;
+mod ordered;
 pub mod pgm;
 pub mod png;
 pub mod preview;

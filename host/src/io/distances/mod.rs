@@ -23,7 +23,8 @@ pub use read::MatrixFile;
 
 use super::at::write_all_at;
 use super::format::{by_name, detect};
-use super::{FormatError, OutputFile, Place, Problem, UnknownFormat, npy_header, write_failed};
+use super::ordered::{ended, write_parts};
+use super::{FormatError, OutputFile, Place, Problem, UnknownFormat, npy_header};
 use crate::apsp::{Distance, Matrix};
 use crate::observe::{Cancelled, Observer};
 
@@ -75,8 +76,6 @@ pub const MOST_AS_TEXT: usize = 4096;
 
 /// Bytes of a band, unless a row has more.
 const BAND: usize = 1 << 20;
-/// Bands that are encoded before any is written to a pipe.
-const BANDS: usize = 32;
 
 /// How the cells of a matrix become bytes.
 #[derive(Clone, Copy)]
@@ -151,13 +150,9 @@ pub fn write_distances<T: Distance>(
     let rows = (BAND / (vertices * cell)).max(1);
     let bands = vertices.div_ceil(rows);
     let encode = |band: usize, bytes: &mut Vec<u8>| {
-        if observer.cancelled() {
-            return Err(Error::other(Cancelled));
-        }
-        bytes.clear();
         let (first, last) = (band * rows, ((band + 1) * rows).min(vertices));
         (first..last).for_each(|row| encode_row(matrix.row(row), encoding, bytes));
-        Ok((last - first) * vertices)
+        ((last - first) * vertices) as u64
     };
     let written = match (encoding, file.by_position()) {
         (Encoding::Plain | Encoding::Widened, Some(file)) => {
@@ -166,31 +161,20 @@ pub fn write_distances<T: Distance>(
             file.set_len((header.len() + vertices * line) as u64).and_then(|()| {
                 write_all_at(file, &header, 0)?;
                 (0..bands).into_par_iter().try_for_each_init(Vec::new, |bytes, band| {
-                    let cells = encode(band, bytes)?;
+                    if observer.cancelled() {
+                        return Err(Error::other(Cancelled));
+                    }
+                    bytes.clear();
+                    let cells = encode(band, bytes);
                     write_all_at(file, bytes, (header.len() + band * rows * line) as u64)?;
-                    observer.advance(cells as u64);
+                    observer.advance(cells);
                     Ok(())
                 })
             })
         }
-        _ => {
-            let mut held = vec![Vec::new(); BANDS.min(bands)];
-            file.write_all(&header).and_then(|()| {
-                (0..bands).step_by(BANDS).try_for_each(|first| {
-                    let count = BANDS.min(bands - first);
-                    let encoded = held[..count].par_iter_mut().enumerate().map(|(i, bytes)| encode(first + i, bytes));
-                    let cells = encoded.try_reduce(|| 0, |a, b| Ok(a + b))?;
-                    held[..count].iter().try_for_each(|bytes| file.write_all(bytes))?;
-                    observer.advance(cells as u64);
-                    Ok(())
-                })
-            })
-        }
+        _ => file.write_all(&header).and_then(|()| write_parts(file, bands, observer, encode)),
     };
-    written.map_err(|error| match error.get_ref().is_some_and(|e| e.is::<Cancelled>()) {
-        true => FormatError::cancelled(&name),
-        false => write_failed(&name, error),
-    })
+    written.map_err(|error| ended(&name, error))
 }
 
 /// Appends the bytes of a row.

@@ -1,4 +1,4 @@
-//! Graphs in: the formats in which they come, each in a file of its own.
+//! Graphs in: the formats in which they come, each in a file of its own; and synthetic ones out ([`GraphWriter`]).
 //!
 //! ```text
 //! file or pipe ── source ──┬─ binary ─────────────┐
@@ -16,15 +16,21 @@
 //! floating-point numbers.
 
 mod binary;
+mod dimacs;
+mod edge_list;
 mod format;
+mod matrix_market;
 mod npy;
 mod source;
+mod text;
 mod weight;
+mod write;
 
 use std::io::Read;
 use std::path::Path;
 
 pub use format::GraphFormat;
+pub use write::GraphWriter;
 
 use self::source::{Progress, Source};
 use self::weight::{FileWeight, Refused};
@@ -130,9 +136,11 @@ fn read(
     let graph = match format {
         GraphFormat::Binary => build(&binary::Binary::open(source)?, source, options, &progress),
         GraphFormat::Npy => build(&npy::Npy::open(source)?, source, options, &progress),
-        GraphFormat::Dimacs | GraphFormat::EdgeList | GraphFormat::MatrixMarket => {
-            Err(Problem::new("this format is not read yet", "give .bin or .npy").at(&source.name, Place::FILE))
-        }
+        GraphFormat::Dimacs => build(&dimacs::Dimacs::open(source)?, source, options, &progress),
+        GraphFormat::EdgeList => edge_list::EdgeList::open(source, &progress)
+            .map_err(|stop| stop.explain(&source.name))
+            .and_then(|list| build(&list, source, options, &progress)),
+        GraphFormat::MatrixMarket => build(&matrix_market::MatrixMarket::open(source)?, source, options, &progress),
     }?;
     // The header as well.
     progress.advance(u64::MAX);
@@ -156,6 +164,12 @@ struct Pass<'p> {
 }
 
 impl Pass<'_> {
+    /// Takes edges that a reader has found fit, both ways if so asked.
+    fn add<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, edges: &[(u64, u64, T)], both: bool) -> Result<(), Stop> {
+        sink.add_all(edges.iter().copied()).map_err(|(_, error)| self.misfit(&error))?;
+        if both { self.back(sink, edges.iter().copied()) } else { Ok(()) }
+    }
+
     /// Takes the same edges, which are known to be edges, the other way round; loops have been taken both ways already.
     fn back<T: FileWeight>(
         &self,
@@ -194,6 +208,20 @@ impl From<MatrixError> for Stop {
     }
 }
 
+impl Stop {
+    fn explain(self, name: &str) -> FormatError {
+        match self {
+            Self::File(error) => error,
+            Self::Memory(error) => {
+                Problem::new(error.to_string(), "take a smaller graph or a machine with more memory")
+                    .at(name, Place::FILE)
+            }
+            // Only a pass that another may follow ends so, and that other has taken its place.
+            Self::Fraction => Problem::new("a weight has a fraction", weight::AS_F32).at(name, Place::FILE),
+        }
+    }
+}
+
 impl Refused {
     fn at(self, name: &str, place: Place) -> Stop {
         match self {
@@ -223,14 +251,7 @@ fn build<F: Edges>(
             other => other,
         },
     };
-    built.map_err(|stop| match stop {
-        Stop::File(error) => error,
-        Stop::Memory(error) => {
-            Problem::new(error.to_string(), "take a smaller graph or a machine with more memory").at(name, Place::FILE)
-        }
-        // Only a pass that another may follow ends so, and that other has taken its place.
-        Stop::Fraction => Problem::new("a weight has a fraction", weight::AS_F32).at(name, Place::FILE),
-    })
+    built.map_err(|stop| stop.explain(name))
 }
 
 #[cfg(test)]
