@@ -10,13 +10,12 @@
 //! On one device the host does not wait for every launch, only often enough for progress to show and a stop to take effect. On
 //! several every round ends with a wait: the next one begins with a copy, by way of host memory.
 //!
-//! Whoever fails or is stopped drops its ends of the channels, on which the others wait for pivot rows; and it raises a flag, for
-//! those who happen to need nothing from it. So the work of all ends, and none of them hangs.
+//! Whoever fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
+//! owner of the pivot row sends to all and all receive from it, so the work of all ends there, and none of them hangs.
 
 use std::any::TypeId;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
@@ -52,22 +51,15 @@ pub(super) fn solve<T: Distance>(
     // More devices than rows of tiles would have nothing to do.
     let count = devices.len().min(tiles);
     let bands: Vec<Range<usize>> = (0..count).map(|i| i * tiles / count..(i + 1) * tiles / count).collect();
-    let over = AtomicBool::new(false);
 
     let results: Vec<Result<Report, SolveError>> = std::thread::scope(|scope| {
         let mut rest: &mut [u8] = bytemuck::cast_slice_mut(matrix.cells_mut());
         let mut threads = Vec::new();
         for (number, (device, links)) in devices.iter().zip(links(count)).enumerate() {
-            let worker = Worker { number, device, rung, vertices, pitch, bands: &bands, links, over: &over, observer };
+            let worker = Worker { number, device, rung, vertices, pitch, bands: &bands, links, observer };
             let (rows, others) = std::mem::take(&mut rest).split_at_mut(worker.bytes(worker.band().len()));
             rest = others;
-            threads.push(scope.spawn(move || {
-                let result = worker.run(rows);
-                if result.is_err() {
-                    worker.over.store(true, Relaxed);
-                }
-                result
-            }));
+            threads.push(scope.spawn(move || worker.run(rows)));
         }
         // A panic on a worker's thread is one here too.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
@@ -161,8 +153,6 @@ struct Worker<'s> {
     /// Rows of tiles of every device.
     bands: &'s [Range<usize>],
     links: Links,
-    /// Raised when a device has failed.
-    over: &'s AtomicBool,
     observer: &'s dyn Observer,
 }
 
@@ -220,7 +210,7 @@ impl Worker<'_> {
         };
         let mut finished = 0;
         for round in 0..tiles {
-            if self.observer.cancelled() || self.over.load(Relaxed) {
+            if self.observer.cancelled() {
                 return Err(Cancelled.into());
             }
             if let Some(pivot) = &memory.pivot {
