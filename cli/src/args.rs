@@ -17,6 +17,10 @@ use halotile::measure::{Edge, Measure};
 use halotile::occupancy::Architecture;
 use halotile::resources;
 
+mod apsp;
+
+pub use apsp::{ApspArgs, PathArgs};
+
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
 #[command(name = "halotile", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
@@ -35,6 +39,12 @@ pub enum Command {
     /// Shannon entropy of the window around every cell
     #[command(after_help = ENTROPY_HELP)]
     Entropy(EntropyArgs),
+    /// Shortest paths between all vertices of a graph
+    #[command(after_help = apsp::APSP_HELP)]
+    Apsp(ApspArgs),
+    /// The vertices on a shortest path
+    #[command(after_help = apsp::PATH_HELP)]
+    Path(PathArgs),
     /// The GPUs of this machine, or why CUDA is off
     #[command(after_help = DEVICES_HELP)]
     Devices(DevicesArgs),

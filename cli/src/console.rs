@@ -25,6 +25,7 @@ pub struct Console {
 
 const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
 const STEPS: &str = "{msg} [{bar:12}] {pos}/{len}, {elapsed}";
+const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta} left";
 const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
 
 impl Console {
@@ -126,6 +127,11 @@ impl Drop for Console {
 }
 
 impl Observer for Console {
+    // Shortest paths alone have stages, and count vertices.
+    fn begin(&self, stage: &str, vertices: u64) {
+        self.stage(stage, Some(vertices), VERTICES);
+    }
+
     fn advance(&self, cells: u64) {
         self.bar.inc(cells);
     }

@@ -48,7 +48,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    fn cpu() -> Self {
+    pub fn cpu() -> Self {
         Self { engine: Engine::Cpu, name: "cpu".to_owned() }
     }
 
@@ -58,9 +58,22 @@ impl Chosen {
     }
 
     /// Graphics cards that are there; the error says why one is not.
-    fn cuda(ordinals: &[usize]) -> Result<Self, DeviceError> {
+    pub fn cuda(ordinals: &[usize]) -> Result<Self, DeviceError> {
         let open = |&ordinal: &usize| Ok(Arc::new(CudaDevice::new(ordinal)?) as Arc<dyn Device>);
         ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::devices)
+    }
+
+    /// What is asked for by name; none for auto.
+    pub fn named(device: &DeviceArg) -> Result<Option<Self>, DeviceError> {
+        Ok(match device {
+            DeviceArg::Auto => None,
+            DeviceArg::Cpu => Some(Self::cpu()),
+            DeviceArg::Cuda(ordinals) => Some(Self::cuda(ordinals)?),
+            DeviceArg::Emulator(count) => {
+                let device = |ordinal| Arc::new(EmulatedDevice::new(ordinal, None)) as Arc<dyn Device>;
+                Some(Self::devices((0..*count).map(device).collect()))
+            }
+        })
     }
 }
 
@@ -77,15 +90,7 @@ impl Chooser {
     /// Opens the devices asked for by name. With auto nothing happens before the first grid is known.
     pub fn new(device: &DeviceArg, kernel: Option<Kernel>) -> Result<Self, DeviceError> {
         let start = Instant::now();
-        let chosen = match device {
-            DeviceArg::Auto => None,
-            DeviceArg::Cpu => Some(Chosen::cpu()),
-            DeviceArg::Cuda(ordinals) => Some(Chosen::cuda(ordinals)?),
-            DeviceArg::Emulator(count) => {
-                let device = |ordinal| Arc::new(EmulatedDevice::new(ordinal, None)) as Arc<dyn Device>;
-                Some(Chosen::devices((0..*count).map(device).collect()))
-            }
-        };
+        let chosen = Chosen::named(device)?;
         Ok(Self { auto: chosen.is_none(), chosen, kernel, seconds: start.elapsed().as_secs_f64() })
     }
 

@@ -6,18 +6,22 @@
 //! engine        the device for it
 //! source        the file it is read from
 //! sink          the file it goes to
+//! apsp        shortest paths: graph in, distances and predecessors out
+//! path        one path out of these
 //! generate    synthetic grids
 //! bench       every kernel, verified and timed; and what is exported of that
 //! compare     two files, cell by cell
 //! devices     what this machine has
 //! occupancy   how many blocks of a kernel run at once
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
+//! report      what a run tells of itself at its end
 //! interrupt   Ctrl-C itself
 //! outcome     errors as one line each, and the exit code
 //! ```
 //!
 //! Data goes to stdout and everything else to stderr. Nothing here computes.
 
+mod apsp;
 mod args;
 mod bench;
 mod compare;
@@ -30,6 +34,8 @@ mod interrupt;
 mod occupancy;
 mod outcome;
 mod pages;
+mod path;
+mod report;
 mod sink;
 mod source;
 
@@ -46,6 +52,8 @@ fn main() -> ExitCode {
     interrupt::listen();
     outcome::of_running(match args.command {
         Command::Entropy(args) => entropy::run(&args),
+        Command::Apsp(args) => apsp::run(&args),
+        Command::Path(args) => path::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
         Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind as ParseErrorKind;
+use halotile::apsp;
 use halotile::entropy;
 use halotile::exec::DeviceError;
 use halotile::io::FormatError;
@@ -113,6 +114,10 @@ fn code(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
         Some(entropy::Error::Device(device)) => Some(device),
         _ => None,
     });
+    let device = device.or_else(|| match error.downcast_ref::<apsp::Error>() {
+        Some(apsp::Error::Device(device)) => Some(device),
+        _ => None,
+    });
     (error.is::<Absent>() || matches!(device, Some(DeviceError::Absent(_)))).then_some(ABSENT)
 }
 
@@ -141,6 +146,7 @@ mod tests {
         assert_eq!(find(Usage("x".into()).into()), Some(USAGE));
         assert_eq!(find(DeviceError::Absent("x".into()).into()), Some(ABSENT));
         assert_eq!(find(entropy::Error::Device(DeviceError::Absent("x".into())).into()), Some(ABSENT));
+        assert_eq!(find(apsp::Error::Device(DeviceError::Absent("x".into())).into()), Some(ABSENT));
         assert_eq!(find(anyhow::anyhow!("x")), None);
         let gone = anyhow::Error::from(halotile::io::write_failed("-", ErrorKind::BrokenPipe.into())).context("f");
         assert!(gone.chain().any(is_broken_pipe));

@@ -40,6 +40,11 @@ impl Sink {
         Ok(Self { file, path: path.to_owned(), new })
     }
 
+    /// The file itself, for who writes it by position.
+    pub fn file(&mut self) -> &mut OutputFile {
+        &mut self.file
+    }
+
     /// Its name for messages.
     pub fn name(&self) -> String {
         name_of(&self.path)

@@ -14,6 +14,11 @@
 /// }
 /// ```
 pub trait Observer: Sync {
+    /// A stage of the work begins, of so many cells (or whatever [`advance`](Self::advance) counts). Work of one stage does not call it.
+    fn begin(&self, stage: &str, cells: u64) {
+        let _ = (stage, cells);
+    }
+
     /// `cells` more output cells are finished.
     fn advance(&self, cells: u64) {
         let _ = cells;

@@ -3,6 +3,7 @@
 //! Small graphs are compared with the definition (`halotile::apsp::reference`), graphs of a shape with what mathematics says: there the
 //! distance is a formula of the two vertices, and the graphs can be as large as one likes.
 
+use halotile::apsp::predecessors::{NONE, walk};
 use halotile::apsp::{Distance, Matrix, reference};
 
 /// A graph: the weight of the edge from i to j, where there is one.
@@ -138,4 +139,31 @@ impl Case {
         solve(&mut matrix);
         self.compare(&matrix, 0.0)
     }
+}
+
+/// Follows every walk that predecessors make: it ends, its edges are there, and its length is the distance, up to `relative` of it. Where there is
+/// no path there is no predecessor.
+pub fn check_paths<T: Distance>(
+    weights: &Matrix<T>,
+    distances: &Matrix<T>,
+    predecessors: &Matrix<i32>,
+    relative: f64,
+) -> Result<(), String> {
+    use rayon::prelude::*;
+    predecessors.par_rows().enumerate().try_for_each(|(from, before)| {
+        for (to, &last) in before.iter().enumerate() {
+            let distance = distances.get(from, to).to_f64();
+            let nothing = from == to || distance.is_infinite();
+            if (last == NONE) != nothing {
+                return Err(format!("from {from} to {to} it is {distance}, and the predecessor {last}"));
+            }
+            let path = walk(before, from, to).map_err(|astray| astray.to_string())?;
+            let edge = |edge: &[usize]| weights.get(edge[0], edge[1]).to_f64();
+            let length = path.map_or(f64::INFINITY, |path| path.windows(2).map(edge).sum());
+            if length != distance && (length - distance).abs() > relative * distance.abs() {
+                return Err(format!("the walk from {from} to {to} is {length} long, the distance {distance}"));
+            }
+        }
+        Ok(())
+    })
 }

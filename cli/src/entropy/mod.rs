@@ -13,7 +13,7 @@
 //! temporary files are made), the devices. Only then is the input read. Reading, computing and writing go on at the same time, piece by
 //! piece, but for the rungs of the ladders, which take grids in memory.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
@@ -24,7 +24,6 @@ use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
 use halotile::raster::{Cells, CodedRaster, ResultSink};
-use serde::Serialize;
 
 mod check;
 mod classing;
@@ -42,6 +41,7 @@ use crate::args::{EntropyArgs, Precision};
 use crate::console::Console;
 use crate::engine::{Chooser, Load};
 use crate::outcome::Done;
+use crate::report;
 use crate::sink::{self, Sink};
 
 /// Decoded blocks that are kept so that the next piece finds them: this part of the memory that there is.
@@ -131,18 +131,13 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
         Precision::F64 => work::<f64>(job),
     }?;
     console.finish();
-    summary.peak_memory = summary::peak_memory();
+    summary.peak_memory = report::peak_memory();
     summary.seconds.total = start.elapsed().as_secs_f64();
     summary::report(&summary);
     if args.json {
-        print(&summary)?;
+        report::print(&summary)?;
     }
     Ok(Done::Well)
-}
-
-fn print(summary: &impl Serialize) -> anyhow::Result<()> {
-    let json = serde_json::to_string(summary).context("the summary cannot be written as JSON")?;
-    Ok(writeln!(io::stdout(), "{json}").map_err(|e| write_failed("standard output", e))?)
 }
 
 /// The results' unit.

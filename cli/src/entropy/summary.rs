@@ -68,13 +68,6 @@ pub fn show(nodata: Nodata) -> String {
     }
 }
 
-/// The most bytes that were resident so far, where the system says so.
-pub fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
-}
-
 /// What `-v` tells.
 pub fn report(summary: &Summary) {
     let Seconds { read, classes, device, compute, write, total } = summary.seconds;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use bytemuck::Pod;
 
+use super::cpu::vector::Lanes;
+
 /// A type of distances, none of them negative. Implemented for `i32`, `u16` and `f32`.
 ///
 /// ```
@@ -14,12 +16,12 @@ use bytemuck::Pod;
 /// let nowhere = i32::UNREACHABLE.plus(i32::UNREACHABLE);
 /// assert_eq!(i32::UNREACHABLE.nearer(nowhere), 1_073_741_823);
 /// ```
-pub trait Distance: Pod + PartialEq + PartialOrd + Debug + Display + Send + Sync {
+pub trait Distance: Lanes + Pod + PartialEq + PartialOrd + Debug + Display + Send + Sync {
     /// Of a vertex that cannot be reached: larger than all distances, and its double is still a number.
     const UNREACHABLE: Self;
     /// From a vertex to itself.
     const ZERO: Self;
-    /// How NPY calls the type: `<i4`.
+    /// How NPY calls the type: `<i4`. The 16 bits are `<i2`: no distance has the highest one, and everything reads signed integers.
     const NPY: &'static str;
 
     /// The way there and on from there. Both are at most [`UNREACHABLE`](Self::UNREACHABLE).
@@ -58,7 +60,7 @@ macro_rules! whole {
 }
 whole! {
     i32, (1 << 30) - 1, "<i4";
-    u16, (1 << 15) - 1, "<u2";
+    u16, (1 << 15) - 1, "<i2";
 }
 
 impl Distance for f32 {

@@ -19,9 +19,11 @@
 //! | `matrix` | a square of them, as engines take it |
 //! | `graph` | the weights of a graph, made edge by edge from all threads |
 //! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
+//! | `width` | the type of the numbers: whether distances fit, and how one knows |
 //! | `cpu` | the engine on the CPU, and the rung that is the source's |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
+//! | `solve` | all of it in its order: [`Apsp`] |
 //! | `reference` | the definition, which tests compare with |
 
 pub mod cpu;
@@ -33,8 +35,11 @@ mod matrix;
 pub mod potential;
 pub mod predecessors;
 pub mod reference;
+mod solve;
+pub mod width;
 
 pub use distance::{Distance, Weight};
 pub use graph::{EdgeError, EdgeSink, EdgeWeight, Graph};
 pub use kernel::{Kernel, UnknownKernel};
 pub use matrix::{Matrix, MatrixError, SIDE};
+pub use solve::{Apsp, Distances, Error, Report, Solution, memory_needed};

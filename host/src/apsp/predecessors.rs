@@ -1,4 +1,27 @@
 //! The second matrix: the vertex before the last on a shortest path.
+//!
+//! It is found from weights and distances alone, whichever engine made these, and engines pay nothing for it. The vertex before j on a
+//! shortest path from i is a u with d(i, u) + w(u, j) = d(i, j): the edge (u, j) is *tight* for i. Looking at every u for every
+//! pair would be as much work as finding the distances. But a part of a shortest path is one (Bellman's principle), so that only edges with
+//! w(u, j) = d(u, j) can end one, the *useful* ones; and of these few end at each vertex: in a complete graph of random weights about ln V.
+//!
+//! 1. The vertex before j is i where the edge (i, j) is as short as the distance; otherwise the first u with a useful, tight edge of positive length,
+//!    d(i, u) < d(i, j).
+//! 2. What is left has only edges of length 0 that are tight. A search in breadth from the vertices that have theirs, along edges of length 0
+//!    between vertices of the same distance, gives each the vertex that it is found from.
+//!
+//! Every walk ends: a step of the first kind ends at i or goes to a lesser distance, and one of the second goes to the same distance and a vertex
+//! that was found earlier. No vertex is left out: a shortest path to it from i ends with edges of length 0, and before these is i or a vertex
+//! whose last edge is positive. Its lengths add up because every edge on it is tight.
+//!
+//! Floating-point distances were added in another order, and a sum may miss them by rounding, of V numbers by V parts in 2^23 at most.
+//! There the u with the least d(i, u) + w(u, j) is taken, if it is no further off than that; an edge so light that it may
+//! vanish in a sum counts as one of length 0; and for what is left at the end any edge from a lesser distance is good enough, the one that misses least.
+//!
+//! Columns are cut into blocks, one a thread, which looks through all rows for them: so useful edges are kept for a few columns only. There
+//! may be V of them for each column where all edges weigh the same.
+
+use rayon::prelude::*;
 
 use super::MatrixError;
 use super::{Distance, Matrix};
@@ -6,6 +29,12 @@ use crate::observe::{Cancelled, Observer};
 
 /// Where there is no predecessor: from a vertex to itself, and where there is no path. The number is scipy's.
 pub const NONE: i32 = -9999;
+
+/// Not found yet.
+const PENDING: i32 = i32::MIN;
+
+/// Columns of a block: enough for a thread to read rows in pieces that are worth it, few enough for all threads to have some.
+const BLOCK: (usize, usize) = (64, 512);
 
 /// Why there are none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,13 +47,367 @@ pub enum FindError {
     Cancelled(#[from] Cancelled),
 }
 
-/// For every row i and column j the vertex before j on a shortest path from i to j. Every walk ends.
-/// `weights` are those that `distances` were made of: none is negative.
-pub fn find<T: Distance>(
+/// A row of predecessors that leads nowhere: no engine of ours has made it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the predecessors from vertex {from} do not lead from {to} back to it: they {}", match .before {
+    Some(before) => format!("have {before} before {at}"),
+    None => "go round in a circle".to_owned(),
+})]
+pub struct Astray {
+    /// Where the path begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// The vertex before which something else is than a vertex.
+    pub at: usize,
+    /// What that is; nothing where there is always a vertex before.
+    pub before: Option<i32>,
+}
+
+/// The vertices on a shortest path, both ends among them; none where there is no path. `before` is the row of predecessors of vertex `from`.
+///
+/// ```
+/// use halotile::apsp::predecessors::walk;
+/// let before = [-9999, 2, 0, -9999];
+/// assert_eq!(walk(&before, 0, 1), Ok(Some(vec![0, 2, 1])));
+/// assert_eq!(walk(&before, 0, 3), Ok(None));
+/// assert!(walk(&[-9999, 1], 0, 1).is_err());
+/// ```
+///
+/// # Panics
+/// If there are not so many vertices.
+pub fn walk(before: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>, Astray> {
+    let astray = |at, before| Err(Astray { from, to, at, before });
+    let mut path = vec![to];
+    let mut at = to;
+    while at != from {
+        at = match before[at] {
+            NONE if at == to => return Ok(None),
+            other => match usize::try_from(other).ok().filter(|&vertex| vertex < before.len()) {
+                Some(vertex) => vertex,
+                None => return astray(at, Some(other)),
+            },
+        };
+        if path.len() == before.len() {
+            return astray(at, None);
+        }
+        path.push(at);
+    }
+    path.reverse();
+    Ok(Some(path))
+}
+
+/// What rounding does to lengths. Implemented for all types of distances.
+pub trait Rounding: Distance {
+    /// The most that a distance may seem to be when it is added up in another order, of so many numbers.
+    fn about(self, numbers: usize) -> Self;
+    /// The most that may vanish when it is added to a length of up to `self`.
+    fn vanishing(self) -> Self;
+}
+
+macro_rules! exact {
+    ($($t:ty)*) => {$(
+        impl Rounding for $t {
+            #[inline(always)]
+            fn about(self, _: usize) -> Self {
+                self
+            }
+
+            fn vanishing(self) -> Self {
+                0
+            }
+        }
+    )*};
+}
+exact!(i32 u16);
+
+impl Rounding for f32 {
+    #[inline(always)]
+    fn about(self, numbers: usize) -> Self {
+        self * (1.0 + numbers as f32 * f32::EPSILON)
+    }
+
+    fn vanishing(self) -> Self {
+        self * f32::EPSILON
+    }
+}
+
+/// For every row i and column j the vertex before j on a shortest path from i; [`NONE`] where i is j and where there is no path. Every walk ends,
+/// and its length is the distance. `weights` are those that `distances` were made of: none is negative. `observer` hears of V
+/// vertices in all.
+///
+/// ```
+/// use halotile::apsp::{Matrix, cpu, predecessors};
+/// let none = (1 << 30) - 1;
+/// let weights = Matrix::from_fn(3, |i, j| [[0, 2, 9], [none, 0, 0], [none, none, 0]][i][j])?;
+/// let mut distances = weights.clone();
+/// cpu::solve(&mut distances, &())?;
+/// let before = predecessors::find(&weights, &distances, &())?;
+/// assert_eq!([before.row(0), before.row(2)], [[-9999, 0, 1], [-9999; 3]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn find<T: Rounding>(
     weights: &Matrix<T>,
     distances: &Matrix<T>,
     observer: &dyn Observer,
 ) -> Result<Matrix<i32>, FindError> {
-    let _ = (weights, distances, observer);
-    unimplemented!("being built")
+    let vertices = weights.vertices();
+    let mut found = Matrix::<i32>::unreachable(vertices)?;
+    let (least, most) = BLOCK;
+    let width = (vertices / rayon::current_num_threads() / 4).clamp(least, most);
+    let mut blocks: Vec<Vec<&mut [i32]>> = Vec::new();
+    blocks.resize_with(vertices.div_ceil(width), || Vec::with_capacity(vertices));
+    let pitch = found.pitch();
+    for row in found.cells_mut().chunks_mut(pitch).take(vertices) {
+        blocks.iter_mut().zip(row[..vertices].chunks_mut(width)).for_each(|(block, part)| block.push(part));
+    }
+    let graph = Found { weights, distances };
+    blocks.into_par_iter().enumerate().try_for_each(|(number, mut rows)| {
+        if observer.cancelled() {
+            return Err(Cancelled);
+        }
+        graph.useful(number * width, &mut rows);
+        observer.advance(rows[0].len() as u64);
+        Ok(())
+    })?;
+    let pending: Vec<bool> = found.par_rows().map(|row| row.contains(&PENDING)).collect();
+    if pending.contains(&true) {
+        let light = graph.light();
+        found.par_rows_mut().zip(pending).enumerate().try_for_each(|(i, (row, pending))| {
+            if observer.cancelled() {
+                return Err(Cancelled);
+            }
+            if pending {
+                graph.spread(i, row, &light);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// What was found before.
+#[derive(Clone, Copy)]
+struct Found<'a, T> {
+    weights: &'a Matrix<T>,
+    distances: &'a Matrix<T>,
+}
+
+/// The light edges: from which vertex, to which.
+type Light = Vec<(u32, Vec<u32>)>;
+
+impl<T: Rounding> Found<'_, T> {
+    /// The first kind of steps, for the columns from `first` on: `rows` has a part of every row.
+    fn useful(self, first: usize, rows: &mut [&mut [i32]]) {
+        let vertices = self.weights.vertices();
+        let width = rows[0].len();
+        let mut into: Vec<Vec<(u32, T)>> = vec![Vec::new(); width];
+        for u in 0..vertices {
+            let (edges, lengths) = (&self.weights.row(u)[first..][..width], &self.distances.row(u)[first..][..width]);
+            for ((edge, length), into) in edges.iter().zip(lengths).zip(&mut into) {
+                if edge == length && *edge > T::ZERO && *edge < T::UNREACHABLE {
+                    into.push((u as u32, *edge));
+                }
+            }
+        }
+        for (i, row) in rows.iter_mut().enumerate() {
+            let lengths = self.distances.row(i);
+            let edges = &self.weights.row(i)[first..][..width];
+            for (at, before) in row.iter_mut().enumerate() {
+                let length = lengths[first + at];
+                *before = if first + at == i || length == T::UNREACHABLE {
+                    NONE
+                } else if edges[at] == length {
+                    i as i32
+                } else {
+                    last_step(lengths, &into[at], length).map_or(PENDING, |u| u as i32)
+                };
+            }
+        }
+    }
+
+    /// The edges that may lead from a vertex to one of the same distance.
+    fn light(self) -> Light {
+        let finite =
+            |row: &[T]| row.iter().filter(|&&d| d != T::UNREACHABLE).fold(T::ZERO, |a, &b| if b > a { b } else { a });
+        let longest = self.distances.par_rows().map(finite).reduce(|| T::ZERO, |a, b| if b > a { b } else { a });
+        let most = longest.vanishing();
+        let of_row = |(u, row): (usize, &[T])| {
+            let to = row.iter().enumerate().filter(|&(j, &w)| w <= most && j != u).map(|(j, _)| j as u32).collect();
+            (u as u32, to)
+        };
+        self.weights.par_rows().enumerate().map(of_row).filter(|(_, to): &(u32, Vec<u32>)| !to.is_empty()).collect()
+    }
+
+    /// The second kind of steps, for row `i`.
+    fn spread(self, i: usize, row: &mut [i32], light: &Light) {
+        let (lengths, vertices) = (self.distances.row(i), row.len());
+        let mut left = row.iter().filter(|&&before| before == PENDING).count();
+        let has_its_own = |&at: &usize| {
+            let u = light[at].0 as usize;
+            u == i || row[u] >= 0
+        };
+        let mut queue: Vec<usize> = (0..light.len()).filter(has_its_own).collect();
+        let mut next = 0;
+        while left > 0 && next < queue.len() {
+            let (u, to) = &light[queue[next]];
+            next += 1;
+            for &j in to {
+                let j = j as usize;
+                let (from, length) = (lengths[*u as usize], lengths[j]);
+                if row[j] == PENDING
+                    && from == length
+                    && from.plus(self.weights.get(*u as usize, j)) <= length.about(vertices)
+                {
+                    row[j] = *u as i32;
+                    left -= 1;
+                    // From there it goes on, where it goes on.
+                    queue.extend(light.binary_search_by_key(&(j as u32), |&(u, _)| u));
+                }
+            }
+        }
+        for j in (0..row.len()).filter(|_| left > 0) {
+            if row[j] == PENDING {
+                row[j] = self.nearest(i, j);
+            }
+        }
+    }
+
+    /// The vertex with an edge to j, and a lesser distance from i, over which the way is shortest.
+    fn nearest(self, i: usize, j: usize) -> i32 {
+        let lengths = self.distances.row(i);
+        let way = |u: usize| lengths[u].to_f64() + self.weights.get(u, j).to_f64();
+        let candidates = (0..lengths.len()).filter(|&u| lengths[u] < lengths[j] && u != j);
+        let least =
+            candidates.map(|u| (u, way(u))).filter(|(_, way)| way.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1));
+        least.map_or(NONE, |(u, _)| u as i32)
+    }
+}
+
+/// Of the edges that end at a vertex, that one which ends a way of `length`. `lengths` are the distances from the vertex where it begins.
+#[inline]
+fn last_step<T: Rounding>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
+    let mut nearest = (T::UNREACHABLE, None);
+    for &(u, edge) in into {
+        let to = lengths[u as usize];
+        let way = to.plus(edge);
+        if to < length {
+            if way == length {
+                return Some(u);
+            }
+            if way < nearest.0 {
+                nearest = (way, Some(u));
+            }
+        }
+    }
+    nearest.1.filter(|_| nearest.0 <= length.about(lengths.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apsp::cpu;
+
+    fn found<T: Rounding>(weights: &Matrix<T>) -> (Matrix<T>, Matrix<i32>) {
+        let mut distances = weights.clone();
+        cpu::solve(&mut distances, &()).unwrap();
+        let before = find(weights, &distances, &()).unwrap();
+        (distances, before)
+    }
+
+    /// The length of every walk beside the distance.
+    fn lengths<T: Rounding>(weights: &Matrix<T>) -> Vec<(f64, f64)> {
+        let (distances, before) = found(weights);
+        let n = weights.vertices();
+        let pair = |(i, j): (usize, usize)| {
+            let distance = distances.get(i, j).to_f64();
+            assert_eq!(before.get(i, j) == NONE, i == j || distance.is_infinite(), "{i} {j}");
+            let path = walk(before.row(i), i, j).unwrap();
+            let edges = |path: Vec<usize>| path.windows(2).map(|edge| weights.get(edge[0], edge[1]).to_f64()).sum();
+            (path.map_or(f64::INFINITY, edges), distance)
+        };
+        (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(pair).collect()
+    }
+
+    #[test]
+    fn zeros_that_go_in_circles() {
+        let none = i32::UNREACHABLE;
+        // Two circles of zeros, an edge to the first, one between them, a tail that comes back.
+        let edges = [
+            (0, 1, 4),
+            (1, 2, 0),
+            (2, 3, 0),
+            (3, 1, 0),
+            (2, 5, 6),
+            (5, 4, 0),
+            (4, 6, 0),
+            (6, 5, 0),
+            (6, 0, 1),
+            (3, 1, 0),
+        ];
+        let weights = Matrix::from_fn(8, |i, j| {
+            let edge = edges.iter().find(|edge| (edge.0, edge.1) == (i, j));
+            edge.map_or(if i == j { 0 } else { none }, |edge| edge.2)
+        })
+        .unwrap();
+        assert!(lengths(&weights).into_iter().all(|(walked, distance)| walked == distance));
+        let (_, before) = found(&weights);
+        assert_eq!(before.row(0), [NONE, 0, 1, 2, 5, 2, 4, NONE]);
+        // A complete graph of nothing but zeros: every edge is direct. A chain of zeros against the order of numbers: found step by step.
+        let (_, before) = found(&Matrix::from_fn(70, |_, _| 0u16).unwrap());
+        assert!((0..70).all(|i| (0..70).all(|j| before.get(i, j) == if i == j { NONE } else { i as i32 })));
+        let chain = Matrix::from_fn(70, |i, j| if i == j || i == j + 1 { 0 } else { none }).unwrap();
+        let (_, before) = found(&chain);
+        assert!((0..70).all(|i| (0..70).all(|j| before.get(i, j) == if j < i { j as i32 + 1 } else { NONE })));
+    }
+
+    #[test]
+    fn the_first_of_several_is_taken() {
+        let none = i32::UNREACHABLE;
+        let rows = [[0, 1, 1, none], [none, 0, none, 1], [none, none, 0, 1], [none, none, none, 0]];
+        assert_eq!(found(&Matrix::from_fn(4, |i, j| rows[i][j]).unwrap()).1.row(0), [NONE, 0, 0, 1]);
+    }
+
+    #[test]
+    fn sums_that_round_have_walks_too() {
+        let mix = |i: usize, j: usize| ((i * 7919 + j * 104_729 + i * j * 31) % 1009) as f32;
+        for n in [1, 2, 65, 130] {
+            let far = Matrix::from_fn(n, |i, j| match mix(i, j) {
+                _ if i == j => 0.0,
+                x if x > 100.0 => f32::INFINITY,
+                // Of very different sizes, so that small ones vanish in sums; and zeros.
+                x if x < 20.0 => 0.0,
+                x if x < 60.0 => x * 1e-9,
+                x => x * 0.1,
+            })
+            .unwrap();
+            let near = Matrix::from_fn(n, |i, j| if i == j { 0.0 } else { mix(i, j) / 1009.0 + 0.1 }).unwrap();
+            for weights in [far, near] {
+                for (walked, distance) in lengths(&weights) {
+                    let right = walked == distance || (walked - distance).abs() <= distance * n as f64 * 2e-7;
+                    assert!(right, "{n} vertices: {walked} for {distance}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_edge_that_vanishes_in_a_sum_ends_a_walk() {
+        let none = f32::INFINITY;
+        // From 0 to 2 it is 1e8 + 1e-3, which is 1e8 again; the other edge to 2 is useful, and far from tight.
+        let rows = [[0.0, 1e8, none, 1.0], [none, 0.0, 1e-3, none], [none, none, 0.0, none], [none, none, 5e8, 0.0]];
+        let (_, before) = found(&Matrix::from_fn(4, |i, j| rows[i][j]).unwrap());
+        assert_eq!(before.row(0), [NONE, 0, 1, 0]);
+    }
+
+    #[test]
+    fn what_no_engine_makes_is_told() {
+        assert_eq!(walk(&[NONE, 2, 1], 0, 1).unwrap_err().before, None);
+        assert_eq!(walk(&[NONE, 2, NONE], 0, 1).unwrap_err().before, Some(NONE));
+        let error = walk(&[NONE, 7], 0, 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the predecessors from vertex 0 do not lead from 1 back to it: they have 7 before 1"
+        );
+    }
 }

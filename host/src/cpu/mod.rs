@@ -20,7 +20,7 @@ pub mod bench;
 mod deltas;
 mod finish;
 mod histogram;
-mod isa;
+pub(crate) mod isa;
 mod log;
 mod lookup;
 pub(crate) mod measures;

@@ -92,6 +92,14 @@ impl OutputFile {
         }
     }
 
+    /// The file to be written by position, from several threads; none where there are no positions (a pipe, a device).
+    pub(crate) fn by_position(&self) -> Option<&File> {
+        match &self.target {
+            Target::Renamed { file, .. } => Some(file.as_file()),
+            Target::Direct(_) | Target::Stdout(_) => None,
+        }
+    }
+
     /// Finishes the file: it appears under its name.
     pub fn commit(mut self) -> Result<(), FormatError> {
         self.flush().map_err(|e| write_failed(&self.name, e))?;

@@ -8,9 +8,11 @@
 
 use std::fmt;
 
+use crate::observe::Cancelled;
+
 /// Where in a file something is wrong. Whatever is not known stays `None`.
 ///
-/// Samples, rows and columns are counted from 0, lines from 1 (as editors count them).
+/// Samples, rows, columns and edges are counted from 0, lines from 1 (as editors count them).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// The sample, in formats that hold several.
@@ -21,11 +23,13 @@ pub struct Place {
     pub col: Option<usize>,
     /// The line of a text file.
     pub line: Option<u64>,
+    /// The edge, in a binary file of a graph.
+    pub edge: Option<u64>,
 }
 
 impl Place {
     /// The file as a whole.
-    pub(crate) const FILE: Place = Place { sample: None, row: None, col: None, line: None };
+    pub(crate) const FILE: Place = Place { sample: None, row: None, col: None, line: None, edge: None };
 
     pub(crate) fn line(line: u64) -> Self {
         Place { line: Some(line), ..Self::FILE }
@@ -37,6 +41,10 @@ impl Place {
 
     pub(crate) fn cell(row: usize, col: usize) -> Self {
         Place { row: Some(row), col: Some(col), ..Self::FILE }
+    }
+
+    pub(crate) fn edge(edge: u64) -> Self {
+        Place { edge: Some(edge), ..Self::FILE }
     }
 
     pub(crate) fn sample(sample: usize) -> Self {
@@ -54,7 +62,13 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = [("sample", self.sample), ("row", self.row), ("column", self.col)];
+        let wide = |index: usize| index as u64;
+        let counted = [
+            ("sample", self.sample.map(wide)),
+            ("row", self.row.map(wide)),
+            ("column", self.col.map(wide)),
+            ("edge", self.edge),
+        ];
         let mut gap = "";
         for (noun, index) in counted.into_iter().filter_map(|(noun, index)| Some((noun, index?))) {
             write!(f, "{gap}{noun} {index}")?;
@@ -99,7 +113,11 @@ impl fmt::Display for Inner {
         if self.place != Place::FILE {
             write!(f, "{}: ", self.place)?;
         }
-        write!(f, "{}; {}", self.problem.what, self.problem.advice)
+        f.write_str(&self.problem.what)?;
+        if !self.problem.advice.is_empty() {
+            write!(f, "; {}", self.problem.advice)?;
+        }
+        Ok(())
     }
 }
 
@@ -117,6 +135,18 @@ impl FormatError {
     /// What the operating system said, when it was the one to object.
     pub fn io(&self) -> Option<&std::io::Error> {
         self.0.io.as_ref()
+    }
+
+    /// Whether it is no fault at all: the observer stopped the work.
+    pub fn is_cancelled(&self) -> bool {
+        self.io().and_then(std::io::Error::get_ref).is_some_and(|e| e.is::<Cancelled>())
+    }
+
+    /// The observer stopped the work on a file.
+    pub(crate) fn cancelled(file: &str) -> Self {
+        let mut made = Problem::said(Cancelled.to_string()).at(file, Place::FILE);
+        made.0.io = Some(std::io::Error::other(Cancelled));
+        made
     }
 
     /// Reading or writing itself failed.
@@ -137,6 +167,11 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(what: impl AsRef<str>, advice: impl AsRef<str>) -> Self {
         Problem { what: one_line(what.as_ref()), advice: one_line(advice.as_ref()) }
+    }
+
+    /// One whose text has the remedy in it, or needs none.
+    pub(crate) fn said(text: impl AsRef<str>) -> Self {
+        Problem { what: one_line(text.as_ref()), advice: String::new() }
     }
 
     pub(crate) fn at(self, file: &str, place: Place) -> FormatError {
@@ -175,7 +210,16 @@ mod tests {
         assert_eq!(Place::cell(3, 17).to_string(), "row 3, column 17 (counted from 0)");
         assert_eq!(Place::row(3).on_line(5).to_string(), "row 3 (counted from 0), line 5");
         assert_eq!(Place::line(5).to_string(), "line 5");
+        assert_eq!(Place::edge(7).to_string(), "edge 7 (counted from 0)");
         assert_eq!(Place::cell(0, 1).in_sample(2).to_string(), "sample 2, row 0, column 1 (counted from 0)");
+    }
+
+    #[test]
+    fn what_was_stopped_is_told_from_what_failed() {
+        let stopped = FormatError::cancelled("f");
+        assert_eq!(stopped.to_string(), "f: stopped before the work was done");
+        assert!(stopped.is_cancelled());
+        assert!(!FormatError::from_io("f", "reading failed", std::io::Error::other("x"), "y").is_cancelled());
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //!                 └─ png ────────┘                      atomic ─── the file all of it goes to
 //! ```
 //!
+//! Graphs and distances, larger than all that, go by position from all threads: `graph` in, `distances` out, `at` the reads and writes.
+//!
 //! Readers take any `Read`, so that a pipe works like a file, and a name for their messages. They trust nothing: memory
 //! grows with what has arrived, and whatever the bytes, the outcome is a grid or one line of error ([`FormatError`]).
 //! Writers take any `Write` and are handed band after band.
@@ -16,14 +18,18 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+mod at;
 pub mod atomic;
 mod cells;
 mod decimal;
+pub mod distances;
 mod error;
 mod format;
+pub mod graph;
 mod intake;
 pub mod npy;
 pub(crate) mod npy_header;
+mod ordered;
 pub mod pgm;
 pub mod png;
 pub mod preview;

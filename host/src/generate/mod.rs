@@ -1,4 +1,4 @@
-//! Synthetic grids: the same for a seed on every platform, whatever the number of threads and whichever window
+//! Synthetic grids, and [graphs](graph): the same for a seed on every platform, whatever the number of threads and whichever window
 //! is asked for.
 //!
 //! A cell is a pure function of (seed, row, column, levels). That is what makes windows and bands of a grid of
@@ -14,6 +14,8 @@
 //!   are common, high ones rare. A second, finer diagram puts small patches of other classes in some places,
 //!   and where another slow field crosses its middle runs a river of class 0.
 //! - **constant**: every cell is `seed` modulo `levels`.
+
+pub mod graph;
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,0 +1,63 @@
+//! Memory: what is needed and what there is, before any of it is taken.
+
+use halotile::apsp::{Weight, memory_needed};
+
+use crate::args::ApspArgs;
+
+/// What is wanted and allowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    weight: Weight,
+    paths: bool,
+    /// Bytes; none where nobody says how many.
+    pub allowed: Option<u64>,
+    /// Whether the user said it.
+    given: bool,
+}
+
+impl Memory {
+    /// What the options and the machine say.
+    pub fn of(args: &ApspArgs) -> Self {
+        let given = args.memory.map(|bytes| bytes as u64);
+        Self { weight: args.weight, paths: args.paths.is_some(), allowed: given.or_else(free), given: given.is_some() }
+    }
+
+    /// Bytes that so many vertices need.
+    pub fn needed(&self, vertices: usize) -> u128 {
+        memory_needed(vertices, self.weight, self.paths)
+    }
+
+    /// How much so many vertices need, in words; the error says that there is not so much.
+    pub fn admit(&self, vertices: usize) -> Result<String, String> {
+        let needed = self.needed(vertices);
+        let need = format!("{vertices} vertices need {} of memory", shown(needed));
+        match self.allowed.map(u128::from).filter(|&allowed| needed > allowed) {
+            None => Ok(need),
+            Some(allowed) => {
+                let (there, advice) = match self.given {
+                    true => ("--memory allows", "allow more"),
+                    false => ("free are", "take a smaller graph, or a machine with more memory"),
+                };
+                let paths = if self.paths { " or leave out --paths, which takes two thirds of it" } else { "" };
+                Err(format!(
+                    "{need} ({needed} bytes), and {there} {} ({allowed} bytes); {advice}{paths}",
+                    shown(allowed)
+                ))
+            }
+        }
+    }
+}
+
+/// Bytes that can be had without pushing anything else out, where the system says so.
+fn free() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+}
+
+fn shown(bytes: u128) -> String {
+    match bytes >> 20 {
+        0..1024 => format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64),
+        _ => format!("{:.1} GiB", bytes as f64 / (1 << 30) as f64),
+    }
+}

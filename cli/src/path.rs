@@ -1,0 +1,42 @@
+//! `halotile path`: the vertices on a shortest path, out of a file of predecessors. One row of it is read.
+
+use std::io::Write;
+
+use anyhow::anyhow;
+use halotile::apsp::predecessors::walk;
+use halotile::io::distances::MatrixFile;
+use halotile::io::write_failed;
+use serde::Serialize;
+
+use crate::args::PathArgs;
+use crate::outcome::{Done, Usage};
+use crate::report;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Told {
+    from: usize,
+    to: usize,
+    path: Vec<usize>,
+}
+
+pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
+    let &PathArgs { ref paths, from, to, lines, json } = args;
+    let (file, name) = (MatrixFile::open(paths)?, paths.display());
+    let vertices = file.vertices();
+    if from.max(to) >= vertices {
+        let wrong = from.max(to);
+        return Err(Usage(format!("{name}: there is no vertex {wrong}; there are {vertices}, counted from 0")).into());
+    }
+    let astray = |error| anyhow!("{name}: {error}; give the file that apsp --paths wrote");
+    let path = walk(&file.row(from)?, from, to).map_err(astray)?;
+    let path = path.ok_or_else(|| anyhow!("{name}: there is no path from {from} to {to}"))?;
+    if json {
+        report::print(&Told { from, to, path })?;
+        return Ok(Done::Well);
+    }
+    let vertices: Vec<_> = path.iter().map(usize::to_string).collect();
+    let text = vertices.join(if lines { "\n" } else { " " });
+    writeln!(std::io::stdout(), "{text}").map_err(|e| write_failed("standard output", e))?;
+    Ok(Done::Well)
+}

@@ -1,0 +1,72 @@
+//! Plain Floyd-Warshall with threads: the rows are dealt out evenly, and all wait for each other after every k.
+//!
+//! In step k every thread needs row k, which one of them has. Its owner copies it before the barrier that ends step k - 1, into
+//! one of two buffers that take turns: while some still read row k - 1 from one, row k goes to the other. So a barrier a step is
+//! enough, and no thread looks at rows of another.
+
+use std::sync::{Barrier, PoisonError, RwLock};
+
+use super::super::{Distance, Matrix};
+use crate::observe::{Cancelled, Observer};
+
+/// What all threads look at in a step.
+struct Pivot<T> {
+    row: Vec<T>,
+    /// The work ends here. Beside the row, so that all threads learn of it in the same step.
+    stop: bool,
+}
+
+/// Makes distances of weights, in place, as the rung [`Kernel::Threads`](crate::apsp::Kernel::Threads) does: with as many
+/// threads of its own as the current rayon pool has. No weight is negative. `observer` hears of each finished vertex k: V of them in
+/// all. Cancelled, the matrix is neither weights nor distances.
+///
+/// ```
+/// use halotile::apsp::{Distance, Matrix, cpu};
+/// let weights = [[0, 3, 9], [i32::UNREACHABLE, 0, 4], [1, i32::UNREACHABLE, 0]];
+/// let mut matrix = Matrix::from_fn(3, |i, j| weights[i][j])?;
+/// cpu::threads(&mut matrix, &()).expect("nobody cancels");
+/// assert_eq!((matrix.row(0), matrix.row(1)), ([0, 3, 7].as_slice(), [5, 0, 4].as_slice()));
+/// # Ok::<(), halotile::apsp::MatrixError>(())
+/// ```
+pub fn threads<T: Distance>(matrix: &mut Matrix<T>, observer: &dyn Observer) -> Result<(), Cancelled> {
+    let (vertices, pitch) = (matrix.vertices(), matrix.pitch());
+    if observer.cancelled() {
+        return Err(Cancelled);
+    }
+    let share = vertices.div_ceil(rayon::current_num_threads());
+    let pivot = |row: &[T]| RwLock::new(Pivot { row: row.to_vec(), stop: false });
+    let pivots = [pivot(matrix.row(0)), pivot(matrix.row(0))];
+    let barrier = Barrier::new(vertices.div_ceil(share));
+    std::thread::scope(|scope| {
+        for (number, rows) in matrix.cells_mut()[..vertices * pitch].chunks_mut(share * pitch).enumerate() {
+            let (pivots, barrier) = (&pivots, &barrier);
+            scope.spawn(move || {
+                let top = number * share;
+                for k in 0..vertices {
+                    let pivot = pivots[k % 2].read().unwrap_or_else(PoisonError::into_inner);
+                    if pivot.stop {
+                        break;
+                    }
+                    for row in rows.chunks_exact_mut(pitch) {
+                        let via = row[k];
+                        for (cell, &on) in row.iter_mut().zip(&pivot.row) {
+                            *cell = cell.nearer(via.plus(on));
+                        }
+                    }
+                    drop(pivot);
+                    let next = (k + 1).checked_sub(top).and_then(|row| rows.chunks_exact(pitch).nth(row));
+                    if let Some(next) = next {
+                        let mut pivot = pivots[(k + 1) % 2].write().unwrap_or_else(PoisonError::into_inner);
+                        pivot.row.copy_from_slice(&next[..vertices]);
+                        pivot.stop = observer.cancelled();
+                    }
+                    if barrier.wait().is_leader() {
+                        observer.advance(1);
+                    }
+                }
+            });
+        }
+    });
+    let stopped = pivots.into_iter().any(|pivot| pivot.into_inner().unwrap_or_else(PoisonError::into_inner).stop);
+    if stopped { Err(Cancelled) } else { Ok(()) }
+}

@@ -1,0 +1,186 @@
+//! A square matrix of weights as an NPY file: the entry of row i, column j is the weight of the edge from i to j.
+//!
+//! There is no edge where a floating-point number is infinite or NaN, or an integer is 2^30 - 1 or more; nor on the diagonal, unless it
+//! is negative. Zeros beside the diagonal are edges of weight 0: a file has to say where there are none, as every number could be a
+//! weight.
+//!
+//! A part is a few rows, or columns in Fortran order. Edges are taken row by row of the graph: in the order of the file where that is
+//! the same, and across it otherwise; undirected, both ways.
+
+use super::source::Source;
+use super::weight::{FileWeight, weight};
+use super::{Edges, Pass, Stop};
+use crate::apsp::EdgeSink;
+use crate::io::npy_header::{self, Header, Kind};
+use crate::io::{FormatError, Place, Problem, Value};
+
+/// The longest header there is, with what precedes it.
+const HEADER: u64 = (1 << 16) + 12;
+/// Bytes of a part.
+const PART: usize = 1 << 20;
+/// Rows of a part are a multiple of this: it is what one lock of the graph guards.
+const ROWS: usize = 8;
+
+/// A file with a header that is true.
+pub(super) struct Npy<'s> {
+    source: &'s Source,
+    header: Header,
+    /// Where the first number is.
+    start: u64,
+    vertices: usize,
+}
+
+/// A type of numbers.
+trait Number: Copy {
+    const SIZE: usize;
+    /// From `SIZE` bytes.
+    fn decode(bytes: &[u8], big_endian: bool) -> Self;
+    /// The weight, or none where there is no edge.
+    fn entry(self) -> Option<Value>;
+}
+
+macro_rules! number {
+    ($($t:ty, $entry:expr;)*) => {$(
+        impl Number for $t {
+            const SIZE: usize = size_of::<$t>();
+            #[inline(always)]
+            fn decode(bytes: &[u8], big_endian: bool) -> Self {
+                let mut raw = [0; size_of::<$t>()];
+                raw.copy_from_slice(bytes);
+                if big_endian { <$t>::from_be_bytes(raw) } else { <$t>::from_le_bytes(raw) }
+            }
+            #[inline(always)]
+            fn entry(self) -> Option<Value> {
+                $entry(self)
+            }
+        }
+    )*};
+}
+
+/// Integers from here on are no edge.
+const NONE: i32 = (1 << 30) - 1;
+
+number! {
+    u8, |v| Some(Value::Whole(i128::from(v)));
+    i8, |v| Some(Value::Whole(i128::from(v)));
+    u16, |v| Some(Value::Whole(i128::from(v)));
+    i16, |v| Some(Value::Whole(i128::from(v)));
+    u32, |v| (v < NONE as u32).then_some(Value::Whole(i128::from(v)));
+    i32, |v| (v < NONE).then_some(Value::Whole(i128::from(v)));
+    u64, |v| (v < NONE as u64).then_some(Value::Whole(i128::from(v)));
+    i64, |v| (v < i64::from(NONE)).then_some(Value::Whole(i128::from(v)));
+    f32, |v: f32| f64::from(v).entry();
+    f64, |v: f64| (!v.is_nan() && v != f64::INFINITY).then(|| Value::from(v));
+}
+
+/// Whether it is a weight below 0.
+#[inline(always)]
+fn negative(value: Value) -> bool {
+    match value {
+        Value::Whole(v) => v < 0,
+        Value::Real(v) => v < 0.0,
+    }
+}
+
+impl<'s> Npy<'s> {
+    pub(super) fn open(source: &'s Source) -> Result<Self, FormatError> {
+        let here = |problem: Problem| problem.at(&source.name, Place::FILE);
+        let mut head = Vec::new();
+        let head = source.read(0, HEADER, &mut head)?;
+        let mut rest = head;
+        let header = npy_header::read(&mut rest, &source.name)?;
+        let start = (head.len() - rest.len()) as u64;
+        let (rows, cols) = npy_header::two_dimensions(&header.shape).map_err(here)?;
+        if rows != cols {
+            let what = format!("the array has {rows} rows and {cols} columns");
+            return Err(here(Problem::new(what, "a matrix of weights is square")));
+        }
+        if rows == 0 {
+            return Err(here(Problem::new("the array is empty", "a graph has at least one vertex")));
+        }
+        if header.kind == Kind::Bool {
+            let advice = "save weights, and 2^30 - 1 or infinity where there is no edge";
+            return Err(here(Problem::new("the array is one of booleans", advice)));
+        }
+        let (there, size) = (source.length - start, header.size as u128);
+        let (total, wanted) = (u128::from(rows) * u128::from(cols), u128::from(rows) * u128::from(cols) * size);
+        if u128::from(there) < wanted {
+            let what = format!("the file ends after {} of {total} elements", u128::from(there) / size);
+            return Err(here(Problem::new(what, "the file is cut short; copy it again")));
+        }
+        if u128::from(there) > wanted {
+            let what = format!("there is more after the {rows} x {cols} elements of the array");
+            return Err(here(Problem::new(what, "save one array a file")));
+        }
+        // As many bytes are there.
+        Ok(Self { source, header, start, vertices: rows as usize })
+    }
+
+    fn numbers<N: Number, T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+        let (line, fortran, big_endian) = (self.vertices * N::SIZE, self.header.fortran, self.header.big_endian);
+        let lines = (PART / line).max(1).next_multiple_of(ROWS);
+        pass.progress.parts(self.source, self.vertices.div_ceil(lines), |part, buffer| {
+            let first = part * lines;
+            let count = lines.min(self.vertices - first);
+            let bytes = self.source.read(self.start + (first * line) as u64, (count * line) as u64, buffer)?;
+            // The edge of entry n in line o of the part, and what is no weight where it is found.
+            let at = |o: usize, n: usize| {
+                let entry = N::decode(&bytes[o * line + n * N::SIZE..][..N::SIZE], big_endian).entry()?;
+                (first + o != n || negative(entry)).then_some(entry)
+            };
+            let mut refused = None;
+            let mut edge = |o: usize, n: usize, from: usize, to: usize| {
+                let weight = match weight::<T>(at(o, n)?, pass.weight) {
+                    Ok(weight) => Some(weight),
+                    Err(why) => {
+                        refused.get_or_insert((o, n, why));
+                        None
+                    }
+                };
+                Some((from as u64, to as u64, weight?))
+            };
+            let taken = if fortran && !pass.undirected {
+                Ok(())
+            } else {
+                let along = (0..count).flat_map(|o| (0..self.vertices).map(move |n| (o, n)));
+                sink.add_all(along.filter_map(|(o, n)| edge(o, n, first + o, n)))
+            };
+            let taken = taken.and_then(|()| {
+                if fortran || pass.undirected {
+                    let across = (0..self.vertices).flat_map(|n| (0..count).map(move |o| (o, n)));
+                    sink.add_all(across.filter_map(|(o, n)| edge(o, n, n, first + o)))
+                } else {
+                    Ok(())
+                }
+            });
+            if let Some((o, n, why)) = refused {
+                let (row, col) = if fortran { (n, first + o) } else { (first + o, n) };
+                return Err(why.at(&self.source.name, Place::cell(row, col)));
+            }
+            taken.map_err(|(_, error)| pass.misfit(&error))?;
+            pass.progress.advance(bytes.len() as u64);
+            Ok(())
+        })
+    }
+}
+
+impl Edges for Npy<'_> {
+    fn vertices(&self) -> usize {
+        self.vertices
+    }
+
+    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+        match (self.header.kind, self.header.size) {
+            (Kind::Unsigned | Kind::Bool, 1) => self.numbers::<u8, T>(sink, pass),
+            (Kind::Signed, 1) => self.numbers::<i8, T>(sink, pass),
+            (Kind::Unsigned, 2) => self.numbers::<u16, T>(sink, pass),
+            (Kind::Signed, 2) => self.numbers::<i16, T>(sink, pass),
+            (Kind::Unsigned, 4) => self.numbers::<u32, T>(sink, pass),
+            (Kind::Signed, 4) => self.numbers::<i32, T>(sink, pass),
+            (Kind::Unsigned | Kind::Bool, _) => self.numbers::<u64, T>(sink, pass),
+            (Kind::Signed, _) => self.numbers::<i64, T>(sink, pass),
+            (Kind::Float, 4) => self.numbers::<f32, T>(sink, pass),
+            (Kind::Float, _) => self.numbers::<f64, T>(sink, pass),
+        }
+    }
+}

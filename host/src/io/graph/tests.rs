@@ -1,0 +1,674 @@
+//! What the formats say becomes a graph, from files and from streams; and every fault is one line.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use super::*;
+use crate::apsp::{Distance, Matrix};
+
+const NONE: i32 = i32::UNREACHABLE;
+
+fn binary(numbers: &[i32]) -> Vec<u8> {
+    numbers.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn npy(descr: &str, fortran: &str, shape: &str, body: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    [b"\x93NUMPY\x01\x00\x76\x00", format!("{text:<117}\n").as_bytes(), body].concat()
+}
+
+fn options(weight: Weight, undirected: bool) -> GraphOptions<'static> {
+    GraphOptions { weight, undirected, ..GraphOptions::default() }
+}
+
+/// Reads the bytes as a stream and as a file, which have to come to the same.
+fn read_as(format: GraphFormat, bytes: &[u8], options: &GraphOptions<'_>) -> Result<AnyGraph, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    std::fs::write(&path, bytes).unwrap();
+    let streamed = read_graph_from(bytes, "f", format, options, &()).map_err(|e| e.to_string());
+    let name = path.display().to_string();
+    let read = read_graph(&path, format, options, &()).map_err(|e| e.to_string().replace(&name, "f"));
+    assert_eq!(streamed, read);
+    read
+}
+
+fn whole(format: GraphFormat, bytes: &[u8], undirected: bool) -> Graph<i32> {
+    match read_as(format, bytes, &options(Weight::Auto, undirected)) {
+        Ok(AnyGraph::Whole(graph)) => graph,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn real(format: GraphFormat, bytes: &[u8], weight: Weight) -> Graph<f32> {
+    match read_as(format, bytes, &options(weight, false)) {
+        Ok(AnyGraph::Real(graph)) => graph,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn rows<T: Distance>(matrix: &Matrix<T>) -> Vec<Vec<T>> {
+    matrix.par_rows().map(<[T]>::to_vec).collect()
+}
+
+use rayon::prelude::*;
+
+#[test]
+fn binary_files_are_read() {
+    let bytes = binary(&[3, 5, 0, 1, 7, 0, 1, 5, 1, 2, 0, 2, 2, 4, 2, 0, -3]);
+    let graph = whole(GraphFormat::Binary, &bytes, false);
+    assert_eq!(rows(&graph.weights), [[0, 5, NONE], [NONE, 0, 0], [-3, NONE, 0]]);
+    assert_eq!((graph.edges, graph.negative, graph.heaviest, graph.negative_loop), (5, true, 5, None));
+    let graph = whole(GraphFormat::Binary, &bytes, true);
+    assert_eq!(rows(&graph.weights), [[0, 5, -3], [5, 0, 0], [-3, 0, 0]]);
+    assert_eq!(graph.edges, 9);
+    let graph = real(GraphFormat::Binary, &binary(&[2, 1, 0, 1, i32::MAX]), Weight::F32);
+    assert_eq!(graph.weights.get(0, 1), 2_147_483_648.0);
+    // No edges, and a loop that is a negative cycle.
+    assert_eq!(rows(&whole(GraphFormat::Binary, &binary(&[1, 0]), false).weights), [[0]]);
+    assert_eq!(whole(GraphFormat::Binary, &binary(&[2, 1, 1, 1, -1]), false).negative_loop, Some(1));
+}
+
+#[test]
+fn binary_files_of_many_parts_are_read_and_their_first_fault_is_told() {
+    let vertices = 300;
+    let pairs = || (0..3 * vertices * vertices).map(|n| (n / 3 % vertices, n % 7 * 40 + n / 7 % 20, n % 1000));
+    let mut numbers = vec![vertices, 3 * vertices * vertices];
+    pairs().for_each(|(from, to, weight)| numbers.extend([from, to, weight]));
+    let mut expected = Matrix::<i32>::unreachable(vertices as usize).unwrap();
+    for (from, to, weight) in pairs().filter(|(from, to, _)| from != to) {
+        let cell = &mut expected.row_mut(from as usize)[to as usize];
+        *cell = weight.min(*cell);
+    }
+    let graph = whole(GraphFormat::Binary, &binary(&numbers), false);
+    assert!(graph.weights == expected);
+    for at in [260_000, 180_000, 70_001] {
+        numbers[2 + 3 * at + 1] = -1;
+        let from = numbers[2 + 3 * at];
+        assert_eq!(
+            read_as(GraphFormat::Binary, &binary(&numbers), &GraphOptions::default()).unwrap_err(),
+            format!(
+                "f: edge {at} (counted from 0): it leads from {from} to -1, and the vertices are 0 to 299; \
+                 correct the edge, or the number of vertices"
+            )
+        );
+    }
+}
+
+/// The numbers as elements of a type.
+fn elements(descr: &str, values: &[f64]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for &v in values {
+        let mut bytes = match &descr[1..] {
+            "u1" => vec![v as u8],
+            "i1" => (v as i8).to_le_bytes().to_vec(),
+            "u2" => (v as u16).to_le_bytes().to_vec(),
+            "i2" => (v as i16).to_le_bytes().to_vec(),
+            "u4" => (v as u32).to_le_bytes().to_vec(),
+            "i4" => (v as i32).to_le_bytes().to_vec(),
+            "u8" => (v as u64).to_le_bytes().to_vec(),
+            "i8" => (v as i64).to_le_bytes().to_vec(),
+            "f4" => (v as f32).to_le_bytes().to_vec(),
+            "f8" => v.to_le_bytes().to_vec(),
+            other => panic!("{other}"),
+        };
+        if descr.starts_with('>') {
+            bytes.reverse();
+        }
+        all.extend(bytes);
+    }
+    all
+}
+
+#[test]
+fn matrices_of_every_type_and_order_are_read() {
+    for descr in
+        ["|u1", "|i1", "<u2", ">u2", "<i2", "<u4", ">u4", "<i4", ">i4", "<u8", "<i8", ">i8", "<f4", "<f8", ">f8"]
+    {
+        let body = elements(descr, &[9.0, 1.0, 2.0, 3.0, 0.0, 5.0, 6.0, 7.0, 8.0]);
+        let graph = whole(GraphFormat::Npy, &npy(descr, "False", "(3, 3)", &body), false);
+        assert_eq!(rows(&graph.weights), [[0, 1, 2], [3, 0, 5], [6, 7, 0]], "{descr}");
+        assert_eq!((graph.edges, graph.negative, graph.heaviest), (6, false, 7), "{descr}");
+        let graph = whole(GraphFormat::Npy, &npy(descr, "True", "(3, 3)", &body), false);
+        assert_eq!(rows(&graph.weights), [[0, 3, 6], [1, 0, 7], [2, 5, 0]], "{descr}");
+        for fortran in ["False", "True"] {
+            let graph = whole(GraphFormat::Npy, &npy(descr, fortran, "(3, 3)", &body), true);
+            assert_eq!(rows(&graph.weights), [[0, 1, 2], [1, 0, 5], [2, 5, 0]], "{descr}");
+            assert_eq!(graph.edges, 12);
+        }
+    }
+}
+
+#[test]
+fn entries_that_are_no_edges_and_loops_that_count() {
+    let none = f64::from(NONE);
+    for descr in ["<i4", "<u4", "<i8", "<u8"] {
+        let graph =
+            whole(GraphFormat::Npy, &npy(descr, "False", "(2, 2)", &elements(descr, &[5.0, none, 0.0, 7.0])), false);
+        assert_eq!((rows(&graph.weights), graph.edges), (vec![vec![0, NONE], vec![0, 0]], 1), "{descr}");
+    }
+    for descr in ["<f4", "<f8"] {
+        let file = |values: &[f64]| npy(descr, "False", "(2, 2)", &elements(descr, values));
+        let graph = whole(GraphFormat::Npy, &file(&[f64::NAN, f64::INFINITY, f64::NAN, 3.0]), false);
+        assert_eq!((graph.edges, graph.negative_loop), (0, None));
+        let graph = whole(GraphFormat::Npy, &file(&[0.0, f64::INFINITY, 3.0, -1.0]), false);
+        assert_eq!((graph.edges, graph.negative_loop), (2, Some(1)));
+        // The first fraction makes all of it floating-point numbers.
+        let graph = real(GraphFormat::Npy, &file(&[0.0, f64::INFINITY, 2.5, 0.0]), Weight::Auto);
+        assert_eq!(rows(&graph.weights), [[0.0, f32::INFINITY], [2.5, 0.0]]);
+        let graph = real(GraphFormat::Npy, &file(&[0.0, 1e20, 2.0, 0.0]), Weight::F32);
+        assert_eq!(rows(&graph.weights), [[0.0, 1e20], [2.0, 0.0]]);
+    }
+}
+
+#[test]
+fn matrices_of_many_parts_are_read() {
+    let n = 700;
+    let at = |i: usize, j: usize| (i * 31 + j * 17) as i32 % 1000 - 3;
+    let body: Vec<u8> = (0..n * n).flat_map(|at_| at(at_ / n, at_ % n).to_le_bytes()).collect();
+    let shape = format!("({n}, {n})");
+    let same = |graph: &Graph<i32>, of: &dyn Fn(usize, usize) -> i32| {
+        (0..n * n).all(|at| graph.weights.get(at / n, at % n) == if at / n == at % n { 0 } else { of(at / n, at % n) })
+    };
+    assert!(same(&whole(GraphFormat::Npy, &npy("<i4", "False", &shape, &body), false), &at));
+    assert!(same(&whole(GraphFormat::Npy, &npy("<i4", "True", &shape, &body), false), &|i, j| at(j, i)));
+    let both = |i, j| at(i, j).min(at(j, i));
+    assert!(same(&whole(GraphFormat::Npy, &npy("<i4", "False", &shape, &body), true), &both));
+    let graph = whole(GraphFormat::Npy, &npy("<i4", "True", &shape, &body), true);
+    assert!(same(&graph, &both));
+    let first = (0..n).find(|&i| at(i, i) < 0);
+    assert_eq!((graph.negative, graph.negative_loop), (true, first));
+}
+
+#[test]
+fn every_fault_says_where_and_what_to_do() {
+    let f32 = "read the weights as f32 (--weight f32)";
+    let damaged = "the file is damaged, or not in this format";
+    let begins = "it begins with the numbers of vertices and edges, 32 bits each";
+    let bin = |numbers: &[i32], expected: &str| (GraphFormat::Binary, binary(numbers), expected.to_owned());
+    let matrix = |descr: &str, values: &[f64], expected: String| {
+        (GraphFormat::Npy, npy(descr, "False", "(2, 2)", &elements(descr, values)), expected)
+    };
+    let table = vec![
+        bin(&[], &format!("f: the file is empty; {begins}")),
+        (GraphFormat::Binary, vec![1, 0, 0, 0, 0, 0, 0], format!("f: the file ends inside its header; {begins}")),
+        bin(&[0, 0], &format!("f: the header promises 0 vertices; a graph has at least one; {damaged}")),
+        bin(&[-4, 0], &format!("f: the header promises -4 vertices; a graph has at least one; {damaged}")),
+        bin(&[4, -1], &format!("f: the header promises -1 edges; {damaged}")),
+        bin(&[4, 2, 0, 1, 5], "f: the file ends after 1 of 2 edges; it is cut short; copy it again"),
+        bin(
+            &[i32::MAX, i32::MAX, 0, 1, 5, 0],
+            "f: the file ends after 1 of 2147483647 edges; it is cut short; copy it again",
+        ),
+        bin(
+            &[4, 1, 0, 1, 5, 0],
+            "f: there are 4 more bytes after the 1 edges; the header is wrong, or the file is not in this format",
+        ),
+        bin(
+            &[4, 2, 0, 1, 5, 4, 0, 1],
+            "f: edge 1 (counted from 0): it leads from 4 to 0, and the vertices are 0 to 3; \
+             correct the edge, or the number of vertices",
+        ),
+        bin(
+            &[4, 1, 0, -1, 5],
+            "f: edge 0 (counted from 0): it leads from 0 to -1, and the vertices are 0 to 3; \
+             correct the edge, or the number of vertices",
+        ),
+        bin(
+            &[4, 1, 0, 1, NONE],
+            &format!("f: edge 0 (counted from 0): the weight 1073741823 is not from -1073741822 to 1073741822; {f32}"),
+        ),
+        bin(
+            &[4, 1, 0, 1, i32::MIN],
+            &format!("f: edge 0 (counted from 0): the weight -2147483648 is not from -1073741822 to 1073741822; {f32}"),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("<i4", "False", "(2, 3)", &[0; 24]),
+            "f: the array has 2 rows and 3 columns; a matrix of weights is square".to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("<i4", "False", "(0, 0)", &[]),
+            "f: the array is empty; a graph has at least one vertex".to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("|b1", "False", "(1, 1)", &[0]),
+            "f: the array is one of booleans; save weights, and 2^30 - 1 or infinity where there is no edge".to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("<i4", "False", "(2, 2)", &[0; 15]),
+            "f: the file ends after 3 of 4 elements; the file is cut short; copy it again".to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("<f8", "False", "(4294967296, 4294967296)", &[0; 15]),
+            "f: the file ends after 1 of 18446744073709551616 elements; the file is cut short; copy it again"
+                .to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            npy("<i4", "False", "(2, 2)", &[0; 17]),
+            "f: there is more after the 2 x 2 elements of the array; save one array a file".to_owned(),
+        ),
+        (
+            GraphFormat::Npy,
+            b"GIF89a...".to_vec(),
+            "f: this is not an NPY file; save the array with numpy.save".to_owned(),
+        ),
+        matrix(
+            "<i4",
+            &[0.0, 1.0, -1_073_741_823.0, 0.0],
+            format!(
+                "f: row 1, column 0 (counted from 0): the weight -1073741823 is not from -1073741822 to 1073741822; {f32}"
+            ),
+        ),
+        matrix(
+            "<f8",
+            &[0.0, 1e10, 0.0, 0.0],
+            format!(
+                "f: row 0, column 1 (counted from 0): the weight 10000000000 is not from -1073741822 to 1073741822; {f32}"
+            ),
+        ),
+        matrix(
+            "<f4",
+            &[0.0, f64::NEG_INFINITY, 0.0, 0.0],
+            format!(
+                "f: row 0, column 1 (counted from 0): the weight -inf is not from -1073741822 to 1073741822; {f32}"
+            ),
+        ),
+    ];
+    for (format, bytes, expected) in table {
+        assert_eq!(read_as(format, &bytes, &GraphOptions::default()).unwrap_err(), expected);
+    }
+    let whole = options(Weight::I16, false);
+    let fraction = npy("<f8", "True", "(2, 2)", &elements("<f8", &[0.0, 1.5, 0.0, 0.0]));
+    assert_eq!(
+        read_as(GraphFormat::Npy, &fraction, &whole).unwrap_err(),
+        format!("f: row 1, column 0 (counted from 0): the weight 1.5 is not a whole number; {f32}")
+    );
+    let large = npy("<f8", "False", "(2, 2)", &elements("<f8", &[0.0, 1e39, 0.0, 0.0]));
+    assert_eq!(
+        read_as(GraphFormat::Npy, &large, &options(Weight::F32, false)).unwrap_err(),
+        "f: row 0, column 1 (counted from 0): the weight 1e39 is none that an f32 holds; make the weights smaller"
+    );
+}
+
+#[test]
+fn the_caller_is_asked_before_memory_is_taken() {
+    let asked = AtomicUsize::new(0);
+    let admit = |vertices: usize| {
+        asked.fetch_add(vertices, Relaxed);
+        if vertices > 1000 {
+            Err(format!("{vertices} vertices need more memory than --memory; give more"))
+        } else {
+            Ok(())
+        }
+    };
+    let options = GraphOptions { admit: &admit, ..GraphOptions::default() };
+    let read = |numbers: &[i32]| read_graph_from(&binary(numbers)[..], "f", GraphFormat::Binary, &options, &());
+    let e = read(&[i32::MAX, 0]).unwrap_err();
+    assert_eq!(e.to_string(), "f: 2147483647 vertices need more memory than --memory; give more");
+    assert!(read(&[1000, 0]).is_ok());
+    assert_eq!(asked.load(Relaxed), 2_147_483_647 + 1000);
+    // Once, also where the work begins again.
+    let fraction = npy("<f8", "False", "(2, 2)", &elements("<f8", &[0.0, 1.5, 0.0, 0.0]));
+    read_graph_from(&fraction[..], "f", GraphFormat::Npy, &options, &()).unwrap();
+    assert_eq!(asked.load(Relaxed), 2_147_483_647 + 1002);
+    // Nobody has so much memory.
+    let e = read_graph_from(&binary(&[i32::MAX, 0])[..], "f", GraphFormat::Binary, &GraphOptions::default(), &());
+    assert_eq!(
+        e.unwrap_err().to_string(),
+        "f: there is no memory for the 2147483647 x 2147483647 distances, 18446744073709551616 bytes; \
+         take a smaller graph or a machine with more memory"
+    );
+}
+
+/// Counts bytes, and stops the work when it has been asked so often.
+struct Watch(AtomicU64, AtomicUsize);
+
+impl Observer for Watch {
+    fn advance(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.1.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+#[test]
+fn the_observer_hears_of_bytes_and_can_stop_the_work() {
+    let mut numbers = vec![5, 200_000];
+    (0..200_000).for_each(|n| numbers.extend([n % 5, n % 4, n]));
+    let bytes = binary(&numbers);
+    let read = |watch: &Watch| read_graph_from(&bytes[..], "f", GraphFormat::Binary, &GraphOptions::default(), watch);
+    let watch = Watch(AtomicU64::new(0), AtomicUsize::new(usize::MAX));
+    read(&watch).unwrap();
+    assert_eq!(watch.0.into_inner(), bytes.len() as u64);
+    // While it comes, and when it is there.
+    for asked in [0, 1, bytes.len() / (1 << 20) + 3] {
+        let e = read(&Watch(AtomicU64::new(0), AtomicUsize::new(asked))).unwrap_err();
+        assert!(e.is_cancelled() && e.to_string() == "f: stopped before the work was done", "{asked}: {e}");
+    }
+}
+
+#[test]
+fn dimacs_files_are_read() {
+    let text = "c roads\n\np sp 3 4\na 1 2 7\r\na 1 2 5\nc in between\n a 2\t3  0 \na 3 1 -3";
+    let graph = whole(GraphFormat::Dimacs, text.as_bytes(), false);
+    assert_eq!(rows(&graph.weights), [[0, 5, NONE], [NONE, 0, 0], [-3, NONE, 0]]);
+    assert_eq!((graph.edges, graph.negative), (4, true));
+    let graph = whole(GraphFormat::Dimacs, text.as_bytes(), true);
+    assert_eq!(rows(&graph.weights), [[0, 5, -3], [5, 0, 0], [-3, 0, 0]]);
+    let graph = real(GraphFormat::Dimacs, b"\xef\xbb\xbfp sp 2 2\na 1 2 3\na 2 1 2.5\n", Weight::Auto);
+    assert_eq!(rows(&graph.weights), [[0.0, 3.0], [2.5, 0.0]]);
+}
+
+#[test]
+fn edge_lists_are_read_whatever_parts_their_columns() {
+    for text in [
+        "0,1,5\n1,2,7\n",
+        "from,to,weight\n0,1,5\n1,2,7",
+        "0\t1\t5\n1\t2\t7\n",
+        "# roads\n% more\n\nsource\ttarget\tlength\n0 1 5\n# between\n\n  1 2 7\n",
+        "\"a\", \"b\", \"c\"\r\n0, 1, 5.0\r\n1 ,2 ,7e0,\r\n",
+        "\u{feff}0 1 +5\n1 2 7\n",
+    ] {
+        let graph = whole(GraphFormat::EdgeList, text.as_bytes(), false);
+        assert_eq!(rows(&graph.weights), [[0, 5, NONE], [NONE, 0, 7], [NONE, NONE, 0]], "{text}");
+    }
+    let graph = whole(GraphFormat::EdgeList, b"0 1\n2 0\n", true);
+    assert_eq!(rows(&graph.weights), [[0, 1, 1], [1, 0, NONE], [1, NONE, 0]]);
+    let graph = real(GraphFormat::EdgeList, b"0 1 .5\n", Weight::Auto);
+    assert_eq!(graph.weights.get(0, 1), 0.5);
+    let graph = real(GraphFormat::EdgeList, b"0 1 5000000000\n", Weight::F32);
+    assert_eq!(graph.weights.get(0, 1), 5e9);
+}
+
+#[test]
+fn matrix_market_files_are_read() {
+    let text = "%%MatrixMarket matrix coordinate integer general\n% a comment\n\n3 3 4\n1 2 7\n2 3 0\n3 1 -3\n2 2 9\n";
+    let graph = whole(GraphFormat::MatrixMarket, text.as_bytes(), false);
+    assert_eq!(rows(&graph.weights), [[0, 7, NONE], [NONE, 0, 0], [-3, NONE, 0]]);
+    assert_eq!((graph.edges, graph.negative_loop), (4, None));
+    let symmetric = text.replace("general", "Symmetric");
+    for undirected in [false, true] {
+        let graph = whole(GraphFormat::MatrixMarket, symmetric.as_bytes(), undirected);
+        assert_eq!(rows(&graph.weights), [[0, 7, -3], [7, 0, 0], [-3, 0, 0]]);
+        assert_eq!(graph.edges, 7);
+    }
+    let pattern = "%%matrixmarket MATRIX coordinate pattern general\n2 2 1\n2 1\n";
+    assert_eq!(rows(&whole(GraphFormat::MatrixMarket, pattern.as_bytes(), false).weights), [[0, NONE], [1, 0]]);
+    let fraction = "%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 2.5\n";
+    assert_eq!(real(GraphFormat::MatrixMarket, fraction.as_bytes(), Weight::Auto).weights.get(1, 0), 2.5);
+}
+
+/// Lines whose lengths have no measure in common with the parts, and some that are longer than what is looked through at once.
+#[test]
+fn text_of_many_parts_is_read_and_its_lines_are_counted() {
+    let vertices = 500;
+    let mut text = String::from("c many\np sp 500 400000\n");
+    let mut expected = Matrix::<i32>::unreachable(vertices).unwrap();
+    let mut lines = 2;
+    for n in 0..400_000usize {
+        let (from, to, weight) = (n / 800, n * 7 % vertices, (n % 1_000) as i32);
+        writeln!(text, "a {} {} {weight}", from + 1, to + 1).unwrap();
+        lines += 1;
+        if n % 50_000 == 0 {
+            writeln!(text, "c {}", "x".repeat(n + 1)).unwrap();
+            lines += 1;
+        }
+        if from != to {
+            let cell = &mut expected.row_mut(from)[to];
+            *cell = weight.min(*cell);
+        }
+    }
+    let graph = whole(GraphFormat::Dimacs, text.as_bytes(), false);
+    assert!(graph.weights == expected);
+    assert_eq!(graph.edges, 400_000);
+    let wrong = format!("{text}a 1 501 3\n");
+    assert_eq!(
+        read_as(GraphFormat::Dimacs, wrong.as_bytes(), &GraphOptions::default()).unwrap_err(),
+        format!("f: line {}: \"501\" is not a vertex; vertices are numbered from 1 to 500", lines + 1)
+    );
+    // A fault in the middle is told before the one at the end.
+    let at = text.match_indices('\n').nth(200_000).unwrap().0;
+    let wrong = format!("{}\na 0 1 3{}a 1 501 3\n", &text[..at], &text[at..]);
+    assert_eq!(
+        read_as(GraphFormat::Dimacs, wrong.as_bytes(), &GraphOptions::default()).unwrap_err(),
+        "f: line 200002: \"0\" is not a vertex; vertices are numbered from 1 to 500"
+    );
+    // A fraction far behind makes all of it floating-point numbers, and the observer does not hear of more than there is.
+    let fraction = text.replace("sp 500 400000", "sp 500 400001") + "a 1 2 0.5\n";
+    let watch = Watch(AtomicU64::new(0), AtomicUsize::new(usize::MAX));
+    let read = read_graph_from(fraction.as_bytes(), "f", GraphFormat::Dimacs, &GraphOptions::default(), &watch);
+    assert!(matches!(read, Ok(AnyGraph::Real(graph)) if graph.weights.get(0, 1) == 0.5));
+    assert_eq!(watch.0.into_inner(), fraction.len() as u64);
+    // Line ends where parts meet.
+    for filling in (1 << 20) - 3..(1 << 20) + 3 {
+        let text = format!("#{}\n0 1 5\n1 2 7\n", "x".repeat(filling - 2));
+        let graph = whole(GraphFormat::EdgeList, text.as_bytes(), false);
+        assert_eq!((graph.edges, graph.weights.get(0, 1), graph.weights.get(1, 2)), (2, 5, 7), "{filling}");
+    }
+}
+
+#[test]
+fn every_fault_in_text_names_its_line() {
+    let f32 = "read the weights as f32 (--weight f32)";
+    let write = "write it as p sp VERTICES ARCS";
+    let banner = "write %%MatrixMarket matrix coordinate real general";
+    let general = "%%MatrixMarket matrix coordinate real general\n";
+    let mut table = vec![
+        (GraphFormat::Dimacs, String::new(), format!("f: there is no line p; {write}")),
+        (
+            GraphFormat::Dimacs,
+            "c x\na 1 2 3\n".into(),
+            format!("f: line 2: the line begins with \"a\" before there is a line p; {write}"),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p max 3 2\n".into(),
+            format!("f: line 1: the line p is none of a shortest-path problem; {write}"),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 0 0\n".into(),
+            "f: line 1: the line promises \"0\" vertices and \"0\" arcs; there can be 1 to 2147483647 vertices".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 5 -2\n".into(),
+            "f: line 1: the line promises \"5\" vertices and \"-2\" arcs; there can be 1 to 2147483647 vertices".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "c\np sp 3 3\na 1 2 3\n".into(),
+            "f: line 2: the line promises 3 arcs, and there are 1; the file is cut short, or the line is wrong".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 0\na 1 2 3\n".into(),
+            "f: line 1: the line promises 0 arcs, and there are 1; the file is cut short, or the line is wrong".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\np sp 3 1\n".into(),
+            "f: line 2: this is a second line p; give a file with one graph".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 4 1\n".into(),
+            "f: line 2: \"4\" is not a vertex; vertices are numbered from 1 to 3".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 2\n".into(),
+            "f: line 2: an arc has three numbers; write it as a FROM TO WEIGHT".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 2 3 4\n".into(),
+            "f: line 2: an arc has three numbers; write it as a FROM TO WEIGHT".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\ne 1 2 3\n".into(),
+            "f: line 2: the line begins with \"e\"; lines begin with c, p or a".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 2 x\n".into(),
+            "f: line 2: \"x\" is not a number; correct the file".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 2 inf\n".into(),
+            "f: line 2: the weight inf is none that an edge can have; leave out edges that are not there".into(),
+        ),
+        (
+            GraphFormat::Dimacs,
+            "p sp 3 1\na 1 2 1073741823\n".into(),
+            format!("f: line 2: the weight 1073741823 is not from -1073741822 to 1073741822; {f32}"),
+        ),
+        (GraphFormat::EdgeList, String::new(), "f: there are no edges; give lines of from, to and weight".into()),
+        (
+            GraphFormat::EdgeList,
+            "# x\nfrom to\n".into(),
+            "f: there are no edges; give lines of from, to and weight".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "from to\n1\n".into(),
+            "f: line 2: the line has 1 column; an edge has from, to and, if there are weights, a weight".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "1,2,3,4\n".into(),
+            "f: line 1: the line has 4 columns; an edge has from, to and, if there are weights, a weight".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            format!("1{}\n", ",2".repeat(200)),
+            "f: line 1: the line has 100 columns or more; an edge has from, to and, if there are weights, a weight"
+                .into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "1,2,3\n\n2,1\n".into(),
+            "f: line 3: the line has 2 columns, and the first edge has 3; correct the line".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "1,2\n2,1,1\n".into(),
+            "f: line 2: the line has 3 columns, and the first edge has 2; correct the line".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "0,1\n1,-1\n".into(),
+            "f: line 2: \"-1\" is not a vertex; vertices are numbered from 0 to 2147483646".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "0,1\n1,,2\n".into(),
+            "f: line 2: the line has 3 columns, and the first edge has 2; correct the line".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "0,1,2\n1,,2\n".into(),
+            "f: line 2: \"\" is not a vertex; vertices are numbered from 0 to 2147483646".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "0,2147483647\n".into(),
+            "f: line 1: \"2147483647\" is not a vertex; vertices are numbered from 0 to 2147483646".into(),
+        ),
+        (
+            GraphFormat::EdgeList,
+            "0 1 2\n1 0 1.5x\n".into(),
+            "f: line 2: \"1.5x\" is not a number; correct the file".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            String::new(),
+            format!("f: line 1: the file does not begin with a line %%MatrixMarket and four words; {banner}"),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            "2 2 1\n1 2 3\n".into(),
+            format!("f: line 1: the file does not begin with a line %%MatrixMarket and four words; {banner}"),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            general.into(),
+            "f: there is no line with the size; write rows, columns and entries".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}%\n2 x 1\n"),
+            "f: line 3: \"2 x 1\" is not the size of a matrix; write rows, columns and entries".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}2 3 1\n"),
+            "f: line 2: the matrix has 2 rows and 3 columns; a matrix of weights is square".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}0 0 0\n"),
+            "f: line 2: the line promises 0 vertices; there can be 1 to 2147483647".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}2 2 2\n1 2 5\n"),
+            "f: line 2: the line promises 2 entries, and there are 1; the file is cut short, or the line is wrong"
+                .into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}2 2 1\n1 2\n"),
+            "f: line 3: an entry has three numbers; write row, column and, unless it is a pattern, weight".into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{}2 2 1\n1 2 3\n", general.replace("real", "pattern")),
+            "f: line 3: an entry of a pattern has two numbers; write row, column and, unless it is a pattern, weight"
+                .into(),
+        ),
+        (
+            GraphFormat::MatrixMarket,
+            format!("{general}2 2 1\n0 2 3\n"),
+            "f: line 3: \"0\" is not a vertex; vertices are numbered from 1 to 2".into(),
+        ),
+    ];
+    for (word, with, advice) in [
+        ("matrix ", "vector", "save a matrix"),
+        ("coordinate", "array", "save the matrix in coordinate format, or as .npy"),
+        ("real", "complex", "weights are real, integer or pattern"),
+        ("general", "skew-symmetric", "save all entries, as general"),
+        ("general", "hermitian", "save all entries, as general"),
+    ] {
+        let text = general.replace(word, &format!("{with} ")) + "1 1 0\n";
+        table.push((GraphFormat::MatrixMarket, text, format!("f: line 1: \"{with}\" is not read; {advice}")));
+    }
+    for (format, text, expected) in table {
+        assert_eq!(read_as(format, text.as_bytes(), &GraphOptions::default()).unwrap_err(), expected, "{text}");
+    }
+    let fraction = read_as(GraphFormat::EdgeList, b"0 1 3.0\n\n1 0 2.5\n", &options(Weight::I32, false));
+    assert_eq!(fraction.unwrap_err(), format!("f: line 3: the weight 2.5 is not a whole number; {f32}"));
+    assert!(matches!(
+        read_as(GraphFormat::EdgeList, b"0 1 3.0\n", &options(Weight::I32, false)),
+        Ok(AnyGraph::Whole(graph)) if graph.weights.get(0, 1) == 3
+    ));
+    for format in [GraphFormat::Dimacs, GraphFormat::EdgeList, GraphFormat::MatrixMarket] {
+        assert_eq!(
+            read_as(format, b"\xff\xfe1\0", &GraphOptions::default()).unwrap_err(),
+            "f: line 1: the text is UTF-16; save it as plain ASCII or UTF-8"
+        );
+        // A binary file without line ends.
+        let e = read_as(format, &[b'7'; 3 << 20], &GraphOptions::default()).unwrap_err();
+        assert_eq!(e, "f: line 1: the line is longer than 1048576 bytes; the file is damaged, or not in this format");
+    }
+}
