@@ -6,6 +6,7 @@
 mod browser_test;
 mod build_ptx;
 mod gpu_test;
+mod graph_test;
 mod hash;
 mod launch_bounds;
 mod nvidia;
@@ -13,6 +14,7 @@ mod occupancy_check;
 mod panics;
 mod ptx;
 mod ptx_report;
+mod python;
 mod raster_test;
 mod sass;
 mod symbols;
@@ -43,6 +45,8 @@ enum Command {
     BrowserTest,
     /// Exchange GeoTIFFs with rasterio, which is GDAL
     RasterTest(raster_test::Options),
+    /// Compare shortest paths with scipy's
+    GraphTest(graph_test::Options),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Command::GpuTest(options) => gpu_test::run(&options),
         Command::BrowserTest => browser_test::run(),
         Command::RasterTest(options) => raster_test::run(&options),
+        Command::GraphTest(options) => graph_test::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

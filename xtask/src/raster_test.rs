@@ -4,12 +4,12 @@
 //! another GDAL may write other files. The checks are in `tests/python/raster_roundtrip.py`; it runs the library through halotile-tests'
 //! program `raster-io`, and the program `halotile`.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::workspace::{self, output, read, succeed, write};
+use crate::python;
+use crate::workspace::succeed;
 
 /// rasterio and all that it needs.
 const PACKAGES: [&str; 9] = [
@@ -31,31 +31,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let target = workspace::target_dir()?;
-    let python = python(&target.join("raster-python"))?;
-    for (package, program) in [("halotile-tests", "raster-io"), ("halotile-cli", "halotile")] {
-        succeed(workspace::cargo().args(["build", "--quiet", "--package", package, "--bin", program]))?;
-    }
-    let program = |name: &str| target.join("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    let mut checks = Command::new(python);
-    checks.arg(workspace::root().join("tests/python/raster_roundtrip.py"));
-    checks.arg("--raster-io").arg(program("raster-io")).arg("--halotile").arg(program("halotile"));
+    let mut checks = Command::new(python::with("raster-python", &PACKAGES)?);
+    checks.arg(python::script("raster_roundtrip.py"));
+    checks.arg("--raster-io").arg(python::program("halotile-tests", "raster-io")?);
+    checks.arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
     succeed(checks.args(&options.only).stdin(Stdio::null()))
-}
-
-/// The environment's Python, with the packages in it.
-fn python(environment: &Path) -> Result<PathBuf> {
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    // Written when all of them are there.
-    let (list, wanted) = (environment.join("packages.txt"), PACKAGES.join("\n"));
-    if read(&list).is_ok_and(|there| there == wanted) && output(Command::new(&python).arg("--version")).is_ok() {
-        return Ok(python);
-    }
-    succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment).stdin(Stdio::null()))
-        .context("a virtual environment takes python3 with venv")?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
-    succeed(pip.args(PACKAGES).stdin(Stdio::null())).context("installing rasterio")?;
-    write(&list, &wanted)?;
-    Ok(python)
 }

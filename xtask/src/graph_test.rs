@@ -1,0 +1,34 @@
+//! `cargo xtask graph-test`: shortest paths of halotile beside those of scipy.
+//!
+//! scipy comes as a wheel, with its own tests in it, and goes into a virtual environment below the target directory. The checks are in
+//! `tests/python/shortest_paths.py`, which runs the program `halotile`.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::python;
+use crate::workspace::succeed;
+
+/// scipy and all that it and its tests need.
+const PACKAGES: [&str; 7] = [
+    "scipy==1.17.1",
+    "numpy==2.4.6",
+    "pytest==9.2.0",
+    "iniconfig==2.3.1",
+    "packaging==26.3",
+    "pluggy==1.7.0",
+    "pygments==2.21.0",
+];
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only checks whose names contain all of these
+    only: Vec<String>,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let mut checks = Command::new(python::with("graph-python", &PACKAGES)?);
+    checks.arg(python::script("shortest_paths.py")).arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
+    succeed(checks.args(&options.only).stdin(Stdio::null()))
+}
