@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
         Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),
+        Command::Bench { what: Bench::Apsp(args) } => bench::apsp::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),
         Command::Completions { shell } => pages::completions(shell),
