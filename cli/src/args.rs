@@ -2,6 +2,8 @@
 //!
 //! The man pages and the completions are made from this as well.
 
+mod graph;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -16,6 +18,8 @@ use halotile::io::{InputFormat, Nodata, OutputFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::occupancy::Architecture;
 use halotile::resources;
+
+pub use graph::GraphArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -38,7 +42,7 @@ pub enum Command {
     /// The GPUs of this machine, or why CUDA is off
     #[command(after_help = DEVICES_HELP)]
     Devices(DevicesArgs),
-    /// Make a synthetic grid
+    /// Make a synthetic grid or graph
     Generate {
         #[command(subcommand)]
         what: Generate,
@@ -75,6 +79,9 @@ pub enum Generate {
     /// A grid of classes: the same for the same seed, on every machine
     #[command(after_help = GRID_HELP)]
     Grid(GridArgs),
+    /// A weighted directed graph: the same for the same seed, on every machine
+    #[command(after_help = graph::GRAPH_HELP)]
+    Graph(GraphArgs),
 }
 
 #[derive(Debug, Subcommand)]

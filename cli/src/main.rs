@@ -6,7 +6,7 @@
 //! engine        the device for it
 //! source        the file it is read from
 //! sink          the file it goes to
-//! generate    synthetic grids
+//! generate    synthetic grids and graphs
 //! bench       every kernel, verified and timed; and what is exported of that
 //! compare     two files, cell by cell
 //! devices     what this machine has
@@ -47,7 +47,8 @@ fn main() -> ExitCode {
     outcome::of_running(match args.command {
         Command::Entropy(args) => entropy::run(&args),
         Command::Devices(args) => devices::run(&args),
-        Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
+        Command::Generate { what: Generate::Grid(args) } => generate::grid::run(&args),
+        Command::Generate { what: Generate::Graph(args) } => generate::graph::run(&args),
         Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),

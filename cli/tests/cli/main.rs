@@ -1,12 +1,14 @@
 //! The built program, from outside: what it writes, what it says, how it ends and what it leaves behind.
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
-//! full), `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench` benchmarks, `others` the other commands.
+//! full), `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench` benchmarks, `graphs` files of
+//! graphs, `others` the other commands.
 
 mod bench;
 mod ends;
 mod entropy;
 mod failures;
+mod graphs;
 mod occupancy;
 mod others;
 mod place;
