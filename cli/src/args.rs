@@ -4,6 +4,7 @@
 
 mod apsp;
 mod bench_apsp;
+mod graph;
 
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ use halotile::resources;
 
 pub use apsp::{ApspArgs, PathArgs};
 pub use bench_apsp::BenchApspArgs;
+pub use graph::GraphArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -50,7 +52,7 @@ pub enum Command {
     /// The GPUs of this machine, or why CUDA is off
     #[command(after_help = DEVICES_HELP)]
     Devices(DevicesArgs),
-    /// Make a synthetic grid
+    /// Make a synthetic grid or graph
     Generate {
         #[command(subcommand)]
         what: Generate,
@@ -87,6 +89,9 @@ pub enum Generate {
     /// A grid of classes: the same for the same seed, on every machine
     #[command(after_help = GRID_HELP)]
     Grid(GridArgs),
+    /// A weighted directed graph: the same for the same seed, on every machine
+    #[command(after_help = graph::GRAPH_HELP)]
+    Graph(GraphArgs),
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,7 +2,7 @@
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
 //! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench` and
-//! `bench_apsp` benchmarks, `others` the other commands.
+//! `bench_apsp` benchmarks, `graphs` files of graphs, `others` the other commands.
 
 mod apsp;
 mod bench;
@@ -10,6 +10,7 @@ mod bench_apsp;
 mod ends;
 mod entropy;
 mod failures;
+mod graphs;
 mod occupancy;
 mod others;
 mod place;
