@@ -4,7 +4,12 @@
 //! distance is a formula of the two vertices, and the graphs can be as large as one likes.
 
 use halotile::apsp::predecessors::{NONE, walk};
+use std::sync::Arc;
+
+pub use halotile::apsp::Kernel;
+use halotile::apsp::device::{self, SolveError};
 use halotile::apsp::{Distance, Matrix, reference};
+use halotile::exec::Device;
 
 /// A graph: the weight of the edge from i to j, where there is one.
 pub struct Case {
@@ -21,6 +26,38 @@ type Formula = Box<dyn Fn(usize, usize) -> Option<i32> + Sync>;
 
 /// Sizes around the tiles of all engines.
 pub const SIZES: [usize; 17] = [1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256, 257];
+
+/// A matrix of one of the types.
+pub enum AnyMatrix<'m> {
+    /// 32-bit integers.
+    I32(&'m mut Matrix<i32>),
+    /// 16-bit integers.
+    U16(&'m mut Matrix<u16>),
+    /// Floating-point numbers.
+    F32(&'m mut Matrix<f32>),
+}
+
+impl AnyMatrix<'_> {
+    /// Distances by a kernel.
+    pub fn solve(&mut self, kernel: Kernel, devices: &[Arc<dyn Device>]) -> Result<(), SolveError> {
+        match self {
+            Self::I32(matrix) => device::solve(matrix, kernel, devices, &()),
+            Self::U16(matrix) => device::solve(matrix, kernel, devices, &()),
+            Self::F32(matrix) => device::solve(matrix, kernel, devices, &()),
+        }
+        .map(drop)
+    }
+
+    /// Distances in blocks.
+    pub fn solve_in_blocks(&mut self, side: usize, devices: &[Arc<dyn Device>]) -> Result<(), SolveError> {
+        match self {
+            Self::I32(matrix) => device::solve_in_blocks(matrix, devices, side, &()),
+            Self::U16(matrix) => device::solve_in_blocks(matrix, devices, side, &()),
+            Self::F32(matrix) => device::solve_in_blocks(matrix, devices, side, &()),
+        }
+        .map(drop)
+    }
+}
 
 /// A hash of a pair: random numbers that need no state.
 fn mix(i: usize, j: usize, seed: u64) -> u64 {
@@ -131,6 +168,32 @@ impl Case {
             Some((i, j, got, wanted)) => Err(format!("{}: from {i} to {j} it is {wanted}, not {got}", self.name)),
             None => Ok(()),
         }
+    }
+
+    /// Runs kernels on the case: in 32-bit integers, and unless `only_i32` in floating-point numbers, and in 16 bits where distances fit. Returns how
+    /// often.
+    pub fn check_types<E: From<String>>(
+        &self,
+        only_i32: bool,
+        mut solve: impl FnMut(&mut AnyMatrix<'_>) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let mut matrix = self.weights(|weight| weight);
+        solve(&mut AnyMatrix::I32(&mut matrix))?;
+        self.compare(&matrix, 0.0)?;
+        if only_i32 {
+            return Ok(1);
+        }
+        let mut matrix = self.weights(|weight| weight as f32);
+        solve(&mut AnyMatrix::F32(&mut matrix))?;
+        self.compare(&matrix, 1e-6).map_err(|wrong| format!("f32: {wrong}"))?;
+        // A chain of 4097 vertices is not too long, and heavy edges are.
+        if self.name.starts_with("complete, heavy") {
+            return Ok(2);
+        }
+        let mut matrix = self.weights(|weight| weight as u16);
+        solve(&mut AnyMatrix::U16(&mut matrix))?;
+        self.compare(&matrix, 0.0).map_err(|wrong| format!("u16: {wrong}"))?;
+        Ok(3)
     }
 
     /// Runs an engine on the case in 32-bit integers, and compares.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
 use clap::Parser;
 use halotile::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
 use halotile::entropy::{Engine, Entropy, Kernel};
@@ -18,9 +18,9 @@ use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::occupancy::{Architecture, Demand};
 use halotile::resources;
-use halotile_tests::measures;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
+use halotile_tests::{apsp, measures};
 
 /// Tests halotile's kernels on a GPU.
 #[derive(Parser)]
@@ -73,9 +73,49 @@ fn main() -> Result<()> {
         occupancy(&cuda)?;
         little_memory(&cuda)?;
         several_devices(&device)?;
+        shortest_paths(&device)?;
     }
     if args.bench {
         bench(&args, &cuda)?;
+    }
+    Ok(())
+}
+
+/// Every kernel for shortest paths over the table of graphs, in every type it has; then graphs of thousands of vertices whose distances are known, on
+/// all GPUs, and in blocks as where memory is short.
+fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
+    let one = std::slice::from_ref(device);
+    let run = |case: &apsp::Case, kernel, devices: &[Arc<dyn Device>]| {
+        case.check_types(kernel != apsp::Kernel::Tiled, |matrix| {
+            matrix.solve(kernel, devices).map_err(|error| format!("{kernel}: {error}"))
+        })
+    };
+    for kernel in apsp::Kernel::ALL.into_iter().filter(|kernel| kernel.on_device()) {
+        let mut count = 0;
+        for vertices in apsp::SIZES {
+            for case in apsp::random(vertices).into_iter().chain(apsp::shapes(vertices)) {
+                count += run(&case, kernel, one).map_err(Error::msg)?;
+            }
+        }
+        for case in [1000, 4097].into_iter().flat_map(apsp::shapes) {
+            count += run(&case, kernel, one).map_err(Error::msg)?;
+        }
+        println!("shortest paths  {count} graphs by {kernel}, 0 failed");
+    }
+    let gpus = (0..cuda::count()?).map(|i| Ok(Arc::new(CudaDevice::new(i)?) as Arc<dyn Device>));
+    let gpus: Vec<_> = gpus.collect::<Result<_>>()?;
+    for count in 1..=gpus.len() {
+        let mut graphs = 0;
+        for case in [129, 1000, 4097].into_iter().flat_map(apsp::shapes) {
+            for kernel in [apsp::Kernel::Blocked64, apsp::Kernel::Tiled] {
+                graphs += run(&case, kernel, &gpus[..count]).map_err(Error::msg)?;
+            }
+            let in_blocks = |matrix: &mut apsp::AnyMatrix<'_>| {
+                matrix.solve_in_blocks(1024, &gpus[..count]).map_err(|error| error.to_string())
+            };
+            graphs += case.check_types(false, in_blocks).map_err(Error::msg)?;
+        }
+        println!("shortest paths  {graphs} graphs on {count} GPUs, whole and in blocks, 0 failed");
     }
     Ok(())
 }

@@ -49,6 +49,18 @@ pub struct Report {
     pub copies: f64,
 }
 
+/// Does what [`solve`] does by [`Kernel::Tiled`], but in blocks of `side` vertices, a multiple of 256, as it does where the matrix is larger than the
+/// memory of the devices.
+pub fn solve_in_blocks<T: Distance>(
+    matrix: &mut Matrix<T>,
+    devices: &[Arc<dyn Device>],
+    side: usize,
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
+    assert!(side > 0 && side.is_multiple_of(256) && !devices.is_empty(), "{side} on {} devices", devices.len());
+    blocks::solve(matrix, devices, side, observer)
+}
+
 /// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all.
 pub fn solve<T: Distance>(
     matrix: &mut Matrix<T>,

@@ -95,6 +95,7 @@ pub(super) fn solve<T: Distance>(
 fn alone<T: Distance>(worker: &Worker, matrix: &mut Matrix<T>, observer: &dyn Observer) -> Result<Report, SolveError> {
     let start = Instant::now();
     worker.put_up(matrix)?;
+    worker.compile()?;
     let uploaded = Instant::now();
     scope(&worker.device, 0, 1, |queues| worker.rounds(&mut queues[0], observer))??;
     let computed = Instant::now();
@@ -118,7 +119,7 @@ fn together<T: Distance>(
     let run = |i: usize| {
         let start = Instant::now();
         let worker = &workers[i];
-        let uploaded = worker.put_up(source);
+        let uploaded = worker.put_up(source).and_then(|()| worker.compile());
         let copies = start.elapsed().as_secs_f64();
         let rounds = |queues: &mut [Queue<'_>]| -> Result<f64, SolveError> {
             uploaded?;
@@ -217,6 +218,14 @@ impl Worker {
         let (width, pitch) = (self.vertices * size_of::<T>(), pitch * size_of::<T>());
         let target = bytemuck::cast_slice_mut(target);
         self.device.download(&self.matrix, 0, 4 * self.pitch(), target, pitch, width, self.real_rows().len())
+    }
+
+    /// Has the driver compile the kernels, which it does when it is first asked for anything about them: no part of the work.
+    fn compile(&self) -> Result<(), DeviceError> {
+        let Family { pivot, panels, rest, .. } = self.family;
+        [pivot, panels, rest]
+            .into_iter()
+            .try_for_each(|kernel| self.device.resident_blocks(kernel, TILED_THREADS, 0).map(drop))
     }
 
     /// All rounds, where there is no other device.
