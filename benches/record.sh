@@ -16,6 +16,10 @@
 #     several    the plans over all GPUs of the machine, and over one
 #     streams    from memory to memory on 1, 2, ... GPUs, beside what copying the results back alone takes (not among the default stages)
 #     windows    windows of 5 to 255 cells, 16 and 256 levels, kernels alone (likewise)
+#     paths      shortest paths: the ladder, the kernels for use in every type, graphs of up to 28,911 vertices (likewise)
+#     paths-many the same on 1, 2, ... GPUs, and in blocks as where memory is short (likewise)
+#     paths-file a complete graph of 17,000 vertices from file to file, beside what dd takes for the same bytes (likewise; 6 GB in TMPDIR)
+#     paths-check memcheck and racecheck over the kernels for shortest paths (likewise; needs compute-sanitizer)
 #     raster     a GeoTIFF of 3.6 Gcell from file to file within 1 GiB, on the CPU and on a GPU (likewise; 5 GB in TMPDIR)
 set -euo pipefail
 bin=$(realpath "$1") out=$(realpath "$2") commit=$3
@@ -106,6 +110,54 @@ for stage in $stages; do
                 *) kernels=histogram,histogram-wide ;;
                 esac
                 bench "window-$size-$levels" --device cuda --kernels "$kernels" --sizes 10240 --size "$size" --levels "$levels" --runs 10
+            done
+        done
+        ;;
+    paths)
+        paths() { # NAME OPTIONS...
+            local name=$1
+            shift
+            "$halotile" bench apsp --commit "$commit" --overwrite --export-json "$out/$name.json" --device cuda "$@" | tee "$out/$name.txt"
+        }
+        paths paths-ladder --kernels naive,blocked32,blocked64,tiled --vertices 1000,4096,8192,16384 --min-time 1
+        for weight in i32 i16 f32; do
+            paths "paths-$weight" --kernels tiled --vertices 300,1000,2048,4096,8192,16384,24000,28911 --weight "$weight" --min-time 1
+        done
+        ;;
+    paths-many)
+        gpus=$(seq -s, 1 "$(nvidia-smi -L | wc -l)")
+        for vertices in 4096 16384 32768; do
+            for short in '' --short; do
+                # shellcheck disable=SC2086
+                "$bin/paths-bench" --gpus "$gpus" --vertices "$vertices" $short --runs 5 --commit "$commit" \
+                    --record "$out/paths-${gpus##*,}-$vertices$short.json"
+            done
+        done | tee "$out/paths-${gpus##*,}.txt"
+        "$bin/paths-bench" --gpus "$gpus" --vertices 32768 --sides 8192,16384 --runs 2 --commit "$commit" \
+            --record "$out/paths-${gpus##*,}-blocks.json" | tee -a "$out/paths-${gpus##*,}.txt"
+        ;;
+    paths-file)
+        folder=$(mktemp -d)
+        "$halotile" generate graph --vertices 17000 --shape complete "$folder/in.bin" -q
+        ls -l "$folder" | tee "$out/paths-file.txt"
+        for run in 1 2 3; do
+            rm -f "$folder/copy" "$folder/out.bin"
+            {
+                dd if="$folder/in.bin" of=/dev/null bs=16M
+                dd if=/dev/zero of="$folder/copy" bs=16M count=1156000000 iflag=count_bytes
+            } 2>&1 | grep copied
+            "$halotile" apsp "$folder/in.bin" "$folder/out.bin" --device cuda --json -q
+        done | tee -a "$out/paths-file.txt"
+        "$halotile" apsp "$folder/in.bin" "$folder/paths.bin" --paths "$folder/before.bin" --device cuda --json -q | tee -a "$out/paths-file.txt"
+        cmp "$folder/out.bin" "$folder/paths.bin"
+        rm -r "$folder"
+        ;;
+    paths-check)
+        for tool in memcheck racecheck; do
+            for weight in i32 i16 f32; do
+                compute-sanitizer --tool "$tool" "$halotile" bench apsp --device cuda --vertices 1,300,520 --weight "$weight" --runs 1 --warmup 0 -q \
+                    >"$out/$tool-paths-$weight.txt" 2>&1 || true
+                grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool-paths-$weight.txt"
             done
         done
         ;;
