@@ -2,6 +2,10 @@
 //!
 //! The man pages and the completions are made from this as well.
 
+mod apsp;
+mod bench_apsp;
+mod graph;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -17,9 +21,9 @@ use halotile::measure::{Edge, Measure};
 use halotile::occupancy::Architecture;
 use halotile::resources;
 
-mod apsp;
-
 pub use apsp::{ApspArgs, PathArgs};
+pub use bench_apsp::BenchApspArgs;
+pub use graph::GraphArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -48,7 +52,7 @@ pub enum Command {
     /// The GPUs of this machine, or why CUDA is off
     #[command(after_help = DEVICES_HELP)]
     Devices(DevicesArgs),
-    /// Make a synthetic grid
+    /// Make a synthetic grid or graph
     Generate {
         #[command(subcommand)]
         what: Generate,
@@ -85,6 +89,9 @@ pub enum Generate {
     /// A grid of classes: the same for the same seed, on every machine
     #[command(after_help = GRID_HELP)]
     Grid(GridArgs),
+    /// A weighted directed graph: the same for the same seed, on every machine
+    #[command(after_help = graph::GRAPH_HELP)]
+    Graph(GraphArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,6 +99,9 @@ pub enum Bench {
     /// Kernels, rungs of the ladders and the CPU engine, beside the limit of the machine
     #[command(after_help = BENCH_HELP)]
     Entropy(BenchArgs),
+    /// All-pairs shortest paths: kernels, rungs and the CPU engine, beside the limit of the machine
+    #[command(after_help = bench_apsp::HELP)]
+    Apsp(BenchApspArgs),
 }
 
 const ENTROPY_HELP: &str = "\
@@ -441,6 +451,23 @@ pub struct BenchArgs {
     /// What the grids depend on, 0 to 2^64 - 1
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
+    #[command(flatten)]
+    pub effort: EffortArgs,
+    /// CPU threads, 0 to 1024; 0 for as many as there are cores
+    #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
+    pub threads: usize,
+    #[command(flatten)]
+    pub exports: ExportArgs,
+    /// Write a page with charts and tables, in one file that needs no network
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub export_html: Option<PathBuf>,
+    #[command(flatten)]
+    pub loudness: Loudness,
+}
+
+/// How often benchmarks run.
+#[derive(Debug, clap::Args)]
+pub struct EffortArgs {
     /// Runs before the timed ones [default: 5, fewer if they take half a second]
     #[arg(long, value_name = "N", value_parser = repeats)]
     pub warmup: Option<usize>,
@@ -450,9 +477,11 @@ pub struct BenchArgs {
     /// Time each for so many seconds, and 3 times at least
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub min_time: Option<f64>,
-    /// CPU threads, 0 to 1024; 0 for as many as there are cores
-    #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
-    pub threads: usize,
+}
+
+/// Where a benchmark's record goes.
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
     /// The commit that the record names [default: the one that was built, if the build was told]
     #[arg(long, value_name = "HASH")]
     pub commit: Option<String>,
@@ -465,14 +494,9 @@ pub struct BenchArgs {
     /// Write a table for each size as Markdown
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub export_markdown: Option<PathBuf>,
-    /// Write a page with charts and tables, in one file that needs no network
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub export_html: Option<PathBuf>,
     /// Replace the exported files if they exist
     #[arg(long)]
     pub overwrite: bool,
-    #[command(flatten)]
-    pub loudness: Loudness,
 }
 
 /// `--kernels`: the names in the order of the table; none stands for all.
@@ -744,9 +768,9 @@ impl Precision {
     }
 }
 
-impl BenchArgs {
-    /// What the library is to do; `sizes` where the command line has none.
-    pub fn plan(&self, sizes: &[(usize, usize)]) -> Plan {
+impl EffortArgs {
+    /// As the library takes it.
+    fn effort(&self) -> Effort {
         let mut effort = Effort::default();
         if let Some(warmup) = self.warmup {
             effort.warmup = Repeat::times(warmup);
@@ -757,9 +781,16 @@ impl BenchArgs {
         if let Some(seconds) = self.min_time {
             effort.timed = Repeat { least: 3, most: 100_000, seconds };
         }
+        effort
+    }
+}
+
+impl BenchArgs {
+    /// What the library is to do; `sizes` where the command line has none.
+    pub fn plan(&self, sizes: &[(usize, usize)]) -> Plan {
         let shapes = if self.sizes.is_empty() { sizes } else { &self.sizes };
         let Self { pattern, seed, levels, size, .. } = *self;
-        Plan { shapes: shapes.to_vec(), pattern, seed, levels, size, effort }
+        Plan { shapes: shapes.to_vec(), pattern, seed, levels, size, effort: self.effort.effort() }
     }
 }
 

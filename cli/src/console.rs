@@ -27,6 +27,7 @@ const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
 const STEPS: &str = "{msg} [{bar:12}] {pos}/{len}, {elapsed}";
 const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta} left";
 const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
+const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta} left";
 
 impl Console {
     /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
@@ -66,6 +67,11 @@ impl Console {
     /// From now on the bar counts cells.
     pub fn cells(&self, doing: &str, cells: u64) {
         self.stage(doing, Some(cells), CELLS);
+    }
+
+    /// From now on the bar counts vertices.
+    pub fn vertices(&self, doing: &str, vertices: u64) {
+        self.stage(doing, Some(vertices), VERTICES);
     }
 
     /// From now on the bar counts steps, each begun by [`step`](Self::step).

@@ -8,7 +8,7 @@
 //! sink          the file it goes to
 //! apsp        shortest paths: graph in, distances and predecessors out
 //! path        one path out of these
-//! generate    synthetic grids
+//! generate    synthetic grids and graphs
 //! bench       every kernel, verified and timed; and what is exported of that
 //! compare     two files, cell by cell
 //! devices     what this machine has
@@ -55,8 +55,10 @@ fn main() -> ExitCode {
         Command::Apsp(args) => apsp::run(&args),
         Command::Path(args) => path::run(&args),
         Command::Devices(args) => devices::run(&args),
-        Command::Generate { what: Generate::Grid(args) } => generate::run(&args),
+        Command::Generate { what: Generate::Grid(args) } => generate::grid::run(&args),
+        Command::Generate { what: Generate::Graph(args) } => generate::graph::run(&args),
         Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),
+        Command::Bench { what: Bench::Apsp(args) } => bench::apsp::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),
         Command::Completions { shell } => pages::completions(shell),

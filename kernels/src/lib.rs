@@ -11,7 +11,7 @@ pub mod selftest;
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const FAMILIES: &[&[simt::launch::KernelEntry]] =
-    &[entropy::KERNELS, ladder::KERNELS, apsp::ladder::KERNELS, selftest::KERNELS];
+    &[entropy::KERNELS, ladder::KERNELS, apsp::ladder::KERNELS, apsp::tiled::KERNELS, selftest::KERNELS];
 
 /// The kernel of this name, in whichever family.
 ///

@@ -87,6 +87,47 @@ pub fn dot4(a: u32, b: u32, accumulator: u32) -> u32 {
     }
 }
 
+/// The sums of the two 16-bit halves, each modulo 2^16. Needs compute capability 9.0.
+#[inline(always)]
+pub fn add_u16x2(a: u32, b: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result;
+        // SAFETY: pure arithmetic on registers.
+        unsafe {
+            asm!("add.u16x2 {r}, {a}, {b};", r = out(reg32) result, a = in(reg32) a, b = in(reg32) b,
+                options(pure, nomem, nostack));
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let low = (a as u16).wrapping_add(b as u16);
+        let high = ((a >> 16) as u16).wrapping_add((b >> 16) as u16);
+        u32::from(high) << 16 | u32::from(low)
+    }
+}
+
+/// The lesser of the lower 16-bit halves and that of the upper ones, unsigned. Needs compute capability 9.0.
+#[inline(always)]
+pub fn min_u16x2(a: u32, b: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result;
+        // SAFETY: pure arithmetic on registers.
+        unsafe {
+            asm!("min.u16x2 {r}, {a}, {b};", r = out(reg32) result, a = in(reg32) a, b = in(reg32) b,
+                options(pure, nomem, nostack));
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let (low, high) = ((a as u16).min(b as u16), ((a >> 16) as u16).min((b >> 16) as u16));
+        u32::from(high) << 16 | u32::from(low)
+    }
+}
+
 /// `value & mask | other` as one three-input logic operation.
 ///
 /// ptxas makes one of the three operations by itself, unless the compiler before it has turned the `|`
@@ -323,6 +364,13 @@ mod tests {
         assert_eq!(shift_left_clamped(1, u32::MAX), 0);
         assert_eq!(funnel_shift_right(0x8000_0001, 0x7, 1), 0xC000_0000);
         assert_eq!(funnel_shift_right(5, 9, 32), 5);
+    }
+
+    #[test]
+    fn halves_add_and_compare_by_themselves() {
+        assert_eq!(add_u16x2(0x7FFF_FFFF, 0x0001_0001), 0x8000_0000);
+        assert_eq!(add_u16x2(0xFFFF_0001, 0x0002_7FFE), 0x0001_7FFF);
+        assert_eq!(min_u16x2(0x8000_0001, 0x7FFF_FFFF), 0x7FFF_0001);
     }
 
     #[test]

@@ -156,6 +156,13 @@ impl<T: Scalar> Out<T> {
 }
 
 impl<T: Word> Out<T> {
+    /// Elements `index..index + 4` in one 16-byte access; `index` is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load4(self, index: usize) -> [T; 4] {
+        T::load4_global(self.0, index)
+    }
+
     /// Writes elements `index..index + 4` in one 16-byte access; `index` is a multiple of 4.
     #[inline(always)]
     #[track_caller]

@@ -9,13 +9,11 @@ type Engine<T> = fn(&mut Matrix<T>, &dyn Observer) -> Result<(), Cancelled>;
 /// Runs an engine over cases, with so many threads.
 fn run<T: Distance>(engine: Engine<T>, threads: usize, of: fn(i32) -> T, cases: impl IntoIterator<Item = Case>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-    pool.install(|| {
-        for case in cases {
-            let mut matrix = case.weights(of);
-            engine(&mut matrix, &()).expect("nobody cancels");
-            case.compare(&matrix, 0.0).unwrap_or_else(|wrong| panic!("{threads} threads, {wrong}"));
-        }
-    });
+    for case in cases {
+        let mut matrix = case.weights(of);
+        pool.install(|| engine(&mut matrix, &())).expect("nobody cancels");
+        case.compare(&matrix, 0.0).unwrap_or_else(|wrong| panic!("{threads} threads, {wrong}"));
+    }
 }
 
 /// All of the table that is small: sizes around those of tiles.

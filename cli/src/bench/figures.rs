@@ -11,7 +11,6 @@ const NONE: &str = "-";
 
 /// The columns of a row that was timed, in the order of [`HEADINGS`].
 pub fn columns(timing: &Timing) -> [String; 9] {
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     [
         ms(timing.time.median),
         format!("{} .. {}", ms(timing.time.min), ms(timing.time.max)),
@@ -23,6 +22,11 @@ pub fn columns(timing: &Timing) -> [String; 9] {
         or_none(timing.speedup.map(|times| format!("{}x", significant(times)))),
         or_none(timing.host_to_host.as_ref().map(|times| ms(times.median))),
     ]
+}
+
+/// What stands in a column that may have no number.
+pub fn or_none(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NONE.to_owned())
 }
 
 /// Seconds as milliseconds.

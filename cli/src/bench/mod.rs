@@ -1,19 +1,23 @@
 //! `halotile bench entropy`: opens what is asked for, has the library verify and time it, prints the table as it grows, and exports.
+//! `apsp` does so for `halotile bench apsp`.
 //!
 //! ```text
 //! figures     numbers as people read them: the columns of all tables
 //! table       the table on the terminal
 //! export/     JSON, CSV, Markdown, HTML, behind one trait
+//! apsp        shortest paths: what is different about them
 //! ```
 //!
 //! Everything that can be refused is refused first: kernels that do not fit, sizes that memory does not hold, files that
 //! cannot be written. The files appear when all is done, a wrong kernel or not; the exit code tells of it.
 
+pub mod apsp;
 mod export;
 mod figures;
 mod table;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,7 +30,7 @@ use halotile::exec::emulator::EmulatedDevice;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
 
-use crate::args::{BenchArgs, DeviceArg};
+use crate::args::{BenchArgs, DeviceArg, ExportArgs};
 use crate::console::Console;
 use crate::interrupt;
 use crate::outcome::{Done, Usage};
@@ -41,11 +45,9 @@ const EMULATED: [(usize, usize); 1] = [(64, 64)];
 const MOST_EMULATED: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
-    let exports = Exports::create(args)?;
+    let exports = exports(args)?;
     let console = Console::new(args.loudness);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.threads == 0 { cores } else { args.threads };
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
+    start_threads(args.threads)?;
     let target = open(&args.device, &console)?;
     let plan = args.plan(if matches!(target, Target::Emulator(_)) { &EMULATED } else { &SIZES });
     check(&plan, &target)?;
@@ -62,7 +64,19 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
             }
         }
     }
-    measure(&plan, &subjects, &target, args.commit.clone(), exports, &console)
+    measure(&plan, &subjects, &target, args.exports.commit(), exports, &console)
+}
+
+/// Starts as many threads as are asked for, 0 for as many as there are cores.
+fn start_threads(asked: usize) -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if asked == 0 { cores } else { asked };
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")
+}
+
+fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {
+    let html: Asked<'_, Record> = (&export::Html, "--export-html", args.export_html.as_deref());
+    Exports::create(&args.exports, &export::Csv, &export::Markdown, [html], args.loudness.quiet)
 }
 
 /// Has the library do it, and exports what comes of it.
@@ -71,19 +85,12 @@ fn measure(
     subjects: &[Box<dyn Subject>],
     target: &Target,
     commit: Option<String>,
-    exports: Exports,
+    exports: Exports<Record>,
     console: &Console,
 ) -> anyhow::Result<Done> {
-    let commit = commit.or_else(|| option_env!("HALOTILE_COMMIT").map(str::to_owned));
     let (mut done, mut shape, mut printed) = (0, None, Ok(()));
     let unprinted = AtomicBool::new(false);
-    // The first failure is the one to tell, and stops the work.
-    let mut print = |text: &str| {
-        if printed.is_ok() {
-            printed = exports.print(console, text);
-            unprinted.store(printed.is_err(), Ordering::Relaxed);
-        }
-    };
+    let mut print = exports.printer(console, &mut printed, &unprinted);
     let mut watch = |event: Event<'_>| match event {
         Event::Started { record, rows } => {
             print(&table::head(record));
@@ -110,6 +117,7 @@ fn measure(
     };
     let result = bench::run(plan, subjects, target, commit, &mut watch, &Stop { console, unprinted: &unprinted });
     console.finish();
+    drop(print);
     printed?;
     let record = result.map_err(explain)?;
     exports.write(&record)?;
@@ -159,16 +167,16 @@ fn check(plan: &Plan, target: &Target) -> anyhow::Result<()> {
             .into());
         }
         // A byte for the cell, and its result, of which f64 is the largest.
-        let needed = cells as u64 * 9;
-        if let Some(available) = memory_available().filter(|&available| needed > available) {
-            let gb = |bytes: u64| bytes as f64 / 1e9;
-            bail!(
-                "{rows} x {cols} cells and their results take {:.1} GB of memory, and {:.1} GB are available; \
-                 choose smaller --sizes",
-                gb(needed),
-                gb(available)
-            );
-        }
+        in_memory(cells as u128 * 9, &format!("{rows} x {cols} cells and their results"), "--sizes")?;
+    }
+    Ok(())
+}
+
+/// Refuses what is larger than memory.
+fn in_memory(needed: u128, what: &str, option: &str) -> anyhow::Result<()> {
+    if let Some(available) = memory_available().filter(|&available| needed > available.into()) {
+        let (needed, available) = (needed as f64 / 1e9, available as f64 / 1e9);
+        bail!("{what} take {needed:.1} GB of memory, and {available:.1} GB are available; choose smaller {option}");
     }
     Ok(())
 }
@@ -189,37 +197,58 @@ fn explain(error: Error) -> anyhow::Error {
 
 /// An error that names everything that is wrong, with its first wrong cell.
 fn failures(record: &Record) -> anyhow::Result<Done> {
-    let wrong: Vec<String> = record
-        .results
-        .iter()
-        .filter_map(|row| match &row.outcome {
-            Outcome::Wrong { reason } => {
-                Some(format!("{} is wrong at {} x {}, {reason}", row.kernel, row.rows, row.cols))
-            }
-            _ => None,
-        })
-        .collect();
+    wrong(
+        record
+            .results
+            .iter()
+            .map(|row| (format!("{} is wrong at {} x {}", row.kernel, row.rows, row.cols), &row.outcome)),
+    )
+}
+
+/// An error that names all rows that are wrong.
+fn wrong<'a, T: 'a>(rows: impl Iterator<Item = (String, &'a Outcome<T>)>) -> anyhow::Result<Done> {
+    let wrong = rows.filter_map(|(row, outcome)| match outcome {
+        Outcome::Wrong { reason } => Some(format!("{row}, {reason}")),
+        _ => None,
+    });
+    let wrong: Vec<String> = wrong.collect();
     if wrong.is_empty() { Ok(Done::Well) } else { bail!("{}; what is wrong was not timed", wrong.join("; ")) }
 }
 
-/// The files to be made, all of them open.
-struct Exports {
-    files: Vec<(&'static dyn Exporter, Sink)>,
+impl ExportArgs {
+    /// The commit that the record names.
+    fn commit(&self) -> Option<String> {
+        self.commit.clone().or_else(|| option_env!("HALOTILE_COMMIT").map(str::to_owned))
+    }
+}
+
+/// A format, the option that asks for it, and the file if it is asked for.
+type Asked<'a, R> = (&'static dyn Exporter<R>, &'static str, Option<&'a Path>);
+
+/// The files to be made of a record, all of them open.
+struct Exports<R: 'static> {
+    files: Vec<(&'static dyn Exporter<R>, Sink)>,
     /// One of them is standard output: the table goes to stderr, or nowhere.
     dash: bool,
     quiet: bool,
 }
 
-impl Exports {
-    fn create(args: &BenchArgs) -> anyhow::Result<Self> {
-        let asked: [(&'static dyn Exporter, _, _); 4] = [
-            (&export::Json, "--export-json", &args.export_json),
-            (&export::Csv, "--export-csv", &args.export_csv),
-            (&export::Markdown, "--export-markdown", &args.export_markdown),
-            (&export::Html, "--export-html", &args.export_html),
+impl<R: serde::Serialize> Exports<R> {
+    /// Those of the options that all benchmarks have, and `more`.
+    fn create<'a>(
+        args: &'a ExportArgs,
+        csv: &'static dyn Exporter<R>,
+        markdown: &'static dyn Exporter<R>,
+        more: impl IntoIterator<Item = Asked<'a, R>>,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        let asked: [Asked<'a, R>; 3] = [
+            (&export::Json, "--export-json", args.export_json.as_deref()),
+            (csv, "--export-csv", args.export_csv.as_deref()),
+            (markdown, "--export-markdown", args.export_markdown.as_deref()),
         ];
-        let asked: Vec<_> =
-            asked.into_iter().filter_map(|(to, option, path)| Some((to, option, path.as_ref()?))).collect();
+        let asked = asked.into_iter().chain(more);
+        let asked: Vec<_> = asked.filter_map(|(to, option, path)| Some((to, option, path?))).collect();
         for (i, (_, option, path)) in asked.iter().enumerate() {
             if let Some((_, other, _)) = asked[..i].iter().find(|(_, _, other)| sink::same_file(path, other)) {
                 let name = sink::name_of(path);
@@ -227,9 +256,24 @@ impl Exports {
             }
         }
         let dash = asked.iter().any(|(_, _, path)| crate::source::is_dash(path));
-        let open = |(to, _, path): (_, _, &std::path::PathBuf)| Ok((to, Sink::create(path, args.overwrite)?));
+        let open = |(to, _, path): (_, _, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
         let files = asked.into_iter().map(open).collect::<anyhow::Result<_>>()?;
-        Ok(Self { files, dash, quiet: args.loudness.quiet })
+        Ok(Self { files, dash, quiet })
+    }
+
+    /// What prints pieces of the table. The first failure is the one to tell, in `printed`, and stops the work.
+    fn printer<'a>(
+        &'a self,
+        console: &'a Console,
+        printed: &'a mut anyhow::Result<()>,
+        unprinted: &'a AtomicBool,
+    ) -> impl FnMut(&str) + 'a {
+        move |text| {
+            if printed.is_ok() {
+                *printed = self.print(console, text);
+                unprinted.store(printed.is_err(), Ordering::Relaxed);
+            }
+        }
     }
 
     /// Prints a piece of the table where it belongs.
@@ -250,7 +294,7 @@ impl Exports {
     }
 
     /// Writes all of them, then lets them appear.
-    fn write(self, record: &Record) -> anyhow::Result<()> {
+    fn write(self, record: &R) -> anyhow::Result<()> {
         let mut sinks = Vec::new();
         for (exporter, mut sink) in self.files {
             let mut bytes = Vec::new();
@@ -265,8 +309,6 @@ impl Exports {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use clap::Parser;
     use halotile::bench::{Facts, Run, Values, Way};
     use halotile::grid::{Grid, GridView};
@@ -323,7 +365,7 @@ mod tests {
         let plan = args.plan(&[]);
         let subjects: Vec<Box<dyn Subject>> =
             vec![Box::new(Planted(bench::cpu_engine(&plan))), bench::cpu_engine(&plan)];
-        let exports = Exports::create(&args).unwrap();
+        let exports = exports(&args).unwrap();
         let console = Console::new(args.loudness);
         let error = measure(&plan, &subjects, &Target::Cpu, None, exports, &console).unwrap_err().to_string();
         assert!(error.starts_with("planted is wrong at 5 x 6, row 1, column 1: "), "{error}");

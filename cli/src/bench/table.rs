@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use halotile::bench::{Outcome, Record, Row};
+use halotile::bench::{DeviceInfo, Machine, Outcome, Record, Row};
 
 use super::figures::{HEADINGS, columns, shape as shape_of, significant};
 
@@ -13,38 +13,56 @@ const NAME: usize = 15;
 
 /// What is known before the first row.
 pub fn head(record: &Record) -> String {
-    let mut text = String::new();
     let o = &record.options;
     let copy = |rate: f64| format!("copy {} GB/s", significant(rate / 1e9));
-    for (i, device) in record.devices.iter().enumerate() {
-        let ceiling = record.ceilings.device_copy.filter(|_| i == 0).map(|rate| format!("; {}", copy(rate)));
+    let ceilings = (record.ceilings.device_copy.map(copy), copy(record.ceilings.cpu_copy));
+    let mut text = machine(&record.machine, &record.devices, ceilings);
+    let _ = writeln!(text, "windows {0} x {0}; {1} levels; {2} cells, seed {3}", o.size, o.levels, o.pattern, o.seed);
+    text
+}
+
+/// The lines about the machine. `ceilings` are what stands beside the first device, and beside the CPU.
+pub fn machine(machine: &Machine, devices: &[DeviceInfo], ceilings: (Option<String>, String)) -> String {
+    let mut text = String::new();
+    let mut ceiling = ceilings.0;
+    for device in devices {
+        let ceiling = ceiling.take().map(|ceiling| format!("; {ceiling}"));
         let capability = device.compute_capability.as_ref().map(|c| format!("; compute capability {c}"));
         let _ = writeln!(text, "{}{}{}", device.name, capability.unwrap_or_default(), ceiling.unwrap_or_default());
     }
-    let m = &record.machine;
-    let name = m.cpu.as_deref().unwrap_or("CPU");
-    let _ = writeln!(text, "{name}; {} threads; {}", m.threads, copy(record.ceilings.cpu_copy));
-    let _ = writeln!(text, "windows {0} x {0}; {1} levels; {2} cells, seed {3}", o.size, o.levels, o.pattern, o.seed);
+    let name = machine.cpu.as_deref().unwrap_or("CPU");
+    let _ = writeln!(text, "{name}; {} threads; {}", machine.threads, ceilings.1);
     text
 }
 
 /// The heading of a size.
 pub fn shape(row: &Row) -> String {
-    format!("\n{} cells\n{}", shape_of(row), columns_of("kernel", &HEADINGS.map(str::to_owned)))
+    format!("\n{} cells\n{}", shape_of(row), columns_of("kernel", &HEADINGS.map(str::to_owned), &WIDTHS))
 }
 
 /// The line of a row.
 pub fn line(row: &Row) -> String {
-    let of = |what: &str, reason: &str| format!("{:NAME$} {what}: {reason}\n", row.kernel);
-    match &row.outcome {
-        Outcome::Timed(timing) => columns_of(&row.kernel, &columns(timing)),
+    line_of(&row.kernel, &row.outcome, columns, &WIDTHS)
+}
+
+/// The line of what came of a kernel, its columns so wide.
+pub fn line_of<T, const N: usize>(
+    kernel: &str,
+    outcome: &Outcome<T>,
+    columns: impl Fn(&T) -> [String; N],
+    widths: &[usize; N],
+) -> String {
+    let of = |what: &str, reason: &str| format!("{kernel:NAME$} {what}: {reason}\n");
+    match outcome {
+        Outcome::Timed(timing) => columns_of(kernel, &columns(timing), widths),
         // A fault of the emulator has several lines.
         Outcome::Wrong { reason } => of("WRONG", &reason.split_whitespace().collect::<Vec<_>>().join(" ")),
         Outcome::Skipped { reason } => of("skipped", reason),
     }
 }
 
-fn columns_of(name: &str, columns: &[String; 9]) -> String {
-    let cells = columns.iter().zip(WIDTHS).map(|(text, width)| format!(" {text:>width$}"));
+/// A line of columns so wide.
+pub fn columns_of<const N: usize>(name: &str, columns: &[String; N], widths: &[usize; N]) -> String {
+    let cells = columns.iter().zip(widths).map(|(text, width)| format!(" {text:>width$}"));
     format!("{name:NAME$}{}\n", cells.collect::<String>())
 }

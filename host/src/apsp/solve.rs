@@ -86,6 +86,7 @@ impl From<SolveError> for Error {
     fn from(error: SolveError) -> Self {
         match error {
             SolveError::Device(error) => error.into(),
+            SolveError::Memory(error) => error.into(),
             SolveError::Cancelled(error) => error.into(),
             SolveError::Misfit { kernel, reason } => Self::Misfit { kernel, reason },
         }

@@ -249,23 +249,23 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// Runs as often as `repeat` says, and `floor` times at least, after runs that took `before` seconds. Seconds of each run.
-fn repeat(
+/// Runs as often as `repeat` says, and `floor` times at least, after runs that took `before` seconds. What each run says.
+pub(super) fn repeat<R, E: From<Cancelled>>(
     repeat: &Repeat,
     floor: usize,
     before: f64,
     observer: &dyn Observer,
-    mut run: impl FnMut() -> Result<f64, Error>,
-) -> Result<Vec<f64>, Error> {
+    mut run: impl FnMut() -> Result<R, E>,
+) -> Result<Vec<R>, E> {
     let start = Instant::now();
-    let mut seconds = Vec::new();
-    while seconds.len() < floor || repeat.again(seconds.len(), before + start.elapsed().as_secs_f64()) {
+    let mut runs = Vec::new();
+    while runs.len() < floor || repeat.again(runs.len(), before + start.elapsed().as_secs_f64()) {
         if observer.cancelled() {
             return Err(Cancelled.into());
         }
-        seconds.push(run()?);
+        runs.push(run()?);
     }
-    Ok(seconds)
+    Ok(runs)
 }
 
 #[cfg(test)]
@@ -367,7 +367,8 @@ mod tests {
 
     #[test]
     fn repeats_end_by_number_or_by_time() {
-        let after = |repeat_: Repeat, floor, before| repeat(&repeat_, floor, before, &(), || Ok(1.0)).unwrap().len();
+        let run = || Ok::<_, Cancelled>(1.0);
+        let after = |repeat_: Repeat, floor, before| repeat(&repeat_, floor, before, &(), run).unwrap().len();
         let count = |repeat_: Repeat, floor| after(repeat_, floor, 0.0);
         assert_eq!(count(Repeat::times(7), 1), 7);
         assert_eq!(count(Repeat::times(0), 1), 1);

@@ -1,4 +1,5 @@
-//! Benchmarks of moving-window entropy: every way to compute it, verified, then timed beside the limit of the machine.
+//! Benchmarks of moving-window entropy: every way to compute it, verified, then timed beside the limit of the machine. (Those of shortest
+//! paths are in [`apsp`].)
 //!
 //! ```text
 //! measure the ceiling: how fast the device, and the CPU, copies
@@ -33,6 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod apsp;
 mod ceiling;
 mod measure;
 mod record;

@@ -128,9 +128,9 @@ pub struct Row {
 /// What came of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Outcome<T = Timing> {
     /// It is right, and these are its times.
-    Timed(Box<Timing>),
+    Timed(Box<T>),
     /// It is wrong, and was not timed.
     Wrong {
         /// The first cell that is wrong, or what the emulator found.
@@ -141,6 +141,16 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+impl<T> Outcome<T> {
+    /// The times, if there are any.
+    pub fn timed(&self) -> Option<&T> {
+        match self {
+            Self::Timed(timing) => Some(timing),
+            _ => None,
+        }
+    }
 }
 
 /// The times of a row that is right.
@@ -219,25 +229,28 @@ impl Times {
             if sorted.len().is_multiple_of(2) { (sorted[half - 1] + sorted[half]) / 2.0 } else { sorted[half] };
         Self { clock, median, min: sorted[0], max: sorted[sorted.len() - 1], raw }
     }
+
+    /// How many times faster `ours` are than `theirs`, each the times and those from host to host, if there are any: by the clock of the
+    /// times if it is the same, from host to host otherwise.
+    pub(super) fn speedup(ours: (&Times, Option<&Times>), theirs: (&Times, Option<&Times>)) -> f64 {
+        if ours.0.clock == theirs.0.clock {
+            return theirs.0.median / ours.0.median;
+        }
+        let whole = |(times, whole): (&Times, Option<&Times>)| whole.unwrap_or(times).median;
+        whole(theirs) / whole(ours)
+    }
 }
 
 impl Row {
     /// Its times, if it has any.
     pub fn timing(&self) -> Option<&Timing> {
-        match &self.outcome {
-            Outcome::Timed(timing) => Some(timing),
-            _ => None,
-        }
+        self.outcome.timed()
     }
 
     /// How many times faster than `before` it is, by a clock that both have.
     pub(super) fn speedup_over(&self, before: &Row) -> Option<f64> {
         let (ours, theirs) = (self.timing()?, before.timing()?);
-        if ours.time.clock == theirs.time.clock {
-            return Some(theirs.time.median / ours.time.median);
-        }
-        let whole = |timing: &Timing| timing.host_to_host.as_ref().unwrap_or(&timing.time).median;
-        Some(whole(theirs) / whole(ours))
+        Some(Times::speedup((&ours.time, ours.host_to_host.as_ref()), (&theirs.time, theirs.host_to_host.as_ref())))
     }
 }
 
@@ -248,13 +261,8 @@ impl Record {
             what: "entropy".to_owned(),
             halotile: env!("CARGO_PKG_VERSION").to_owned(),
             commit,
-            time: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            machine: Machine {
-                cpu: cpu_name(),
-                threads: rayon::current_num_threads(),
-                instruction_set: cpu::bench::instruction_sets().pop(),
-                system: format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH),
-            },
+            time: now(),
+            machine: Machine::here(),
             devices: target.infos(),
             options: Options {
                 size: plan.size,
@@ -272,6 +280,23 @@ impl Record {
     pub fn row(&self, kernel: &str, rows: usize, cols: usize) -> Option<&Row> {
         self.results.iter().find(|row| row.kernel == kernel && (row.rows, row.cols) == (rows, cols))
     }
+}
+
+impl Machine {
+    /// This one.
+    pub(super) fn here() -> Self {
+        Self {
+            cpu: cpu_name(),
+            threads: rayon::current_num_threads(),
+            instruction_set: cpu::bench::instruction_sets().pop(),
+            system: format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
+/// The time in UTC, as 2026-11-21T09:30:00Z.
+pub(super) fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The CPU's name, where Linux tells it.

@@ -390,9 +390,9 @@ pub(super) fn upload(
     let coded = coding.coded(band)?;
     let band = coded.view();
     let (rows, cols, bytes) = (band.rows(), band.cols(), cell_type.bytes());
-    let packed = |cells: &[u8]| device.upload(to, pitch * bytes, cells, cols * bytes, cols * bytes, rows);
+    let packed = |cells: &[u8]| device.upload(to, 0, pitch * bytes, cells, cols * bytes, cols * bytes, rows);
     match cell_type {
-        CellType::U8 => device.upload(to, pitch, band.as_strided(), band.stride(), cols, rows)?,
+        CellType::U8 => device.upload(to, 0, pitch, band.as_strided(), band.stride(), cols, rows)?,
         CellType::I16 => packed(bytemuck::cast_slice(&convert(band, i16::from)))?,
         CellType::F64 => packed(bytemuck::cast_slice(&convert(band, f64::from)))?,
     }

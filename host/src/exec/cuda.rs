@@ -4,7 +4,7 @@
 //! one, and can say why CUDA is off. The kernels come as PTX text inside the library, which the driver
 //! compiles for the device at hand (and keeps in its cache).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -15,12 +15,15 @@ use rayon::prelude::*;
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::host_memory::Owner;
-use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows};
+use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
 /// its instructions.
-pub const PTX: [&str; 2] =
-    [include_str!("../../../kernels/ptx/halotile.sm_75.ptx"), include_str!("../../../kernels/ptx/halotile.sm_80.ptx")];
+pub const PTX: [&str; 3] = [
+    include_str!("../../../kernels/ptx/halotile.sm_75.ptx"),
+    include_str!("../../../kernels/ptx/halotile.sm_80.ptx"),
+    include_str!("../../../kernels/ptx/halotile.sm_90.ptx"),
+];
 
 /// What can be told of a CUDA device.
 #[derive(Debug, Clone)]
@@ -82,7 +85,8 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 41] = [
+const NEEDED: [&str; 45] = [
+    "cuCtxEnablePeerAccess",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
     "cuDeviceGet",
@@ -112,6 +116,7 @@ const NEEDED: [&str; 41] = [
     "cuMemcpyDtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyPeerAsync",
     "cuMemsetD8Async",
     "cuModuleGetFunction",
     "cuModuleGetGlobal_v2",
@@ -120,8 +125,10 @@ const NEEDED: [&str; 41] = [
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuPointerGetAttributes",
     "cuStreamCreate",
+    "cuStreamCreateWithPriority",
     "cuStreamDestroy_v2",
     "cuStreamSynchronize",
+    "cuStreamWaitEvent",
     "cuTexObjectCreate",
     "cuTexObjectDestroy",
 ];
@@ -171,6 +178,8 @@ pub struct CudaDevice {
     queues: Mutex<Queues>,
     memory: Mutex<Reserve>,
     locked: Arc<Mutex<Reserve>>,
+    /// Contexts of other devices that this one has been told to write to, by address.
+    friends: Mutex<HashSet<usize>>,
 }
 
 /// Memory that was given back and waits for somebody who wants just as much: to make it anew takes milliseconds, in which all
@@ -287,6 +296,7 @@ impl CudaDevice {
             queues: Mutex::default(),
             memory: Mutex::default(),
             locked: Arc::default(),
+            friends: Mutex::default(),
         })
     }
 
@@ -430,6 +440,7 @@ impl CudaDevice {
     unsafe fn put_up(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -438,15 +449,15 @@ impl CudaDevice {
         stream: sys::CUstream,
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
+        check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
         if rows != 1 {
             // SAFETY: just checked, and the caller's promise.
-            return unsafe { self.copy_rows(&to_device(to, pitch, source, source_pitch, width, rows), stream) };
+            return unsafe { self.copy_rows(&to_device(to, start, pitch, source, source_pitch, width, rows), stream) };
         }
         self.enter()?;
         // What lies in one piece may be longer than the driver takes rows to be.
         // SAFETY: as above.
-        unsafe { result::memcpy_htod_async(to.address(), &source[..width], stream) }
+        unsafe { result::memcpy_htod_async(to.address() + start as u64, &source[..width], stream) }
             .map_err(self.fail("cuMemcpyHtoDAsync"))
     }
 
@@ -488,6 +499,31 @@ impl CudaDevice {
     fn stream_of(&self, queue: u64) -> sys::CUstream {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.open.get(&queue).expect("the queue is open").stream
+    }
+
+    /// The context whose memory an address is of.
+    fn context_of(&self, address: u64) -> Result<sys::CUcontext, DeviceError> {
+        let mut context: sys::CUcontext = std::ptr::null_mut();
+        let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
+        let mut answer: *mut c_void = (&raw mut context).cast();
+        // SAFETY: one attribute, which is a context, and a live place for it; the driver takes any address.
+        unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut answer, address) }
+            .result()
+            .map_err(self.fail("cuPointerGetAttributes"))?;
+        Ok(context)
+    }
+
+    /// Lets this device write the memory of another, once. Where it cannot, the driver copies by way of the host.
+    fn befriend(&self, there: sys::CUcontext) {
+        let mut friends = self.friends.lock().unwrap_or_else(PoisonError::into_inner);
+        if !friends.insert(there as usize) {
+            return;
+        }
+        // SAFETY: a context is current, and the other is live: it has memory.
+        let code = unsafe { sys::cuCtxEnablePeerAccess(there, 0) };
+        if !matches!(code, sys::CUresult::CUDA_SUCCESS | sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+            tracing::info!("{} copies to another device by way of the host: {code:?}", self.name());
+        }
     }
 
     /// Gives memory back to the driver; the context is current.
@@ -550,6 +586,7 @@ impl CudaDevice {
 /// The driver's description of a copy of rows of `width` bytes to a device.
 fn to_device(
     to: &Buffer,
+    start: usize,
     pitch: usize,
     source: &[u8],
     source_pitch: usize,
@@ -568,7 +605,7 @@ fn to_device(
         dstY: 0,
         dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
         dstHost: std::ptr::null_mut(),
-        dstDevice: to.address(),
+        dstDevice: to.address() + start as u64,
         dstArray: std::ptr::null_mut(),
         dstPitch: pitch,
         WidthInBytes: width,
@@ -781,14 +818,19 @@ impl Device for CudaDevice {
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
+        if staged::worth_it(width, rows) && !self.copies_directly(source) {
+            check_rows(source.len(), source_pitch, width, rows);
+            return staged::upload(self, to, start, pitch, source, source_pitch, width, rows);
+        }
         // SAFETY: both outlive the wait.
-        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream) }?;
+        unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream) }?;
         self.settle()
     }
 
@@ -802,6 +844,10 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
+        if staged::worth_it(width, rows) && !self.copies_directly(target) {
+            check_rows(target.len(), target_pitch, width, rows);
+            return staged::download(self, from, start, pitch, target, target_pitch, width, rows);
+        }
         // SAFETY: both outlive the wait.
         unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;
         self.settle()
@@ -939,10 +985,15 @@ impl Device for CudaDevice {
         self.enter().is_ok() && memory.first().is_some_and(locked) && memory.last().is_some_and(locked)
     }
 
-    fn open_queue(&self) -> Result<u64, DeviceError> {
+    fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
+        use result::stream::{StreamKind, create, create_with_priority};
         self.enter()?;
-        let stream =
-            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(self.fail("cuStreamCreate"))?;
+        // Lower numbers come first, and the driver takes the lowest that it has for any below.
+        let stream = match urgent {
+            true => create_with_priority(StreamKind::NonBlocking, i32::MIN),
+            false => create(StreamKind::NonBlocking),
+        };
+        let stream = stream.map_err(self.fail("cuStreamCreate"))?;
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.last += 1;
         let number = queues.last;
@@ -965,10 +1016,35 @@ impl Device for CudaDevice {
         }
     }
 
+    fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
+        self.enter()?;
+        let (stream, other) = (self.stream_of(queue), self.stream_of(other));
+        let event = self.new_event()?;
+        let followed = self.record(event, other).and_then(|()| {
+            let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            // SAFETY: both are live and of this context.
+            unsafe { result::stream::wait_event(stream, event, flags) }.map_err(self.fail("cuStreamWaitEvent"))
+        });
+        // SAFETY: the driver keeps what is still waited for.
+        let _ = unsafe { result::event::destroy(event) };
+        followed
+    }
+
+    unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        self.enter()?;
+        let there = self.context_of(to.address())?;
+        self.befriend(there);
+        let (stream, bytes) = (self.stream_of(queue), from.bytes());
+        // SAFETY: the buffers are as long, and that both live is the caller's promise.
+        unsafe { result::memcpy_peer_async(there, to.address(), self.context, from.address(), bytes, stream) }
+            .map_err(self.fail("cuMemcpyPeerAsync"))
+    }
+
     unsafe fn upload_on(
         &self,
         queue: u64,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -976,7 +1052,7 @@ impl Device for CudaDevice {
         rows: usize,
     ) -> Result<(), DeviceError> {
         // SAFETY: that both live is the caller's promise.
-        unsafe { self.put_up(to, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
+        unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream_of(queue)) }
     }
 
     unsafe fn download_on(

@@ -135,6 +135,7 @@ impl Device for EmulatedDevice {
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -142,12 +143,12 @@ impl Device for EmulatedDevice {
         rows: usize,
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes(), pitch, width, rows);
+        check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
         self.alive("upload")?;
         let mut state = self.lock();
         let target = state.buffer(to);
         for row in 0..rows {
-            state.memory.write(target, row * pitch, &source[row * source_pitch..][..width]);
+            state.memory.write(target, start + row * pitch, &source[row * source_pitch..][..width]);
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ pub mod cuda;
 pub mod emulator;
 mod host_memory;
 pub(crate) mod queue;
+mod staged;
 mod texture;
 
 pub use host_memory::{HostMemory, PinnedError, PinnedGrid};
@@ -98,10 +99,12 @@ pub trait Device: Send + Sync {
     /// Makes every byte of a buffer be `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
-    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `i * pitch`.
+    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `start + i * pitch`.
+    #[allow(clippy::too_many_arguments)]
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -165,9 +168,29 @@ pub trait Device: Send + Sync {
         false
     }
 
-    /// Makes a queue. Returns its number.
-    fn open_queue(&self) -> Result<u64, DeviceError> {
+    /// Makes a queue. Returns its number. What is on an urgent queue goes before what is on others and has not begun.
+    fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
+        let _ = urgent;
         Ok(0)
+    }
+
+    /// Whatever is put on `queue` from now on happens after what is on the device's queue `other` by now.
+    fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
+        let _ = (queue, other);
+        Ok(())
+    }
+
+    /// Copies a buffer of this device to one of another, which is as long, on a queue: from device to device where the hardware can, by way of the
+    /// host otherwise.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        let _ = queue;
+        let bytes = from.bytes();
+        let mut between = HostMemory::plain(bytes);
+        self.download(from, 0, bytes, &mut between, bytes, bytes, 1)?;
+        to.device.upload(to, 0, bytes, &between, bytes, bytes, 1)
     }
 
     /// Destroys a queue on which nothing is left to do.
@@ -184,6 +207,7 @@ pub trait Device: Send + Sync {
         &self,
         queue: u64,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
@@ -191,7 +215,7 @@ pub trait Device: Send + Sync {
         rows: usize,
     ) -> Result<(), DeviceError> {
         let _ = queue;
-        self.upload(to, pitch, source, source_pitch, width, rows)
+        self.upload(to, start, pitch, source, source_pitch, width, rows)
     }
 
     /// [`download`](Self::download) on a queue.
@@ -256,7 +280,7 @@ impl Buffer {
     pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let buffer = Self::new(device, bytes.len())?;
-        device.upload(&buffer, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        device.upload(&buffer, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
         Ok(buffer)
     }
 

@@ -1,7 +1,7 @@
 //! Queues: copies and launches that go on while the caller does something else.
 //!
 //! ```text
-//! scope(device, n, |queues| ...)     n queues; before it returns, all of them have been waited for
+//! scope(device, 0, n, |queues| ...)  n queues, none of them urgent; before it returns, all of them have been waited for
 //!     queue.upload(rows, ...)        takes the memory that it reads from
 //!     queue.launch(...)
 //!     queue.download(rows, ...)      takes the memory that it writes to
@@ -97,15 +97,17 @@ pub struct Queue<'m> {
     seconds: f64,
 }
 
-/// Lends `count` queues of a device to `work`; when it has returned or panicked, they are waited for.
+/// Lends `count` queues of a device to `work`, the first `urgent` of which go before the others; when it has returned or panicked,
+/// they are waited for.
 pub fn scope<'m, R>(
     device: &Arc<dyn Device>,
+    urgent: usize,
     count: usize,
     work: impl FnOnce(&mut [Queue<'m>]) -> R,
 ) -> Result<R, DeviceError> {
     let mut queues = Vec::with_capacity(count);
-    for _ in 0..count {
-        let number = device.open_queue()?;
+    for i in 0..count {
+        let number = device.open_queue(i < urgent)?;
         let device = Arc::clone(device);
         queues.push(Queue { device, number, sources: Vec::new(), targets: Vec::new(), seconds: 0.0 });
     }
@@ -120,7 +122,7 @@ impl<'m> Queue<'m> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
         // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
-        unsafe { self.device.upload_on(self.number, to, pitch, memory.bytes(), *source_pitch, *width, *rows) }
+        unsafe { self.device.upload_on(self.number, to, 0, pitch, memory.bytes(), *source_pitch, *width, *rows) }
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.
@@ -137,6 +139,21 @@ impl<'m> Queue<'m> {
         unsafe {
             self.device.download_on(self.number, from, start, pitch, memory.bytes(), *target_pitch, *width, *rows)
         }
+    }
+
+    /// What comes on this queue from now on happens after what is on `other`, a queue of the same device, by now.
+    pub fn follow(&mut self, other: &Queue<'_>) -> Result<(), DeviceError> {
+        self.device.follow(self.number, other.number)
+    }
+
+    /// Copies a buffer to one of another device, which is as long.
+    ///
+    /// # Safety
+    /// Until this queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    pub unsafe fn send(&mut self, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        assert_eq!(from.bytes(), to.bytes(), "buffers are sent whole");
+        // SAFETY: passed on to the caller.
+        unsafe { self.device.send_on(self.number, from, to) }
     }
 
     /// Runs a kernel.

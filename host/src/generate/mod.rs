@@ -240,7 +240,9 @@ fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-fn at_lattice(key: u64, y: i64, x: i64) -> u64 {
+/// Random bits of a place.
+#[inline]
+pub(crate) fn at_lattice(key: u64, y: i64, x: i64) -> u64 {
     mix(key ^ (y as u64).wrapping_mul(0xd134_2543_de82_ef95) ^ (x as u64).wrapping_mul(0xaf25_1af3_b0f0_25b5))
 }
 

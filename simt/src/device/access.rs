@@ -16,6 +16,7 @@ pub trait Access: Copy {
 
 /// Loads and stores of four (or two) elements at once. Internal: see `scalar::Word`.
 pub trait AccessWord: Access {
+    fn load4_global(buffer: Global, index: usize) -> [Self; 4];
     fn load4_global_readonly(buffer: Global, index: usize) -> [Self; 4];
     fn store4_global(buffer: Global, index: usize, values: [Self; 4]);
     fn store2_global_if(condition: bool, buffer: Global, index: usize, values: [Self; 2]);
@@ -108,6 +109,18 @@ access! {
 macro_rules! access_word {
     ($($t:ty, $ptx:literal;)*) => {$(
         impl AccessWord for $t {
+            #[inline(always)]
+            fn load4_global(buffer: Global, index: usize) -> [Self; 4] {
+                let (a, b, c, d);
+                let address = buffer.cast::<$t>().wrapping_add(index);
+                // SAFETY: the kernel's promise on its buffers' lengths and alignment.
+                unsafe {
+                    asm!(concat!("ld.global.v4.", $ptx, " {{{a}, {b}, {c}, {d}}}, [{p}];"),
+                        a = out(reg32) a, b = out(reg32) b, c = out(reg32) c, d = out(reg32) d,
+                        p = in(reg64) address, options(readonly, nostack));
+                }
+                [a, b, c, d]
+            }
             #[inline(always)]
             fn load4_global_readonly(buffer: Global, index: usize) -> [Self; 4] {
                 let (a, b, c, d);

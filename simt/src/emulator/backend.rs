@@ -410,6 +410,8 @@ pub trait Access: Copy {
 /// Loads and stores of four (or two) elements at once. Internal: see `scalar::Word`.
 pub trait AccessWord: Access {
     #[track_caller]
+    fn load4_global(buffer: Global, index: usize) -> [Self; 4];
+    #[track_caller]
     fn load4_global_readonly(buffer: Global, index: usize) -> [Self; 4];
     #[track_caller]
     fn store2_global_if(condition: bool, buffer: Global, index: usize, values: [Self; 2]);
@@ -460,6 +462,11 @@ access!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 macro_rules! access_word {
     ($($t:ident)*) => {$(
         impl AccessWord for $t {
+            #[inline]
+            fn load4_global(buffer: Global, index: usize) -> [Self; 4] {
+                // SAFETY: as in `load4_global_readonly`.
+                unsafe { global::<Self, 4>(buffer, index, AccessKind::Read, false).read() }
+            }
             #[inline]
             fn load4_global_readonly(buffer: Global, index: usize) -> [Self; 4] {
                 // SAFETY: `global` has checked that all four are inside the buffer, aligned; any bits are numbers.

@@ -72,7 +72,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Exporter for Csv {
+impl Exporter<Record> for Csv {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         for row in &record.results {

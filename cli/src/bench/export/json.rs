@@ -1,16 +1,16 @@
-//! JSON: the record as it is. Its fields are described where they are declared, in `halotile::bench::Record`.
+//! JSON: the record as it is. Its fields are described where they are declared, in `halotile::bench`.
 
 use std::io::Write;
 
-use halotile::bench::Record;
+use serde::Serialize;
 
 use super::Exporter;
 
 /// One object, indented, with a line feed at the end.
 pub struct Json;
 
-impl Exporter for Json {
-    fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
+impl<R: Serialize> Exporter<R> for Json {
+    fn write(&self, record: &R, out: &mut dyn Write) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut *out, record)?;
         Ok(writeln!(out)?)
     }
@@ -18,6 +18,8 @@ impl Exporter for Json {
 
 #[cfg(test)]
 mod tests {
+    use halotile::bench::Record;
+
     use super::super::sample;
     use super::*;
 

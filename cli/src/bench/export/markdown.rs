@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use halotile::bench::{Outcome, Record, Row};
+use halotile::bench::{Outcome, Record};
 
 use super::Exporter;
 use crate::bench::figures::{HEADINGS, columns, shape};
@@ -11,33 +11,46 @@ use crate::bench::table;
 /// A list of facts and a table for each size.
 pub struct Markdown;
 
-impl Exporter for Markdown {
+impl Exporter<Record> for Markdown {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
-        let commit = record.commit.as_ref().map(|commit| format!(", commit {}", escape(commit)));
-        writeln!(out, "- halotile {}{}, {}", record.halotile, commit.unwrap_or_default(), record.time)?;
-        for line in table::head(record).lines() {
-            writeln!(out, "- {}", escape(line))?;
-        }
+        facts(out, (&record.halotile, record.commit.as_deref(), &record.time), &table::head(record))?;
         for rows in record.results.chunk_by(|a, b| (a.rows, a.cols) == (b.rows, b.cols)) {
-            writeln!(out, "\n### {} cells\n", shape(&rows[0]))?;
-            writeln!(out, "| kernel | {} |", HEADINGS.join(" | "))?;
-            writeln!(out, "|---{}|", "|--:".repeat(HEADINGS.len()))?;
-            for row in rows {
-                writeln!(out, "{}", line(row))?;
-            }
+            let lines = rows.iter().map(|row| (row.kernel.as_str(), &row.outcome));
+            section(out, &format!("{} cells", shape(&rows[0])), &HEADINGS, lines, columns)?;
         }
         Ok(())
     }
 }
 
-fn line(row: &Row) -> String {
-    // What has no figures has its reason in their place; the last columns stay empty.
-    let rest = match &row.outcome {
-        Outcome::Timed(timing) => columns(timing).join(" | "),
-        Outcome::Wrong { reason } => format!("**WRONG**: {}{}", escape(reason), " |".repeat(HEADINGS.len() - 1)),
-        Outcome::Skipped { reason } => format!("skipped: {}{}", escape(reason), " |".repeat(HEADINGS.len() - 1)),
-    };
-    format!("| {} | {rest} |", escape(&row.kernel))
+/// The list of facts: version, commit and time, then the lines of `head`.
+pub fn facts(out: &mut dyn Write, of: (&str, Option<&str>, &str), head: &str) -> anyhow::Result<()> {
+    let (version, commit, time) = of;
+    let commit = commit.map(|commit| format!(", commit {}", escape(commit)));
+    writeln!(out, "- halotile {version}{}, {time}", commit.unwrap_or_default())?;
+    head.lines().try_for_each(|line| Ok(writeln!(out, "- {}", escape(line))?))
+}
+
+/// A heading and a table, a line for each kernel.
+pub fn section<'a, T: 'a, const N: usize>(
+    out: &mut dyn Write,
+    title: &str,
+    headings: &[&str; N],
+    rows: impl IntoIterator<Item = (&'a str, &'a Outcome<T>)>,
+    columns: impl Fn(&T) -> [String; N],
+) -> anyhow::Result<()> {
+    writeln!(out, "\n### {title}\n")?;
+    writeln!(out, "| kernel | {} |", headings.join(" | "))?;
+    writeln!(out, "|---{}|", "|--:".repeat(N))?;
+    for (kernel, outcome) in rows {
+        // What has no figures has its reason in their place; the last columns stay empty.
+        let rest = match outcome {
+            Outcome::Timed(timing) => columns(timing).join(" | "),
+            Outcome::Wrong { reason } => format!("**WRONG**: {}{}", escape(reason), " |".repeat(N - 1)),
+            Outcome::Skipped { reason } => format!("skipped: {}{}", escape(reason), " |".repeat(N - 1)),
+        };
+        writeln!(out, "| {} | {rest} |", escape(kernel))?;
+    }
+    Ok(())
 }
 
 /// Text that says what it says: no mark-up, one line, one cell.

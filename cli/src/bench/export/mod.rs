@@ -3,21 +3,19 @@
 mod csv;
 mod html;
 mod json;
-mod markdown;
+pub mod markdown;
 #[cfg(test)]
 pub mod sample;
 
 use std::io::Write;
-
-use halotile::bench::Record;
 
 pub use csv::Csv;
 pub use html::Html;
 pub use json::Json;
 pub use markdown::Markdown;
 
-/// A format.
-pub trait Exporter {
+/// A format for records of a kind.
+pub trait Exporter<R> {
     /// Writes the whole record.
-    fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()>;
+    fn write(&self, record: &R, out: &mut dyn Write) -> anyhow::Result<()>;
 }

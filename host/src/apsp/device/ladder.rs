@@ -186,14 +186,14 @@ impl Worker<'_> {
         let pivot = others.then(|| Buffer::new(self.device, self.bytes(1))).transpose()?;
         let memory = Rows { band: Buffer::new(self.device, len)?, pivot };
         let start = Instant::now();
-        self.device.upload(&memory.band, len, rows, len, len, 1)?;
+        self.device.upload(&memory.band, 0, len, rows, len, len, 1)?;
         let up = start.elapsed();
         // A driver compiles a kernel when it is first asked for anything about it, and that is no part of the work.
         for kernel in self.rung.kernels() {
             self.device.resident_blocks(kernel, self.rung.block().iter().product(), 0)?;
         }
         let start = Instant::now();
-        scope(self.device, 1, |queues| self.rounds(&mut queues[0], &memory))??;
+        scope(self.device, 0, 1, |queues| self.rounds(&mut queues[0], &memory))??;
         let compute = start.elapsed();
         let start = Instant::now();
         self.device.download(&memory.band, 0, len, rows, len, len, 1)?;
@@ -250,7 +250,7 @@ impl Worker<'_> {
         } else {
             let owner = self.bands.iter().position(|band| band.contains(&round)).expect("every row has an owner");
             let memory = self.links.from[owner].recv().map_err(|_| Cancelled)?;
-            self.device.upload(pivot, len, &memory, len, len, 1)?;
+            self.device.upload(pivot, 0, len, &memory, len, len, 1)?;
         }
         Ok(())
     }

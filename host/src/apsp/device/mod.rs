@@ -3,14 +3,20 @@
 //! | file | what |
 //! |---|---|
 //! | `ladder` | the rungs naive, blocked32 and blocked64 |
+//! | `family` | the kernels for a type of distances |
+//! | `tiled` | the kernels for use, on any number of devices |
+//! | `blocks` | the same where the devices' memory does not hold the matrix |
 
 use std::sync::Arc;
 
-use super::{Distance, Kernel, Matrix};
+use super::{Distance, Kernel, Matrix, MatrixError};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 
+mod blocks;
+mod family;
 mod ladder;
+mod tiled;
 
 /// Why devices did not do it. The matrix is then neither weights nor distances.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -18,6 +24,9 @@ pub enum SolveError {
     /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The host has no memory for a block.
+    #[error(transparent)]
+    Memory(#[from] MatrixError),
     /// The observer stopped the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -48,5 +57,8 @@ pub fn solve<T: Distance>(
     observer: &dyn Observer,
 ) -> Result<Report, SolveError> {
     assert!(kernel.on_device() && !devices.is_empty(), "{kernel} on {} devices", devices.len());
-    ladder::solve(matrix, kernel, devices, observer)
+    match kernel {
+        Kernel::Tiled => tiled::solve(matrix, devices, observer),
+        kernel => ladder::solve(matrix, kernel, devices, observer),
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &D
         }
     };
     report.kernel = Some(worker.prepared.kernel());
-    let worked = scope(device, plan.slots, |queues| worker.work::<T>(queues, depot, &mut report));
+    let worked = scope(device, 0, plan.slots, |queues| worker.work::<T>(queues, depot, &mut report));
     if let Err(error) = worked {
         give_up(depot, [], error.into());
     }

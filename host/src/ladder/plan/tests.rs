@@ -225,13 +225,14 @@ impl Device for Watched {
     fn upload(
         &self,
         to: &Buffer,
+        start: usize,
         pitch: usize,
         source: &[u8],
         source_pitch: usize,
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        self.0.upload(to, pitch, source, source_pitch, width, rows)
+        self.0.upload(to, start, pitch, source, source_pitch, width, rows)
     }
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
         self.0.create_texture(buffer, format, shape)

@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("page.css");
 /// The page.
 pub struct Html;
 
-impl Exporter for Html {
+impl Exporter<Record> for Html {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
         Ok(out.write_all(page(record).as_bytes())?)
     }

@@ -1,0 +1,357 @@
+//! A matrix that is larger than the memory of the devices: blocked Floyd-Warshall once more, over blocks that fit.
+//!
+//! ```text
+//! for each pivot block k:
+//!     the first device closes it, by the kernels for a matrix that fits
+//!     all devices: blocks (k, j) and (i, k), products with it
+//!     all devices: blocks (i, j), the lesser of themselves and (i, k) x (k, j)
+//! ```
+//!
+//! Every one of these products is one job: three blocks go up, one comes down. A block of side S takes 4 S² bytes of the bus for each of them and
+//! S³ relaxations of the device, so that from some thousand on the device is what one waits for, as long as all is done at once: on each device a
+//! thread brings the blocks of the next job, one launches, and one takes back those of the job before. The blocks of a job
+//! are wherever its slot is; slots go round.
+//!
+//! The matrix stays in host memory. Bands of its rows have a lock each, which a thread holds while it copies: jobs of one stage never write what
+//! others of it read, but blocks lie side by side in rows.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TURN};
+use simt::launch::LaunchConfig;
+
+use super::family::Family;
+use super::{Report, SolveError, tiled};
+use crate::apsp::{Distance, Matrix};
+use crate::exec::queue::scope;
+use crate::exec::{Buffer, Device, DeviceError};
+use crate::observe::{Cancelled, Observer};
+
+/// Rows of a band.
+const BAND: usize = 64;
+/// Jobs on a device at a time: one comes, one is computed, one goes.
+const SLOTS: usize = 3;
+/// The largest side of a block: larger ones gain nothing, and a job should not last much longer than a second.
+const LARGEST: usize = 24_576;
+/// Sides of blocks are multiples of this: whole tiles, also of 16 bits.
+const STEP: usize = 2 * TILE as usize;
+
+/// The side of blocks that fit in a device's free memory, for so many vertices.
+pub(super) fn side(family: &Family, vertices: usize, free: usize) -> Option<usize> {
+    let fits = |side: &usize| SLOTS * Slot::bytes(family, *side) <= free && tiled::bytes_of(family, *side) <= free;
+    let most = LARGEST.min(vertices.next_multiple_of(STEP)) / STEP;
+    let most = (1..most + 1).rev().map(|steps| steps * STEP).find(fits)?;
+    // As many blocks as that takes, all as large.
+    Some(vertices.div_ceil(vertices.div_ceil(most)).next_multiple_of(STEP))
+}
+
+/// Makes distances of weights, in place, in blocks of side `side`.
+pub(super) fn solve<T: Distance>(
+    matrix: &mut Matrix<T>,
+    devices: &[Arc<dyn Device>],
+    side: usize,
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
+    let (family, vertices, start) = (Family::of::<T>(), matrix.vertices(), Instant::now());
+    let blocks = vertices.div_ceil(side);
+    tracing::info!(side, blocks, "the matrix is worked on in blocks");
+    let host = Host::new(matrix, side);
+    for k in 0..blocks {
+        // The devices' memory is free again when the slots below are gone.
+        host.close(k, &devices[..1], observer)?;
+        let others = || (0..blocks).filter(move |&i| i != k);
+        let panels: Vec<Job> = others()
+            .flat_map(|i| {
+                [
+                    Job { result: (k, i), left: (k, k), right: (k, i) },
+                    Job { result: (i, k), left: (i, k), right: (k, k) },
+                ]
+            })
+            .collect();
+        let job = |(i, j)| Job { result: (i, j), left: (i, k), right: (k, j) };
+        let rest: Vec<Job> = others().flat_map(|i| others().map(move |j| (i, j))).map(job).collect();
+        host.products(&family, devices, &[panels, rest], observer)?;
+        observer.advance((vertices.min((k + 1) * side) - k * side) as u64);
+    }
+    // Copies go on beside the work.
+    Ok(Report { compute: start.elapsed().as_secs_f64(), copies: 0.0 })
+}
+
+/// The result becomes the lesser of itself and the product.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    result: (usize, usize),
+    left: (usize, usize),
+    right: (usize, usize),
+}
+
+/// A job's blocks on a device.
+struct Slot {
+    result: Buffer,
+    left: Buffer,
+    right: Buffer,
+    turned: Buffer,
+}
+
+impl Slot {
+    fn bytes(family: &Family, side: usize) -> usize {
+        4 * side * side / family.cells * 3 + 4 * side * side
+    }
+
+    fn new(family: &Family, device: &Arc<dyn Device>, side: usize) -> Result<Self, DeviceError> {
+        let buffer = || {
+            let buffer = Buffer::new(device, 4 * side * side / family.cells)?;
+            // Blocks at the end of the matrix are smaller: what they leave is padding. A slot may later have what a larger block has left
+            // there, which is a path of that block's and no padding: see `Host::put_up`.
+            device.fill(&buffer, family.far)?;
+            Ok::<_, DeviceError>(buffer)
+        };
+        Ok(Self { result: buffer()?, left: buffer()?, right: buffer()?, turned: Buffer::new(device, 4 * side * side)? })
+    }
+}
+
+/// The matrix, shared by the threads.
+struct Host<'m, T> {
+    bands: Vec<Mutex<&'m mut [T]>>,
+    vertices: usize,
+    pitch: usize,
+    side: usize,
+}
+
+impl<'m, T: Distance> Host<'m, T> {
+    fn new(matrix: &'m mut Matrix<T>, side: usize) -> Self {
+        let (vertices, pitch) = (matrix.vertices(), matrix.pitch());
+        Self { bands: matrix.cells_mut().chunks_mut(BAND * pitch).map(Mutex::new).collect(), vertices, pitch, side }
+    }
+
+    /// Rows or columns of block `i`.
+    fn extent(&self, i: usize) -> std::ops::Range<usize> {
+        i * self.side..self.vertices.min((i + 1) * self.side)
+    }
+
+    /// Calls `work` with each band of a block: rows from its first, and the cells from its first column on.
+    fn each_band<E>(
+        &self,
+        (i, j): (usize, usize),
+        mut work: impl FnMut(usize, usize, &mut [T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (rows, cols) = (self.extent(i), self.extent(j));
+        for top in rows.clone().step_by(BAND) {
+            let count = BAND.min(rows.end - top);
+            let mut band = self.bands[top / BAND].lock().unwrap_or_else(PoisonError::into_inner);
+            work(top - rows.start, count, &mut band[cols.start..])?;
+        }
+        Ok(())
+    }
+
+    /// The first device closes pivot block `k`.
+    fn close(&self, k: usize, devices: &[Arc<dyn Device>], observer: &dyn Observer) -> Result<(), SolveError> {
+        /// Hears of a stop, and tells of no progress: vertices of this block are counted when all blocks have them.
+        struct Quiet<'a>(&'a dyn Observer);
+        impl Observer for Quiet<'_> {
+            fn cancelled(&self) -> bool {
+                self.0.cancelled()
+            }
+        }
+        let size = self.extent(k).len();
+        let mut block = Matrix::unreachable(size)?;
+        self.each_band((k, k), |row, count, cells| {
+            for i in 0..count {
+                block.row_mut(row + i).copy_from_slice(&cells[i * self.pitch..][..size]);
+            }
+            Ok::<_, SolveError>(())
+        })?;
+        tiled::solve(&mut block, devices, &Quiet(observer))?;
+        self.each_band((k, k), |row, count, cells| {
+            for i in 0..count {
+                cells[i * self.pitch..][..size].copy_from_slice(block.row(row + i));
+            }
+            Ok(())
+        })
+    }
+
+    /// Does stages of jobs on all devices; all of a stage are done before one of the next begins.
+    fn products(
+        &self,
+        family: &Family,
+        devices: &[Arc<dyn Device>],
+        stages: &[Vec<Job>],
+        observer: &dyn Observer,
+    ) -> Result<(), SolveError> {
+        let failure = Mutex::new(None);
+        let slots = |device: &Arc<dyn Device>| (0..SLOTS).map(|_| Slot::new(family, device, self.side)).collect();
+        let slots: Vec<Vec<Slot>> = devices.iter().map(slots).collect::<Result<_, _>>()?;
+        for jobs in stages {
+            let next = AtomicUsize::new(0);
+            let fail = |error: SolveError| {
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                // Nobody takes another.
+                next.store(jobs.len(), Relaxed);
+            };
+            let line = Line { host: self, family, jobs, next: &next, observer, fail: &fail };
+            std::thread::scope(|threads| {
+                for (device, slots) in devices.iter().zip(&slots) {
+                    line.run(threads, device, slots);
+                }
+            });
+            if let Some(error) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn put_up(
+        &self,
+        family: &Family,
+        device: &Arc<dyn Device>,
+        at: (usize, usize),
+        to: &Buffer,
+    ) -> Result<(), DeviceError> {
+        let (rows, cols) = (self.extent(at.0).len(), self.extent(at.1).len());
+        if rows < self.side || cols < self.side {
+            device.fill(to, family.far)?;
+        }
+        let (pitch, width) = (4 * self.side / family.cells, cols * size_of::<T>());
+        self.each_band(at, |row, count, cells| {
+            let source = bytemuck::cast_slice(cells);
+            device.upload(to, row * pitch, pitch, source, self.pitch * size_of::<T>(), width, count)
+        })
+    }
+
+    fn put_down(
+        &self,
+        family: &Family,
+        device: &Arc<dyn Device>,
+        at: (usize, usize),
+        from: &Buffer,
+    ) -> Result<(), DeviceError> {
+        let (pitch, width) = (4 * self.side / family.cells, self.extent(at.1).len() * size_of::<T>());
+        self.each_band(at, |row, count, cells| {
+            let target = bytemuck::cast_slice_mut(cells);
+            device.download(from, row * pitch, pitch, target, self.pitch * size_of::<T>(), width, count)
+        })
+    }
+}
+
+/// The three threads of a device.
+#[derive(Clone, Copy)]
+struct Line<'a, 'm, T> {
+    host: &'a Host<'m, T>,
+    family: &'a Family,
+    jobs: &'a [Job],
+    next: &'a AtomicUsize,
+    observer: &'a dyn Observer,
+    fail: &'a (dyn Fn(SolveError) + Sync),
+}
+
+impl<'a, T: Distance> Line<'a, '_, T> {
+    /// Starts them. Each ends when the one before it has, or when one has failed.
+    fn run<'s>(self, threads: &'s std::thread::Scope<'s, '_>, device: &'a Arc<dyn Device>, slots: &'a [Slot])
+    where
+        'a: 's,
+        Self: 's,
+    {
+        let (free, empty) = sync_channel(SLOTS);
+        let (brought, ready) = sync_channel(SLOTS);
+        let (made, done) = sync_channel(SLOTS);
+        (0..slots.len()).for_each(|slot| free.send(slot).expect("the other end is here"));
+        let guard = move |result: Result<(), SolveError>| result.unwrap_or_else(|error| (self.fail)(error));
+        threads.spawn(move || guard(self.bring(device, slots, &empty, &brought)));
+        threads.spawn(move || guard(self.multiply(device, slots, &ready, &made)));
+        threads.spawn(move || guard(self.take_back(device, slots, &done, &free)));
+    }
+
+    fn bring(
+        &self,
+        device: &Arc<dyn Device>,
+        slots: &[Slot],
+        empty: &Receiver<usize>,
+        brought: &SyncSender<(usize, Job)>,
+    ) -> Result<(), SolveError> {
+        while let Ok(slot) = empty.recv() {
+            if self.observer.cancelled() {
+                return Err(Cancelled.into());
+            }
+            let Some(&job) = self.jobs.get(self.next.fetch_add(1, Relaxed)) else { break };
+            let Slot { result, left, right, .. } = &slots[slot];
+            for (block, buffer) in [(job.result, result), (job.left, left), (job.right, right)] {
+                self.host.put_up(self.family, device, block, buffer)?;
+            }
+            if brought.send((slot, job)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn multiply(
+        &self,
+        device: &Arc<dyn Device>,
+        slots: &[Slot],
+        ready: &Receiver<(usize, Job)>,
+        made: &SyncSender<(usize, Job)>,
+    ) -> Result<(), SolveError> {
+        let side = self.host.side as u32;
+        let words = side / self.family.cells as u32;
+        scope(device, 0, 1, |queues| {
+            let queue = &mut queues[0];
+            while let Ok((slot, job)) = ready.recv() {
+                let Slot { result, left, right, turned } = &slots[slot];
+                let grid = |x, y, threads| LaunchConfig { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0 };
+                let turn = [left.input::<u32>(), words.into(), turned.output::<u32>(), side.into()];
+                // SAFETY: blocks are squares of `side` distances, in whole tiles; the turned one has a word for each.
+                unsafe { queue.launch(self.family.turn, &grid(words / TURN, side / TURN, 256), &turn) }?;
+                let none = NONE.into();
+                let rest = [
+                    result.output::<u32>(),
+                    words.into(),
+                    turned.input::<u32>(),
+                    side.into(),
+                    right.input::<u32>(),
+                    words.into(),
+                    side.into(),
+                    (side / TILE).into(),
+                    (words / TILE).into(),
+                    0u32.into(),
+                    0u32.into(),
+                    none,
+                    none,
+                    none,
+                    none,
+                    // No next pivot: nobody writes these.
+                    left.output::<u32>(),
+                    left.output::<u32>(),
+                ];
+                let rest_grid = grid(words / TILE, side / TILE, TILED_THREADS);
+                // SAFETY: as above; the panels are as deep as a block's side, which is a multiple of 8.
+                unsafe { queue.launch(self.family.rest, &rest_grid, &rest) }?;
+                queue.wait().result?;
+                if made.send((slot, job)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        })?
+    }
+
+    fn take_back(
+        &self,
+        device: &Arc<dyn Device>,
+        slots: &[Slot],
+        done: &Receiver<(usize, Job)>,
+        free: &SyncSender<usize>,
+    ) -> Result<(), SolveError> {
+        while let Ok((slot, job)) = done.recv() {
+            self.host.put_down(self.family, device, job.result, &slots[slot].result)?;
+            if free.send(slot).is_err() {
+                // Nothing comes any more, and what is under way is still taken.
+                continue;
+            }
+        }
+        Ok(())
+    }
+}

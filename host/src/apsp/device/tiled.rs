@@ -1,0 +1,431 @@
+//! The kernels for use on any number of devices: rounds of `kernels::apsp::tiled` over rows of tiles that are dealt out.
+//!
+//! ```text
+//! one device:         pivot 0; round k: panels k, rest k with pivot k + 1 on the way
+//! several, round k:   everybody has row panel k
+//!                     everybody: column panel k of his own rows, then the rest of his own rows
+//!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, which he sends to the others
+//!                     all meet
+//! ```
+//!
+//! Sending the pivot row a round ahead hides it: the others need it only when they have met. The owner's row goes on a queue that comes before
+//! the other, or it would wait until his own rest is done. The source (see the module `apsp`) sends the row before the round
+//! and lets everybody close the pivot for himself.
+//!
+//! All the distances of a device's rows are in its memory throughout. Rows are dealt out in runs, as evenly as tiles allow: all are work to the
+//! last round, so that it does not matter who has which.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+use halotile_kernels::apsp::tiled::{NONE, PIVOTS, TILE, TILED_THREADS};
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::family::{Family, tiles};
+use super::{Report, SolveError, blocks};
+use crate::apsp::{Distance, Matrix};
+use crate::exec::queue::{Queue, scope};
+use crate::exec::{Buffer, Device, DeviceError};
+use crate::observe::{Cancelled, Observer};
+
+/// Relaxations after which one device is waited for, so that progress shows and a stop takes effect: some milliseconds of the fastest.
+const BREATH: f64 = 3e11;
+
+const SIDE: usize = TILE as usize;
+
+/// A device, its rows, and what it needs for them.
+struct Worker {
+    family: Family,
+    device: Arc<dyn Device>,
+    vertices: usize,
+    /// Its rows of tiles.
+    rows: Range<usize>,
+    matrix: Buffer,
+    /// Two of each, for even and odd rounds.
+    column_panels: [Buffer; 2],
+    row_panels: [Buffer; 2],
+}
+
+/// Bytes that a device takes for a whole matrix.
+pub(super) fn bytes_of(family: &Family, vertices: usize) -> usize {
+    bytes(family, vertices, tiles(vertices))
+}
+
+/// Bytes that a device takes for so many rows of tiles.
+fn bytes(family: &Family, vertices: usize, rows: usize) -> usize {
+    let pitch = family.pitch(vertices);
+    4 * (rows * SIDE * pitch + 2 * PIVOTS as usize * (rows * SIDE + pitch))
+}
+
+/// Makes distances of weights, in place.
+pub(super) fn solve<T: Distance>(
+    matrix: &mut Matrix<T>,
+    devices: &[Arc<dyn Device>],
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
+    let family = Family::of::<T>();
+    let count = tiles(matrix.vertices());
+    // More devices than rows of tiles are of no use.
+    let shares = devices.len().min(count);
+    let share = |i: usize| i * count / shares..(i + 1) * count / shares;
+    for i in 0..shares {
+        let (needed, free) = (bytes(&family, matrix.vertices(), share(i).len()), devices[i].free_memory()?);
+        if needed <= free {
+            continue;
+        }
+        let free =
+            devices.iter().map(|device| device.free_memory()).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let device = devices[i].name();
+        let side = blocks::side(&family, matrix.vertices(), free).ok_or(DeviceError::OutOfMemory {
+            device,
+            wanted: needed,
+            free,
+        })?;
+        return blocks::solve(matrix, devices, side, observer);
+    }
+    let workers = (0..shares).map(|i| Worker::new(family, &devices[i], matrix.vertices(), share(i)));
+    let workers: Vec<Worker> = workers.collect::<Result<_, _>>()?;
+    match workers.as_slice() {
+        [worker] => alone(worker, matrix, observer),
+        workers => together(workers, matrix, observer),
+    }
+}
+
+fn alone<T: Distance>(worker: &Worker, matrix: &mut Matrix<T>, observer: &dyn Observer) -> Result<Report, SolveError> {
+    let start = Instant::now();
+    worker.put_up(matrix)?;
+    let uploaded = Instant::now();
+    scope(&worker.device, 0, 1, |queues| worker.rounds(&mut queues[0], observer))??;
+    let computed = Instant::now();
+    let rows = worker.real_rows();
+    let pitch = matrix.pitch();
+    worker.put_down(&mut matrix.cells_mut()[..rows.len() * pitch], pitch)?;
+    Ok(Report {
+        compute: (computed - uploaded).as_secs_f64(),
+        copies: (uploaded - start + computed.elapsed()).as_secs_f64(),
+    })
+}
+
+/// Several devices, a thread each.
+fn together<T: Distance>(
+    workers: &[Worker],
+    matrix: &mut Matrix<T>,
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
+    let meeting = Meeting::new(workers.len());
+    let source = &*matrix;
+    let run = |i: usize| {
+        let start = Instant::now();
+        let worker = &workers[i];
+        let uploaded = worker.put_up(source);
+        let copies = start.elapsed().as_secs_f64();
+        let rounds = |queues: &mut [Queue<'_>]| -> Result<f64, SolveError> {
+            uploaded?;
+            meeting.meet()?;
+            let start = Instant::now();
+            let [ahead, rest] = queues else { unreachable!("two queues were asked for") };
+            worker.rounds_together(i, workers, ahead, rest, &meeting, observer)?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        let done = scope(&worker.device, 1, 2, rounds).map_err(SolveError::from).flatten();
+        // Whoever waits for this one would wait forever.
+        done.map(|compute| Report { compute, copies }).inspect_err(|_| meeting.fail())
+    };
+    let reports = std::thread::scope(|threads| {
+        let handles: Vec<_> = (0..workers.len()).map(|i| threads.spawn(move || run(i))).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        handles.into_iter().map(join).collect::<Vec<Result<Report, SolveError>>>()
+    });
+    // The one that failed tells more than those who were stopped because of it.
+    let (reports, failures): (Vec<_>, Vec<_>) = reports.into_iter().partition(Result::is_ok);
+    let stopped = |error: &SolveError| matches!(error, SolveError::Cancelled(_));
+    let mut failures: Vec<SolveError> = failures.into_iter().filter_map(Result::err).collect();
+    if let Some(at) = failures.iter().position(|error| !stopped(error)).or((!failures.is_empty()).then_some(0)) {
+        return Err(failures.swap_remove(at));
+    }
+    let mut report = reports.into_iter().flatten().fold(Report::default(), |all, one| Report {
+        compute: all.compute.max(one.compute),
+        copies: all.copies.max(one.copies),
+    });
+    let start = Instant::now();
+    let pitch = matrix.pitch();
+    let mut rest = matrix.cells_mut();
+    let mut parts = Vec::new();
+    for worker in workers {
+        let (own, others) = rest.split_at_mut(worker.real_rows().len() * pitch);
+        parts.push((worker, own));
+        rest = others;
+    }
+    std::thread::scope(|threads| {
+        let copies: Vec<_> =
+            parts.into_iter().map(|(worker, own)| threads.spawn(move || worker.put_down(own, pitch))).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        copies.into_iter().try_for_each(join)
+    })?;
+    report.copies += start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+impl Worker {
+    fn new(family: Family, device: &Arc<dyn Device>, vertices: usize, rows: Range<usize>) -> Result<Self, SolveError> {
+        let misfit = |reason: String| SolveError::Misfit { kernel: crate::apsp::Kernel::Tiled, reason };
+        let (arch, limits) = (family.rest.arch, device.limits());
+        if limits.arch < arch {
+            let needs = format!("it needs compute capability {}.{}", arch / 10, arch % 10);
+            let has = format!("{} has {}.{}", device.name(), limits.arch / 10, limits.arch % 10);
+            return Err(misfit(format!("{needs}, and {has}")));
+        }
+        let pitch = family.pitch(vertices);
+        let panel = |words: usize| Buffer::new(device, 4 * PIVOTS as usize * words);
+        let column = || panel(rows.len() * SIDE);
+        let worker = Self {
+            family,
+            device: Arc::clone(device),
+            vertices,
+            matrix: Buffer::new(device, 4 * rows.len() * SIDE * pitch)?,
+            column_panels: [column()?, column()?],
+            row_panels: [panel(pitch)?, panel(pitch)?],
+            rows,
+        };
+        device.fill(&worker.matrix, family.far)?;
+        Ok(worker)
+    }
+
+    /// Its rows without padding.
+    fn real_rows(&self) -> Range<usize> {
+        self.rows.start * SIDE..self.vertices.min(self.rows.end * SIDE)
+    }
+
+    /// Words of a row.
+    fn pitch(&self) -> usize {
+        self.family.pitch(self.vertices)
+    }
+
+    fn put_up<T: Distance>(&self, matrix: &Matrix<T>) -> Result<(), DeviceError> {
+        let (rows, pitch) = (self.real_rows(), matrix.pitch() * size_of::<T>());
+        let source: &[u8] = bytemuck::cast_slice(&matrix.cells()[rows.start * matrix.pitch()..]);
+        let width = self.vertices * size_of::<T>();
+        self.device.upload(&self.matrix, 0, 4 * self.pitch(), source, pitch, width, rows.len())
+    }
+
+    fn put_down<T: Distance>(&self, target: &mut [T], pitch: usize) -> Result<(), DeviceError> {
+        let (width, pitch) = (self.vertices * size_of::<T>(), pitch * size_of::<T>());
+        let target = bytemuck::cast_slice_mut(target);
+        self.device.download(&self.matrix, 0, 4 * self.pitch(), target, pitch, width, self.real_rows().len())
+    }
+
+    /// All rounds, where there is no other device.
+    fn rounds(&self, queue: &mut Queue<'_>, observer: &dyn Observer) -> Result<(), SolveError> {
+        let rounds = tiles(self.vertices);
+        let work = (self.vertices as f64).powi(2) * f64::from(PIVOTS);
+        self.pivot(queue, 0)?;
+        let mut waited = 0;
+        for k in 0..rounds {
+            self.panels(queue, k, true, true)?;
+            let next = (k + 1 < rounds).then_some(k + 1);
+            self.rest(queue, k, 0..self.rows.len(), next)?;
+            let done = k + 1 - waited;
+            if done as f64 * work >= BREATH || next.is_none() {
+                queue.wait().result?;
+                observer.advance(pivots(waited..k + 1, self.vertices));
+                waited = k + 1;
+            }
+            if observer.cancelled() {
+                return Err(Cancelled.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// All rounds beside other devices; this is number `i`.
+    fn rounds_together(
+        &self,
+        i: usize,
+        all: &[Worker],
+        ahead: &mut Queue<'_>,
+        rest: &mut Queue<'_>,
+        meeting: &Meeting,
+        observer: &dyn Observer,
+    ) -> Result<(), SolveError> {
+        let rounds = tiles(self.vertices);
+        let count = self.rows.len();
+        if self.rows.contains(&0) {
+            self.pivot(ahead, 0)?;
+            self.hand_on(ahead, i, all, 0)?;
+        }
+        ahead.wait().result?;
+        meeting.meet()?;
+        for k in 0..rounds {
+            self.panels(ahead, k, false, true)?;
+            rest.follow(ahead)?;
+            let own = Some(k + 1).filter(|next| self.rows.contains(next));
+            if let Some(next) = own {
+                let at = next - self.rows.start;
+                self.rest(ahead, k, at..at + 1, own)?;
+                self.hand_on(ahead, i, all, next)?;
+                // All but that one.
+                self.rest(rest, k, at + 1..at + count, None)?;
+            } else {
+                self.rest(rest, k, 0..count, None)?;
+            }
+            ahead.wait().result?;
+            rest.wait().result?;
+            if i == 0 {
+                observer.advance(pivots(k..k + 1, self.vertices));
+            }
+            if observer.cancelled() {
+                return Err(Cancelled.into());
+            }
+            meeting.meet()?;
+        }
+        Ok(())
+    }
+
+    /// Makes row panel `k` and sends it to the others.
+    fn hand_on(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
+        self.panels(queue, k, true, false)?;
+        for (_, other) in all.iter().enumerate().filter(|&(j, _)| j != i) {
+            // SAFETY: all workers live until all threads are done; before all have met nobody writes this panel or looks at the other.
+            unsafe { queue.send(&self.row_panels[k % 2], &other.row_panels[k % 2]) }?;
+        }
+        Ok(())
+    }
+
+    /// The first row of pivot tile `k` in this worker's matrix.
+    fn own_row(&self, k: usize) -> u32 {
+        if self.rows.contains(&k) { ((k - self.rows.start) * SIDE) as u32 } else { NONE }
+    }
+
+    fn pivot(&self, queue: &mut Queue<'_>, k: usize) -> Result<(), DeviceError> {
+        let args = self.matrix_and_panels(k);
+        self.launch(queue, self.family.pivot, [1, 1, 1], &args)
+    }
+
+    /// Makes the row panel, the column panel of the worker's own rows, or both.
+    fn panels(&self, queue: &mut Queue<'_>, k: usize, row: bool, column: bool) -> Result<(), DeviceError> {
+        let row_tiles = if row { self.family.words(self.vertices) } else { 0 };
+        let blocks = row_tiles + if column { self.rows.len() as u32 } else { 0 };
+        let mut args = self.matrix_and_panels(k);
+        args.push(row_tiles.into());
+        self.launch(queue, self.family.panels, [blocks, 1, 1], &args)
+    }
+
+    fn matrix_and_panels(&self, k: usize) -> Vec<Arg> {
+        vec![
+            self.matrix.output::<u32>(),
+            (self.pitch() as u32).into(),
+            self.own_row(k).into(),
+            ((k * SIDE) as u32).into(),
+            self.column_panels[k % 2].output::<u32>(),
+            ((self.rows.len() * SIDE) as u32).into(),
+            self.row_panels[k % 2].output::<u32>(),
+        ]
+    }
+
+    /// Round `k` of some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
+    fn rest(
+        &self,
+        queue: &mut Queue<'_>,
+        k: usize,
+        rows: Range<usize>,
+        next: Option<usize>,
+    ) -> Result<(), DeviceError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let words = self.family.words(self.vertices);
+        let tile = |k: usize| (k / self.family.cells) as u32;
+        let own = self.own_row(k);
+        // Whoever makes the next pivot begins.
+        let first_row = match next {
+            Some(next) if rows.len() == self.rows.len() => next - self.rows.start,
+            _ => rows.start,
+        };
+        let args = [
+            self.matrix.output::<u32>(),
+            (self.pitch() as u32).into(),
+            self.column_panels[k % 2].input::<u32>(),
+            ((self.rows.len() * SIDE) as u32).into(),
+            self.row_panels[k % 2].input::<u32>(),
+            (self.pitch() as u32).into(),
+            PIVOTS.into(),
+            (self.rows.len() as u32).into(),
+            words.into(),
+            (first_row as u32).into(),
+            next.map_or(0, tile).into(),
+            if own == NONE { NONE } else { own / TILE }.into(),
+            // A tile of two pivot columns also has another.
+            if self.family.cells == 1 { k as u32 } else { NONE }.into(),
+            next.map_or(NONE, |next| self.own_row(next)).into(),
+            next.map_or(NONE, |next| (next * SIDE) as u32).into(),
+            self.column_panels[(k + 1) % 2].output::<u32>(),
+            self.row_panels[(k + 1) % 2].output::<u32>(),
+        ];
+        self.launch(queue, self.family.rest, [words, rows.len() as u32, 1], &args)
+    }
+
+    fn launch(
+        &self,
+        queue: &mut Queue<'_>,
+        kernel: &KernelEntry,
+        grid: [u32; 3],
+        args: &[Arg],
+    ) -> Result<(), DeviceError> {
+        let config = LaunchConfig { grid, block: [TILED_THREADS, 1, 1], shared_bytes: 0 };
+        // SAFETY: the matrix is of whole tiles and has this worker's rows; panels have 128 rows, as long as the matrix is wide or high; launches
+        // before, on this queue or one that it follows, have made what this one reads.
+        unsafe { queue.launch(kernel, &config, args) }
+    }
+}
+
+/// How many vertices rounds are.
+fn pivots(rounds: Range<usize>, vertices: usize) -> u64 {
+    (vertices.min(rounds.end * SIDE) - rounds.start * SIDE) as u64
+}
+
+/// Where threads wait for each other, as long as none fails.
+struct Meeting {
+    count: usize,
+    state: Mutex<Met>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Met {
+    arrived: usize,
+    times: usize,
+    failed: bool,
+}
+
+impl Meeting {
+    fn new(count: usize) -> Self {
+        Self { count, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Waits until all have come. An error where one will not.
+    fn meet(&self) -> Result<(), Cancelled> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.arrived += 1;
+        if state.arrived == self.count {
+            state.arrived = 0;
+            state.times += 1;
+            self.changed.notify_all();
+        }
+        let (times, last) = (state.times, state.arrived == 0);
+        while !last && state.times == times && !state.failed {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.failed { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Lets everybody go, now and later.
+    fn fail(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,59 @@
+//! A matrix as `rest` wants its left factor: depth by depth, every distance as often as a word has some.
+//!
+//! Between rounds the column panel is written that way by whoever makes it. Factors that come from the host, when a matrix is larger
+//! than the device's memory, are turned here: 32 x 32 words at a time through shared memory, whose rows are a word longer so that a
+//! column's words are in different banks.
+
+use simt::global::{In, Out};
+use simt::{kernel, shared, thread};
+
+use super::super::words::{Halves, Whole, Words};
+
+/// Rows and words of a row that a block turns.
+pub const TURN: u32 = 32;
+
+shared! {
+    static APSP_TURN: [u32; 1056];
+}
+
+#[inline(always)]
+fn turn<W: Words>(matrix: In<u32>, pitch: u32, turned: Out<u32>, turned_pitch: u32) {
+    let tile = shared::array::<APSP_TURN>();
+    let (x, y) = (thread::thread_idx_x() % TURN, thread::thread_idx_x() / TURN);
+    let (word, row) = (thread::block_idx_x() * TURN, thread::block_idx_y() * TURN);
+    let mut i = y;
+    while i < TURN {
+        tile.store(i * (TURN + 1) + x, matrix.load((row + i) as usize * pitch as usize + (word + x) as usize));
+        i += 8;
+    }
+    thread::sync_threads();
+    let mut i = y;
+    while i < TURN {
+        let cells = tile.load(x * (TURN + 1) + i);
+        let mut part = 0;
+        while part < W::CELLS {
+            let depth = (word + i) * W::CELLS + part;
+            turned.store(depth as usize * turned_pitch as usize + (row + x) as usize, W::spread(W::take(cells, part)));
+            part += 1;
+        }
+        i += 8;
+    }
+}
+
+/// Turns a matrix of 32-bit numbers, whole or floating-point. Block (x, y) turns words 32 x.. of rows 32 y...
+///
+/// # Safety
+/// `matrix` has so many rows of `pitch` words, `turned` a row of `turned_pitch` words, at least as many as there are rows, for each of its columns.
+#[kernel(threads = 256)]
+pub unsafe fn apsp_turn_32(matrix: In<u32>, pitch: u32, turned: Out<u32>, turned_pitch: u32) {
+    turn::<Whole>(matrix, pitch, turned, turned_pitch);
+}
+
+/// Turns a matrix of 16-bit integers, two in a word.
+///
+/// # Safety
+/// As [`apsp_turn_32`](fn@apsp_turn_32); `turned` has a row for each distance of a row, two for a word.
+#[kernel(threads = 256)]
+pub unsafe fn apsp_turn_16(matrix: In<u32>, pitch: u32, turned: Out<u32>, turned_pitch: u32) {
+    turn::<Halves>(matrix, pitch, turned, turned_pitch);
+}
