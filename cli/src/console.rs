@@ -27,7 +27,6 @@ const BYTES: &str = "{msg} {spinner} {bytes} ({bytes_per_sec})";
 const STEPS: &str = "{msg} [{bar:12}] {pos}/{len}, {elapsed}";
 const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta} left";
 const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
-const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta} left";
 
 impl Console {
     /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
