@@ -275,10 +275,11 @@ def as_scipy_in_the_emulator_by_auto(bench, value):
     compared(bench, kind, 65, "--weight", weight, "--device", "emulator")
 
 
-@checks(2, 3, 4)
+@checks(*itertools.product(["blocked64", "tiled"], [2, 3, 4]))
 def as_scipy_on_emulated_devices(bench, value):
+    kernel, devices = value
     for kind in ("sparse", "negative"):
-        compared(bench, kind, 130, "--weight", "i32", "--device", f"emulator:{value}", "--kernel", "blocked64")
+        compared(bench, kind, 130, "--weight", "i32", "--device", f"emulator:{devices}", "--kernel", kernel)
 
 
 @check
