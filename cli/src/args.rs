@@ -458,9 +458,6 @@ pub struct BenchArgs {
     pub threads: usize,
     #[command(flatten)]
     pub exports: ExportArgs,
-    /// Write a page with charts and tables, in one file that needs no network
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub export_html: Option<PathBuf>,
     #[command(flatten)]
     pub loudness: Loudness,
 }
@@ -494,6 +491,9 @@ pub struct ExportArgs {
     /// Write a table for each size as Markdown
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub export_markdown: Option<PathBuf>,
+    /// Write a page with charts and tables, in one file that needs no network
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub export_html: Option<PathBuf>,
     /// Replace the exported files if they exist
     #[arg(long)]
     pub overwrite: bool,

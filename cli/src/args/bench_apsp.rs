@@ -22,7 +22,8 @@ Without --runs and --min-time everything is timed 30 times, but 3 times are enou
 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, \
 ceilings and results (kernel, place, before, idea, vertices, status, and reason, or time, copies, host_to_host and the rest \
-of the table). --export-csv writes a row for each kernel and number of vertices, --export-markdown a table.
+of the table). --export-csv writes a row for each kernel and number of vertices, --export-markdown a table, --export-html one page \
+with charts that needs no network.
 
 Examples:
   halotile bench apsp

@@ -75,8 +75,7 @@ fn start_threads(asked: usize) -> anyhow::Result<()> {
 }
 
 fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {
-    let html: Asked<'_, Record> = (&export::Html, "--export-html", args.export_html.as_deref());
-    Exports::create(&args.exports, &export::Csv, &export::Markdown, [html], args.loudness.quiet)
+    Exports::create(&args.exports, [&export::Csv, &export::Markdown, &export::Html], args.loudness.quiet)
 }
 
 /// Has the library do it, and exports what comes of it.
@@ -222,9 +221,6 @@ impl ExportArgs {
     }
 }
 
-/// A format, the option that asks for it, and the file if it is asked for.
-type Asked<'a, R> = (&'static dyn Exporter<R>, &'static str, Option<&'a Path>);
-
 /// The files to be made of a record, all of them open.
 struct Exports<R: 'static> {
     files: Vec<(&'static dyn Exporter<R>, Sink)>,
@@ -234,21 +230,20 @@ struct Exports<R: 'static> {
 }
 
 impl<R: serde::Serialize> Exports<R> {
-    /// Those of the options that all benchmarks have, and `more`.
-    fn create<'a>(
-        args: &'a ExportArgs,
-        csv: &'static dyn Exporter<R>,
-        markdown: &'static dyn Exporter<R>,
-        more: impl IntoIterator<Item = Asked<'a, R>>,
+    /// As JSON, and in the formats that know what was computed.
+    fn create(
+        args: &ExportArgs,
+        [csv, markdown, html]: [&'static dyn Exporter<R>; 3],
         quiet: bool,
     ) -> anyhow::Result<Self> {
-        let asked: [Asked<'a, R>; 3] = [
-            (&export::Json, "--export-json", args.export_json.as_deref()),
-            (csv, "--export-csv", args.export_csv.as_deref()),
-            (markdown, "--export-markdown", args.export_markdown.as_deref()),
+        let asked: [(&'static dyn Exporter<R>, _, _); 4] = [
+            (&export::Json, "--export-json", &args.export_json),
+            (csv, "--export-csv", &args.export_csv),
+            (markdown, "--export-markdown", &args.export_markdown),
+            (html, "--export-html", &args.export_html),
         ];
-        let asked = asked.into_iter().chain(more);
-        let asked: Vec<_> = asked.filter_map(|(to, option, path)| Some((to, option, path?))).collect();
+        let asked: Vec<_> =
+            asked.into_iter().filter_map(|(to, option, path)| Some((to, option, path.as_deref()?))).collect();
         for (i, (_, option, path)) in asked.iter().enumerate() {
             if let Some((_, other, _)) = asked[..i].iter().find(|(_, _, other)| sink::same_file(path, other)) {
                 let name = sink::name_of(path);

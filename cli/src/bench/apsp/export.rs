@@ -90,6 +90,7 @@ mod tests {
     use halotile::bench::apsp::{Plan, Subject, run};
     use halotile::bench::{Effort, Target};
 
+    use super::super::html::Html;
     use super::super::{failures, table};
     use super::*;
 
@@ -126,7 +127,7 @@ mod tests {
             "naive 30 skipped ",
         ];
         assert_eq!(told, expected);
-        assert!(lines[0]["median_seconds"].parse::<f64>().unwrap() > 0.0 && lines[0]["share_of_ceiling"] != "");
+        assert!(lines[0]["median_seconds"].parse::<f64>().unwrap() > 0.0 && !lines[0]["share_of_ceiling"].is_empty());
         assert_eq!(lines[1]["reason"], "from 1 to 2: 3,\nand 4 | was expected");
         assert_eq!(lines[2]["reason"], "it runs on a device (cuda, emulator)");
     }
@@ -140,6 +141,25 @@ mod tests {
         for line in text.lines().filter(|line| line.starts_with('|')) {
             assert_eq!(line.replace("\\|", "").matches('|').count(), HEADINGS.len() + 2, "{line}");
         }
+    }
+
+    #[test]
+    fn the_page_has_charts_of_every_size_and_what_is_wrong_and_skipped() {
+        let text = written(&Html);
+        assert!(text.starts_with("<!DOCTYPE html>") && text.contains("<h1>All-pairs shortest paths on the CPU</h1>"));
+        for id in ["time-0", "time-1", "share-0", "share-1"] {
+            let start =
+                text.find(&format!("<svg class=\"chart\" id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+            let end = text[start..].find("</svg>").expect("an end") + "</svg>".len();
+            roxmltree::Document::parse(&text[start..][..end]).unwrap();
+        }
+        assert!(text.contains("<li><strong>threads</strong>, 20 vertices: from 1 to 2: 3, and 4 | was expected</li>"));
+        assert!(text.contains("<li><strong>naive</strong>: it runs on a device (cuda, emulator)</li>"));
+        assert!(
+            text.contains(
+                "Dijkstra’s algorithm before it was timed (20 vertices: every cell. 30 vertices: every cell)"
+            )
+        );
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! ```text
 //! table       columns, and the table on the terminal
 //! export      CSV and Markdown
+//! html        the page
 //! ```
 
 mod export;
+mod html;
 mod table;
 
 use std::sync::atomic::AtomicBool;
@@ -27,7 +29,7 @@ const EMULATED: [usize; 1] = [64];
 const MOST_EMULATED: usize = 512;
 
 pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
-    let exports = Exports::create(&args.exports, &export::Csv, &export::Markdown, [], args.loudness.quiet)?;
+    let exports = Exports::create(&args.exports, [&export::Csv, &export::Markdown, &html::Html], args.loudness.quiet)?;
     let console = Console::new(args.loudness);
     start_threads(args.threads)?;
     let target = open(&args.device, &console)?;

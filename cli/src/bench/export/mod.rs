@@ -1,7 +1,7 @@
 //! What a record can be written as, behind one trait.
 
 mod csv;
-mod html;
+pub mod html;
 mod json;
 pub mod markdown;
 #[cfg(test)]

@@ -14,7 +14,7 @@
 //! | `threads` | the rung that is the source's |
 //!
 //! Tiles are stored one behind the other: in a matrix of rows whose length is a power of two, the 64 rows of a tile would fall on the
-//! same few lines of the cache. No second matrix is needed for that ([`layout`]). The row and the column of tiles are copied once a
+//! same few lines of the cache. No second matrix is needed for that (`layout`). The row and the column of tiles are copied once a
 //! round, so that products read them aligned and no two threads meet in a tile that one of them writes.
 //!
 //! Which sums are compared for a cell depends on nothing but the matrix: the result is the same for all instruction sets and any

@@ -1,8 +1,9 @@
 //! What is done with tiles: the three loops within the pivot, and the min-plus product, which is where the time goes.
 //!
-//! The product keeps [`ROWS`] × 2 vectors of the result in registers while it goes through all 64 k: for each, two loads of the
-//! right factor serve all rows, one load of the left factor serves both vectors, and 2 × [`ROWS`] additions and as many minima follow. Units
-//! that calculate are busy all the time, and loads, aligned or not, are few enough to hide. One generic body is compiled for
+//! The product keeps two vectors each of a few rows of the result in registers while it goes through all 64 k: for each, two loads of the
+//! right factor serve all rows, one load of the left factor serves both vectors, and an addition and a minimum for each vector follow. Units
+//! that calculate are busy all the time, and loads, aligned or not, are few enough to hide. Meanwhile the two tiles that
+//! the next product begins with are fetched from memory. One generic body is compiled for
 //! every vector; without any, two k at a time pass over all rows in the cache, which compilers turn into what vectors there are.
 //!
 //! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)).
@@ -130,24 +131,62 @@ unsafe fn load2<V: Vector>(from: *const V::Cell) -> [V; 2] {
     unsafe { [V::load(from), V::load(from.add(V::LANES))] }
 }
 
+/// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+/// Steps between lines that are fetched ahead.
+#[cfg(target_arch = "x86_64")]
+const PART: usize = 4;
+
+/// Where the tile behind `tile` begins.
+#[cfg(target_arch = "x86_64")]
+fn behind<T>(tile: &[T; CELLS]) -> *const i8 {
+    tile.as_ptr_range().end.cast()
+}
+
+/// Lines of a tile for each of the blocks that are kept in registers one after the other.
+#[cfg(target_arch = "x86_64")]
+const fn lines<V: Vector, const ROWS: usize>() -> usize {
+    let blocks = (SIDE / ROWS) * (SIDE / (2 * V::LANES));
+    (CELLS * size_of::<V::Cell>() / LINE).div_ceil(blocks)
+}
+
+/// Has the second-level cache fetch a line, and says where the next one is. It need not be there.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch(line: *const i8) -> *const i8 {
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+    // SAFETY: every x86-64 has the instruction, and nothing is read that anybody sees.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(line) };
+    line.wrapping_add(LINE)
+}
+
 /// # Safety
 /// The machine has the instructions of `V`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn product<V: Vector, const ROWS: usize>(c: &mut [V::Cell; CELLS], a: &Tile<u32>, b: &Tile<V::Cell>) {
     const { assert!(SIDE.is_multiple_of(ROWS) && SIDE.is_multiple_of(2 * V::LANES)) };
-    for left in (0..SIDE).step_by(2 * V::LANES) {
-        for top in (0..SIDE).step_by(ROWS) {
+    // Products are done tile after tile of a row: what lies behind is next.
+    let (mut next_c, mut next_b) = (behind(c), behind(&b.0));
+    for top in (0..SIDE).step_by(ROWS) {
+        for left in (0..SIDE).step_by(2 * V::LANES) {
             let c = c.as_mut_ptr();
             // SAFETY: `top` + r and k are rows, and from `left` on there are two vectors in each. The caller says that there are the
             // instructions.
             unsafe {
                 let mut rows: [[V; 2]; ROWS] = std::array::from_fn(|r| load2::<V>(c.add((top + r) * SIDE + left)));
-                for k in 0..SIDE {
-                    let on = load2::<V>(b.0.as_ptr().add(k * SIDE + left));
-                    for (r, row) in rows.iter_mut().enumerate() {
-                        let via = V::splat(*a.0.as_ptr().add((top + r) * SIDE + k));
-                        *row = [row[0].nearer(via.plus(on[0])), row[1].nearer(via.plus(on[1]))];
+                for part in 0..SIDE / PART {
+                    if part < lines::<V, ROWS>() {
+                        next_c = prefetch(next_c);
+                        next_b = prefetch(next_b);
+                    }
+                    for k in part * PART..(part + 1) * PART {
+                        let on = load2::<V>(b.0.as_ptr().add(k * SIDE + left));
+                        for (r, row) in rows.iter_mut().enumerate() {
+                            let via = V::splat(*a.0.as_ptr().add((top + r) * SIDE + k));
+                            *row = [row[0].nearer(via.plus(on[0])), row[1].nearer(via.plus(on[1]))];
+                        }
                     }
                 }
                 for (r, row) in rows.into_iter().enumerate() {

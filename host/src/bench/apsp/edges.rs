@@ -54,7 +54,7 @@ impl<T: Distance> Edges<T> {
     pub fn weight(&self, i: usize, j: usize) -> Option<u32> {
         let hash = at_lattice(self.seed, i as i64, j as i64);
         // The lower half for whether, the upper half for how much: what is below n is hash * n / 2^32.
-        let below = |half: u64, n: u64| half * n >> 32;
+        let below = |half: u64, n: u64| (half * n) >> 32;
         let there = match self.graph {
             GraphKind::Complete => true,
             GraphKind::Sparse => below(hash & 0xFFFF_FFFF, self.vertices as u64) < DEGREE,

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use super::escape;
+use super::parts::escape;
 
 /// The chart's coordinates: about pixels.
 const WIDTH: f64 = 400.0;

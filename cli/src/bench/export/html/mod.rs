@@ -5,17 +5,17 @@
 //! the dark has charts in the dark. The colours are of Okabe and Ito's palette, which people who are colour-blind can tell
 //! apart, and no colour says anything that a label does not.
 
-mod chart;
+pub mod chart;
+pub mod parts;
 
 use std::io::Write;
 
-use halotile::bench::{BYTES_PER_CELL, Outcome, Record, Row, Timing};
+use halotile::bench::{BYTES_PER_CELL, Record, Row, Times, Timing};
 
 use super::Exporter;
 use crate::bench::figures::{HEADINGS, columns, ms, percent, shape, significant};
 use chart::{Bar, Chart, Mark, Scale};
-
-const STYLE: &str = include_str!("page.css");
+use parts::{Item, Length, legend, section};
 
 /// The page.
 pub struct Html;
@@ -26,181 +26,61 @@ impl Exporter<Record> for Html {
     }
 }
 
-/// Text that says what it says, in elements and in attributes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
 /// The rows of each size.
 fn sizes(record: &Record) -> impl Iterator<Item = &[Row]> {
     record.results.chunk_by(|a, b| (a.rows, a.cols) == (b.rows, b.cols))
 }
 
+/// A row as the parts of pages take it.
+fn items(rows: &[Row]) -> Vec<Item<'_, Timing>> {
+    fn item(row: &Row) -> Item<'_, Timing> {
+        let Row { kernel, place, before, idea, outcome, .. } = row;
+        Item::new((kernel, place), (before.as_deref(), idea.as_deref()), format!("{} cells", shape(row)), outcome)
+    }
+    rows.iter().map(item).collect()
+}
+
 fn page(record: &Record) -> String {
     let device = record.devices.first().map_or("the CPU", |device| &device.name);
-    let title = escape(&format!("Moving-window entropy on {device}"));
-    let body = [
-        header(record, &title),
-        failures(record),
+    let all = items(&record.results);
+    let sections = [
+        parts::failures(&all),
         times(record),
         shares(record),
         occupancy(record),
         tables(record),
-        skipped(record),
+        parts::skipped(&all, sizes(record).count()),
         method(record),
-    ]
-    .concat();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
-    )
+    ];
+    parts::document(&format!("Moving-window entropy on {device}"), &facts(record), &sections.concat())
 }
 
-fn header(record: &Record, title: &str) -> String {
+fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let o = &record.options;
-    let mut facts: Vec<(&str, String)> = Vec::new();
-    for device in &record.devices {
-        facts.push(("Device", device.name.clone()));
-    }
-    if let Some(device) = record.devices.first() {
-        let capability = device.compute_capability.as_ref().map(|c| format!("compute capability {c}"));
-        let clock = device.clock_khz.map(|khz| format!("{} MHz at most", khz / 1000));
-        let units = device.multiprocessors.map(|n| format!("{n} multiprocessors"));
-        let driver = device.driver_version.as_ref().map(|v| format!("driver {v}"));
-        let cuda = device.cuda_version.as_ref().filter(|_| device.compute_capability.is_some());
-        let cuda = cuda.map(|v| format!("CUDA {v}"));
-        let told: Vec<_> = [capability, units, clock, driver, cuda].into_iter().flatten().collect();
-        if !told.is_empty() {
-            facts.push(("", told.join(", ")));
-        }
-    }
-    let m = &record.machine;
-    let set = m.instruction_set.as_ref().map(|set| format!(", {set}")).unwrap_or_default();
-    facts.push(("CPU", format!("{}, {} threads{set}", m.cpu.as_deref().unwrap_or(&m.system), m.threads)));
     let gb = |rate: f64| format!("{} GB/s", significant(rate / 1e9));
     let device_copy = record.ceilings.device_copy.map(|rate| format!("{} on the device, ", gb(rate)));
     let cpu_copy = format!("{}{} on the CPU", device_copy.unwrap_or_default(), gb(record.ceilings.cpu_copy));
-    facts.push(("Copy limit", cpu_copy));
     let work = format!("{0} × {0} windows, {1} levels, {2} cells (seed {3})", o.size, o.levels, o.pattern, o.seed);
-    facts.push(("Work", work));
-    let commit = record.commit.as_ref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
-    facts.push((
-        "Measured",
-        format!("{}, halotile {}{commit}", record.time.replace('T', " ").replace('Z', " UTC"), record.halotile),
-    ));
-    let facts: String =
-        facts.iter().map(|(name, fact)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(fact))).collect();
-    format!("<header>\n<h1>{title}</h1>\n<dl>\n{facts}</dl>\n</header>\n")
-}
-
-/// What is wrong comes first.
-fn failures(record: &Record) -> String {
-    let wrong: String = record
-        .results
-        .iter()
-        .filter_map(|row| match &row.outcome {
-            Outcome::Wrong { reason } => Some(format!(
-                "<li><strong>{}</strong>, {} cells: {}</li>\n",
-                escape(&row.kernel),
-                shape(row),
-                escape(reason)
-            )),
-            _ => None,
-        })
-        .collect();
-    if wrong.is_empty() {
-        return String::new();
-    }
-    format!("<section class=\"wrong\">\n<h2>Wrong, and therefore not timed</h2>\n<ul>\n{wrong}</ul>\n</section>\n")
-}
-
-/// A kernel's colour: the production kernels, the rungs and what runs on the CPU have one each.
-fn class(row: &Row) -> &'static str {
-    match (row.place.as_str(), row.idea.is_some()) {
-        ("cpu", _) => "cpu",
-        ("both", _) => "both",
-        (_, true) => "rung",
-        (_, false) => "kernel",
-    }
-}
-
-/// The legend of the bars of the rows that are `shown`, and of `marks`: a class and what it stands for.
-fn legend(record: &Record, marks: &[(&str, &str)], shown: impl Fn(&Timing) -> bool) -> String {
-    const BARS: [(&str, &str); 4] = [
-        ("kernel", "production kernel"),
-        ("rung", "rung of a ladder"),
-        ("cpu", "on the CPU"),
-        ("both", "on device and CPU together"),
-    ];
-    let there =
-        |wanted: &str| record.results.iter().any(|row| row.timing().is_some_and(&shown) && class(row) == wanted);
-    let bars = BARS.iter().filter(|(class, _)| there(class)).map(|(class, text)| (format!("swatch {class}"), *text));
-    let marks = marks.iter().map(|(class, text)| (format!("swatch line {class}"), *text));
-    let items: String =
-        bars.chain(marks).map(|(class, text)| format!("<li><i class=\"{class}\"></i>{text}</li>")).collect();
-    format!("<ul class=\"legend\">{items}</ul>\n")
-}
-
-/// What a bar says when it is pointed at.
-fn hint(row: &Row, timing: &Timing) -> String {
-    let mut text = format!(
-        "{}: median {} ms ({} to {}), {} Gcell/s",
-        row.kernel,
-        ms(timing.time.median),
-        ms(timing.time.min),
-        ms(timing.time.max),
-        significant(timing.cells_per_second / 1e9)
-    );
-    if let (Some(speedup), Some(before)) = (timing.speedup, &row.before) {
-        text += &format!(", {} times as fast as {before}", significant(speedup));
-    }
-    if let Some(idea) = &row.idea {
-        text += &format!("; {idea}");
-    }
-    text
+    let mut facts = parts::machine(&record.machine, &record.devices);
+    facts.extend([("Copy limit", cpu_copy), ("Work", work)]);
+    facts.push(parts::measured(&record.time, &record.halotile, record.commit.as_deref()));
+    facts
 }
 
 /// A bar for each row that `value` has something to say of, or that is wrong.
-fn bars<'a>(rows: &'a [Row], value: impl Fn(&'a Timing) -> Option<(f64, String)>) -> Vec<Bar> {
-    rows.iter()
-        .filter_map(|row| {
-            let (value, text, hint, spread) = match &row.outcome {
-                Outcome::Timed(timing) => {
-                    let (value, text) = value(timing)?;
-                    (Some(value), text, hint(row, timing), None)
-                }
-                Outcome::Wrong { reason } => {
-                    (None, "wrong".to_owned(), format!("{}: wrong, {reason}", row.kernel), None)
-                }
-                Outcome::Skipped { .. } => return None,
-            };
-            Some(Bar { label: row.kernel.clone(), class: class(row), value, spread, text, hint })
-        })
-        .collect()
+fn bars(rows: &[Row], value: impl Fn(&Timing) -> Option<(f64, String)>) -> Vec<Bar> {
+    let length = |timing: &Timing| value(timing).map(|(value, text)| Length { value, spread: None, text });
+    parts::bars(&items(rows), length, hint)
+}
+
+fn hint(timing: &Timing) -> (&Times, String, Option<f64>) {
+    (&timing.time, format!("{} Gcell/s", significant(timing.cells_per_second / 1e9)), timing.speedup)
 }
 
 fn times(record: &Record) -> String {
     let mut charts = String::new();
     for (i, rows) in sizes(record).enumerate() {
-        let mut bars = bars(rows, |timing| Some((timing.time.median * 1e3, ms(timing.time.median))));
-        for (bar, timing) in bars.iter_mut().filter(|bar| bar.value.is_some()).zip(rows.iter().filter_map(Row::timing))
-        {
-            bar.spread = Some((timing.time.min * 1e3, timing.time.max * 1e3));
-        }
+        let bars = parts::bars(&items(rows), |timing| Some(Length::of(&timing.time)), hint);
         let bytes = (rows[0].rows * rows[0].cols * BYTES_PER_CELL) as f64;
         let mark = |rate: f64, class, what: &str| {
             let limit = bytes / rate;
@@ -231,7 +111,7 @@ fn times(record: &Record) -> String {
         "Of the kernel alone, by the device’s clock; on the CPU, of the whole. The thin line on a bar goes from the fastest to the \
          slowest run. No kernel can be left of its copy limit, unless caches hold the grid: that is the time in which the machine only \
          copies as many bytes.",
-        &legend(record, &marks, |_| true),
+        &legend(&items(&record.results), &marks, |_| true),
         &charts,
     )
 }
@@ -261,7 +141,7 @@ fn shares(record: &Record) -> String {
         "Share of the copy limit",
         "5 bytes a cell (one read, four written) over the bytes a second that a copy moved in the same run, on the device or, for what \
          runs on the CPU, there. More than 100 % means that caches held the grid.",
-        &legend(record, &[], |timing| timing.share_of_copy.is_some()),
+        &legend(&items(&record.results), &[], |timing| timing.share_of_copy.is_some()),
         &charts,
     )
 }
@@ -301,67 +181,14 @@ fn occupancy(record: &Record) -> String {
         "Occupancy and registers",
         "How much of the GPU’s threads is there at once, as the driver says of the launched blocks, and the registers that decide it \
          (ptxas; spilled bytes beside). A full GPU is not a goal in itself: the fastest kernels often hold few threads with many registers.",
-        &legend(record, &[], |timing| timing.usage.is_some()),
+        &legend(&items(&record.results), &[], |timing| timing.usage.is_some()),
         &charts,
     )
 }
 
-fn section(title: &str, text: &str, legend: &str, charts: &str) -> String {
-    let charts = if charts.is_empty() { String::new() } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
-    format!("<section>\n<h2>{title}</h2>\n<p>{}</p>\n{legend}{charts}</section>\n", escape(text))
-}
-
 fn tables(record: &Record) -> String {
-    let mut text = "<section>\n<h2>Figures</h2>\n".to_owned();
-    for rows in sizes(record) {
-        let heads: String =
-            HEADINGS.iter().map(|heading| format!("<th scope=\"col\">{}</th>", escape(heading))).collect();
-        text += &format!(
-            "<div class=\"table\" tabindex=\"0\">\n<table>\n<caption>{} cells</caption>\n<thead><tr><th scope=\"col\">kernel</th>{heads}\
-             <th scope=\"col\">idea</th></tr></thead>\n<tbody>\n",
-            shape(&rows[0])
-        );
-        for row in rows {
-            let cells: String = match &row.outcome {
-                Outcome::Timed(timing) => columns(timing)
-                    .iter()
-                    .map(|cell| format!("<td>{}</td>", escape(&cell.replace(" .. ", "–"))))
-                    .collect(),
-                Outcome::Wrong { .. } => format!("<td colspan=\"{}\" class=\"bad\">WRONG</td>", HEADINGS.len()),
-                Outcome::Skipped { .. } => format!("<td colspan=\"{}\">skipped</td>", HEADINGS.len()),
-            };
-            let idea = escape(row.idea.as_deref().unwrap_or_default());
-            let name = escape(&row.kernel);
-            text += &format!("<tr><th scope=\"row\">{name}</th>{cells}<td class=\"idea\">{idea}</td></tr>\n");
-        }
-        text += "</tbody>\n</table>\n</div>\n";
-    }
-    text + "</section>\n"
-}
-
-/// What was skipped, once for each reason.
-fn skipped(record: &Record) -> String {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in &record.results {
-        let Outcome::Skipped { reason } = &row.outcome else { continue };
-        let sizes = sizes(record).count();
-        let everywhere =
-            record.results.iter().filter(|r| r.kernel == row.kernel && r.outcome == row.outcome).count() == sizes;
-        let name = if everywhere { row.kernel.clone() } else { format!("{} ({})", row.kernel, shape(row)) };
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
-        }
-    }
-    if reasons.is_empty() {
-        return String::new();
-    }
-    let items: String = reasons
-        .iter()
-        .map(|(reason, names)| format!("<li><strong>{}</strong>: {}</li>\n", escape(&names.join(", ")), escape(reason)))
-        .collect();
-    format!("<section>\n<h2>Skipped</h2>\n<ul>\n{items}</ul>\n</section>\n")
+    let tables: String = sizes(record).map(|rows| parts::table(&items(rows), &HEADINGS, columns)).collect();
+    format!("<section>\n<h2>Figures</h2>\n{tables}</section>\n")
 }
 
 fn method(record: &Record) -> String {

@@ -1,0 +1,243 @@
+//! What pages of all benchmarks are made of: the frame, the facts, the list of what is wrong, bars, legends, tables. They look at rows
+//! as [`Item`]s, whatever was computed.
+
+use halotile::bench::{DeviceInfo, Machine, Outcome, Times};
+
+use super::chart::Bar;
+use crate::bench::figures::{ms, significant};
+
+const STYLE: &str = include_str!("page.css");
+
+/// A row of a record.
+pub struct Item<'a, T> {
+    pub kernel: &'a str,
+    /// Its colour: the production kernels, the rungs and what runs on the CPU have one each.
+    pub class: &'static str,
+    /// The rung before it.
+    pub before: Option<&'a str>,
+    pub idea: Option<&'a str>,
+    /// The work: "400 x 300 cells".
+    pub size: String,
+    pub outcome: &'a Outcome<T>,
+}
+
+impl<'a, T> Item<'a, T> {
+    /// `place` is where it runs; the rung before it, and the idea, are what a rung has.
+    pub fn new(
+        (kernel, place): (&'a str, &str),
+        (before, idea): (Option<&'a str>, Option<&'a str>),
+        size: String,
+        outcome: &'a Outcome<T>,
+    ) -> Self {
+        let class = match (place, idea.is_some()) {
+            ("cpu", _) => "cpu",
+            ("both", _) => "both",
+            (_, true) => "rung",
+            (_, false) => "kernel",
+        };
+        Self { kernel, class, before, idea, size, outcome }
+    }
+
+    fn hint(&self, (times, rate, speedup): (&Times, String, Option<f64>)) -> String {
+        let [median, min, max] = [times.median, times.min, times.max].map(ms);
+        let mut text = format!("{}: median {median} ms ({min} to {max}), {rate}", self.kernel);
+        if let (Some(speedup), Some(before)) = (speedup, self.before) {
+            text += &format!(", {} times as fast as {before}", significant(speedup));
+        }
+        if let Some(idea) = self.idea {
+            text += &format!("; {idea}");
+        }
+        text
+    }
+}
+
+/// Text that says what it says, in elements and in attributes.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The page: `facts` at the top, then `sections`.
+pub fn document(title: &str, facts: &[(&str, String)], sections: &str) -> String {
+    let title = escape(title);
+    let facts: String =
+        facts.iter().map(|(name, fact)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(fact))).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>{title}</h1>\n<dl>\n{facts}</dl>\n</header>\n{sections}</main>\n</body>\n</html>\n"
+    )
+}
+
+/// What there is to know of the machine.
+pub fn machine(machine: &Machine, devices: &[DeviceInfo]) -> Vec<(&'static str, String)> {
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    for device in devices {
+        facts.push(("Device", device.name.clone()));
+    }
+    if let Some(device) = devices.first() {
+        let capability = device.compute_capability.as_ref().map(|c| format!("compute capability {c}"));
+        let clock = device.clock_khz.map(|khz| format!("{} MHz at most", khz / 1000));
+        let units = device.multiprocessors.map(|n| format!("{n} multiprocessors"));
+        let driver = device.driver_version.as_ref().map(|v| format!("driver {v}"));
+        let cuda = device.cuda_version.as_ref().filter(|_| device.compute_capability.is_some());
+        let cuda = cuda.map(|v| format!("CUDA {v}"));
+        let told: Vec<_> = [capability, units, clock, driver, cuda].into_iter().flatten().collect();
+        if !told.is_empty() {
+            facts.push(("", told.join(", ")));
+        }
+    }
+    let set = machine.instruction_set.as_ref().map(|set| format!(", {set}")).unwrap_or_default();
+    let name = machine.cpu.as_deref().unwrap_or(&machine.system);
+    facts.push(("CPU", format!("{name}, {} threads{set}", machine.threads)));
+    facts
+}
+
+/// When it was measured, and with what.
+pub fn measured(time: &str, version: &str, commit: Option<&str>) -> (&'static str, String) {
+    let commit = commit.map(|commit| format!(", commit {commit}")).unwrap_or_default();
+    ("Measured", format!("{}, halotile {version}{commit}", time.replace('T', " ").replace('Z', " UTC")))
+}
+
+/// What is wrong.
+pub fn failures<T>(items: &[Item<'_, T>]) -> String {
+    let wrong: String = items
+        .iter()
+        .filter_map(|item| match item.outcome {
+            Outcome::Wrong { reason } => {
+                Some(format!("<li><strong>{}</strong>, {}: {}</li>\n", escape(item.kernel), item.size, escape(reason)))
+            }
+            _ => None,
+        })
+        .collect();
+    if wrong.is_empty() {
+        return String::new();
+    }
+    format!("<section class=\"wrong\">\n<h2>Wrong, and therefore not timed</h2>\n<ul>\n{wrong}</ul>\n</section>\n")
+}
+
+/// The legend of the bars of the items that are `shown`, and of `marks`: a class and what it stands for.
+pub fn legend<T>(items: &[Item<'_, T>], marks: &[(&str, &str)], shown: impl Fn(&T) -> bool) -> String {
+    const BARS: [(&str, &str); 4] = [
+        ("kernel", "production kernel"),
+        ("rung", "rung of a ladder"),
+        ("cpu", "on the CPU"),
+        ("both", "on device and CPU together"),
+    ];
+    let there = |class: &str| items.iter().any(|item| item.class == class && item.outcome.timed().is_some_and(&shown));
+    let bars = BARS.iter().filter(|(class, _)| there(class)).map(|(class, text)| (format!("swatch {class}"), *text));
+    let marks = marks.iter().map(|(class, text)| (format!("swatch line {class}"), *text));
+    let items: String =
+        bars.chain(marks).map(|(class, text)| format!("<li><i class=\"{class}\"></i>{text}</li>")).collect();
+    format!("<ul class=\"legend\">{items}</ul>\n")
+}
+
+/// What a bar shows: its length, from the smallest to the largest if there are several, and its figure.
+pub struct Length {
+    pub value: f64,
+    pub spread: Option<(f64, f64)>,
+    pub text: String,
+}
+
+impl Length {
+    /// Milliseconds.
+    pub fn of(times: &Times) -> Self {
+        Self { value: times.median * 1e3, spread: Some((times.min * 1e3, times.max * 1e3)), text: ms(times.median) }
+    }
+}
+
+/// A bar for each item that `length` has something to say of, or that is wrong. `hint` is what a bar says
+/// when it is pointed at: the times, the rate, and how many times faster than the rung before it is.
+pub fn bars<T>(
+    items: &[Item<'_, T>],
+    length: impl Fn(&T) -> Option<Length>,
+    hint: impl Fn(&T) -> (&Times, String, Option<f64>),
+) -> Vec<Bar> {
+    let bar = |item: &Item<'_, T>| {
+        let label = item.kernel.to_owned();
+        let class = item.class;
+        match item.outcome {
+            Outcome::Timed(timing) => {
+                let Length { value, spread, text } = length(timing)?;
+                Some(Bar { label, class, value: Some(value), spread, text, hint: item.hint(hint(timing)) })
+            }
+            Outcome::Wrong { reason } => {
+                let hint = format!("{label}: wrong, {reason}");
+                Some(Bar { label, class, value: None, spread: None, text: "wrong".to_owned(), hint })
+            }
+            Outcome::Skipped { .. } => None,
+        }
+    };
+    items.iter().filter_map(bar).collect()
+}
+
+/// A heading, a text, and charts with their legend.
+pub fn section(title: &str, text: &str, legend: &str, charts: &str) -> String {
+    let charts = if charts.is_empty() { String::new() } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
+    format!("<section>\n<h2>{title}</h2>\n<p>{}</p>\n{legend}{charts}</section>\n", escape(text))
+}
+
+/// The figures of the items of one size.
+pub fn table<T, const N: usize>(
+    items: &[Item<'_, T>],
+    headings: &[&str; N],
+    columns: impl Fn(&T) -> [String; N],
+) -> String {
+    let Some(first) = items.first() else { return String::new() };
+    let heads: String = headings.iter().map(|heading| format!("<th scope=\"col\">{}</th>", escape(heading))).collect();
+    let mut text = format!(
+        "<div class=\"table\" tabindex=\"0\">\n<table>\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">kernel</th>{heads}\
+         <th scope=\"col\">idea</th></tr></thead>\n<tbody>\n",
+        first.size
+    );
+    for item in items {
+        let cells: String = match item.outcome {
+            Outcome::Timed(timing) => {
+                columns(timing).iter().map(|cell| format!("<td>{}</td>", escape(&cell.replace(" .. ", "–")))).collect()
+            }
+            Outcome::Wrong { .. } => format!("<td colspan=\"{N}\" class=\"bad\">WRONG</td>"),
+            Outcome::Skipped { .. } => format!("<td colspan=\"{N}\">skipped</td>"),
+        };
+        let idea = escape(item.idea.unwrap_or_default());
+        let name = escape(item.kernel);
+        text += &format!("<tr><th scope=\"row\">{name}</th>{cells}<td class=\"idea\">{idea}</td></tr>\n");
+    }
+    text + "</tbody>\n</table>\n</div>\n"
+}
+
+/// What was skipped, once for each reason. There are so many `sizes`.
+pub fn skipped<T: PartialEq>(items: &[Item<'_, T>], sizes: usize) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for item in items {
+        let Outcome::Skipped { reason } = item.outcome else { continue };
+        let same = |other: &&Item<'_, T>| other.kernel == item.kernel && other.outcome == item.outcome;
+        let everywhere = items.iter().filter(same).count() == sizes;
+        let name = if everywhere { item.kernel.to_owned() } else { format!("{} ({})", item.kernel, item.size) };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let items: String = reasons
+        .iter()
+        .map(|(reason, names)| format!("<li><strong>{}</strong>: {}</li>\n", escape(&names.join(", ")), escape(reason)))
+        .collect();
+    format!("<section>\n<h2>Skipped</h2>\n<ul>\n{items}</ul>\n</section>\n")
+}
