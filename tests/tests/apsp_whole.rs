@@ -1,7 +1,7 @@
 //! From a graph to its solution: types, negative weights and predecessors, over the table of graphs.
 
 use halotile::apsp::{Apsp, Distance, Distances, Error, Graph, Kernel, Matrix, MatrixError, Solution, Weight};
-use halotile::apsp::{memory_needed, predecessors, reference};
+use halotile::apsp::{memory_needed, reference};
 use halotile::entropy::Engine;
 use halotile_tests::apsp::{Case, SIZES, check_paths, random, shapes};
 
@@ -183,32 +183,5 @@ fn the_rung_on_the_cpu_gives_the_same() {
         assert_eq!(solution.report.kernel, Some(Kernel::Threads));
         let Distances::I32(distances) = solution.distances else { panic!("i32") };
         case.compare(&distances, 0.0).unwrap_or_else(|wrong| panic!("{wrong}"));
-    }
-}
-
-/// Seconds for predecessors: `cargo test -p halotile-tests --test apsp_whole -- --ignored --nocapture`.
-#[test]
-#[ignore = "takes time, and checks nothing"]
-fn seconds_for_predecessors() {
-    let n = 2000;
-    let mix =
-        |i: usize, j: usize| ((i * 2_654_435_761) ^ (j * 40_503 * 65_537)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-    for (name, sparse) in [("complete", 1), ("sparse", 400)] {
-        let weight = |i, j| {
-            if i == j {
-                0
-            } else if mix(i, j) % sparse == 0 {
-                (mix(j, i) % 1_000_000) as i32 + 1
-            } else {
-                i32::UNREACHABLE
-            }
-        };
-        let weights = Matrix::from_fn(n, weight).unwrap();
-        let mut distances = weights.clone();
-        halotile::apsp::cpu::solve(&mut distances, &()).unwrap();
-        let start = std::time::Instant::now();
-        let found = predecessors::find(&weights, &distances, &()).unwrap();
-        println!("{name}: {:?}", start.elapsed());
-        check_paths(&weights, &distances, &found, 0.0).unwrap();
     }
 }

@@ -275,6 +275,15 @@ fn copy<T: Distance>(matrix: &Matrix<T>) -> Result<Matrix<T>, MatrixError> {
     Ok(copy)
 }
 
+/// Weights none of which is negative.
+struct Prepared<T> {
+    weights: Matrix<T>,
+    /// The potentials that they were moved by, if they were.
+    h: Option<Vec<f64>>,
+    heaviest: f64,
+    report: Report,
+}
+
 /// One computation.
 #[derive(Clone, Copy)]
 struct Run<'a> {
@@ -285,7 +294,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn whole(self, graph: Graph<i32>) -> Result<Solution, Error> {
-        let (mut weights, h, heaviest, mut report) = self.prepare(graph)?;
+        let Prepared { mut weights, h, heaviest, mut report } = self.prepare(graph)?;
         if self.options.weight == Weight::I16 {
             let start = Instant::now();
             let narrow = width::narrow(&weights)?;
@@ -320,7 +329,7 @@ impl Run<'_> {
     }
 
     fn real(self, graph: Graph<f32>) -> Result<Solution, Error> {
-        let (weights, h, _, mut report) = self.prepare(graph)?;
+        let Prepared { weights, h, mut report, .. } = self.prepare(graph)?;
         report.weight = Weight::F32;
         let kept = self.options.predecessors.then(|| copy(&weights)).transpose()?;
         let mut distances = weights;
@@ -350,8 +359,8 @@ impl Run<'_> {
         Ok(Solution { distances: Distances::I32(wide), predecessors, report })
     }
 
-    /// Negative weights are moved away: weights, potentials where there were any, the heaviest weight.
-    fn prepare<T: Shift>(self, graph: Graph<T>) -> Result<(Matrix<T>, Option<Vec<f64>>, f64, Report), Error> {
+    /// Moves negative weights away.
+    fn prepare<T: Shift>(self, graph: Graph<T>) -> Result<Prepared<T>, Error> {
         let Graph { mut weights, edges, negative, heaviest, negative_loop } = graph;
         let negative = negative || negative_loop.is_some();
         let mut report = Report { vertices: weights.vertices(), edges, negative, ..Report::default() };
@@ -359,13 +368,13 @@ impl Run<'_> {
             return Err(NegativeCycle::of_loop(vertex).into());
         }
         if !negative {
-            return Ok((weights, None, heaviest.to_f64(), report));
+            return Ok(Prepared { weights, h: None, heaviest: heaviest.to_f64(), report });
         }
         let start = Instant::now();
         let h = potential::potentials(&weights, self.observer)?;
         let heaviest = potential::reweight(&mut weights, &h);
         report.potential = start.elapsed().as_secs_f64();
-        Ok((weights, Some(h), heaviest, report))
+        Ok(Prepared { weights, h: Some(h), heaviest, report })
     }
 
     /// Distances in 16 bits, if that was worth a try and they fitted.
