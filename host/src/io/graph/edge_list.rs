@@ -22,6 +22,9 @@ pub(super) struct EdgeList<'s> {
     vertices: usize,
 }
 
+/// From, to and the field of the weight.
+type Line<'l> = (u64, u64, Option<&'l [u8]>);
+
 fn is_comment(line: &[u8]) -> bool {
     let first = line.iter().find(|byte| !byte.is_ascii_whitespace());
     first.is_none_or(|byte| matches!(byte, b'#' | b'%'))
@@ -79,9 +82,9 @@ impl<'s> EdgeList<'s> {
         Ok(list)
     }
 
-    /// From, to and the field of the weight; none where the line is no edge.
+    /// None where the line is no edge.
     #[inline(always)]
-    fn fields<'l>(&self, line: &'l [u8]) -> Result<Option<(u64, u64, Option<&'l [u8]>)>, Problem> {
+    fn fields<'l>(&self, line: &'l [u8]) -> Result<Option<Line<'l>>, Problem> {
         let mut fields = Fields::<true>::new(line);
         let Some(from) = fields.next().filter(|field| !matches!(field.first(), Some(b'#' | b'%'))) else {
             return Ok(None);

@@ -123,36 +123,32 @@ impl<'s> Npy<'s> {
             let first = part * lines;
             let count = lines.min(self.vertices - first);
             let bytes = self.source.read(self.start + (first * line) as u64, (count * line) as u64, buffer)?;
-            // The edge of entry n in line o of the part, and what is no weight where it is found.
-            let at = |o: usize, n: usize| {
-                let entry = N::decode(&bytes[o * line + n * N::SIZE..][..N::SIZE], big_endian).entry()?;
-                (first + o != n || negative(entry)).then_some(entry)
-            };
             let mut refused = None;
+            // The edge that entry n of line o is, and what is no weight where it is found.
             let mut edge = |o: usize, n: usize, from: usize, to: usize| {
-                let weight = match weight::<T>(at(o, n)?, pass.weight) {
-                    Ok(weight) => Some(weight),
+                let entry = N::decode(&bytes[o * line + n * N::SIZE..][..N::SIZE], big_endian).entry()?;
+                if from == to && !negative(entry) {
+                    return None;
+                }
+                match weight::<T>(entry, pass.weight) {
+                    Ok(weight) => Some((from as u64, to as u64, weight)),
                     Err(why) => {
                         refused.get_or_insert((o, n, why));
                         None
                     }
-                };
-                Some((from as u64, to as u64, weight?))
-            };
-            let taken = if fortran && !pass.undirected {
-                Ok(())
-            } else {
-                let along = (0..count).flat_map(|o| (0..self.vertices).map(move |n| (o, n)));
-                sink.add_all(along.filter_map(|(o, n)| edge(o, n, first + o, n)))
-            };
-            let taken = taken.and_then(|()| {
-                if fortran || pass.undirected {
-                    let across = (0..self.vertices).flat_map(|n| (0..count).map(move |o| (o, n)));
-                    sink.add_all(across.filter_map(|(o, n)| edge(o, n, n, first + o)))
-                } else {
-                    Ok(())
                 }
-            });
+            };
+            let mut taken = Ok(());
+            if !fortran || pass.undirected {
+                taken = (0..count)
+                    .try_for_each(|o| sink.add_all((0..self.vertices).filter_map(|n| edge(o, n, first + o, n))));
+            }
+            if fortran || pass.undirected {
+                taken = taken.and_then(|()| {
+                    (0..self.vertices)
+                        .try_for_each(|n| sink.add_all((0..count).filter_map(|o| edge(o, n, n, first + o))))
+                });
+            }
             if let Some((o, n, why)) = refused {
                 let (row, col) = if fortran { (n, first + o) } else { (first + o, n) };
                 return Err(why.at(&self.source.name, Place::cell(row, col)));
