@@ -82,6 +82,8 @@ pub struct EdgeSink<'m, T> {
     pitch: usize,
     bands: Vec<Mutex<&'m mut [T]>>,
     edges: AtomicU64,
+    loops: AtomicU64,
+    both_ways: AtomicBool,
     negative: AtomicBool,
     /// The lowest vertex with a negative loop.
     negative_loop: AtomicUsize,
@@ -111,12 +113,19 @@ impl<T: EdgeWeight> Graph<T> {
             pitch,
             bands,
             edges: AtomicU64::new(0),
+            loops: AtomicU64::new(0),
+            both_ways: AtomicBool::new(false),
             negative: AtomicBool::new(false),
             negative_loop: AtomicUsize::new(usize::MAX),
         };
         give(&sink)?;
-        let (edges, negative) = (sink.edges.into_inner(), sink.negative.into_inner());
+        let (mut edges, negative) = (sink.edges.into_inner(), sink.negative.into_inner());
+        let back = sink.both_ways.into_inner().then(|| edges - sink.loops.into_inner());
         let negative_loop = Some(sink.negative_loop.into_inner()).filter(|&vertex| vertex != usize::MAX);
+        if let Some(back) = back {
+            edges += back;
+            weights.mirror();
+        }
         let more = |a: T, b: T| if b > a { b } else { a };
         let of_row =
             |row: &[T]| row.iter().filter(|&&weight| weight != T::UNREACHABLE).fold(T::ZERO, |a, &b| more(a, b));
@@ -131,11 +140,17 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
         self.vertices
     }
 
+    /// Every edge also leads back, those that were taken and those that are still to come. That is done when all of them are there: edges that
+    /// lead to one vertex lie in as many rows as there are edges.
+    pub fn both_ways(&self) {
+        self.both_ways.store(true, Relaxed);
+    }
+
     /// Takes edges, each from, to and weight. From any thread. The error has the number of the edge that is wrong, from 0; those before it
     /// have been taken.
     pub fn add_all(&self, edges: impl IntoIterator<Item = (u64, u64, T)>) -> Result<(), (usize, EdgeError)> {
         let vertices = self.vertices;
-        let (mut count, mut negative) = (0, false);
+        let (mut count, mut loops, mut negative) = (0, 0, false);
         let mut held = None;
         for (from, to, weight) in edges {
             if let Some(vertex) = [from, to].into_iter().find(|&vertex| vertex >= vertices as u64) {
@@ -146,6 +161,7 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
             }
             count += 1;
             if from == to {
+                loops += 1;
                 if weight < T::ZERO {
                     self.negative_loop.fetch_min(from as usize, Relaxed);
                 }
@@ -164,6 +180,7 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
             *cell = cell.nearer(weight);
         }
         self.edges.fetch_add(count as u64, Relaxed);
+        self.loops.fetch_add(loops, Relaxed);
         if negative {
             self.negative.store(true, Relaxed);
         }

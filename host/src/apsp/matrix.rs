@@ -3,6 +3,8 @@
 //! Rows are padded to a multiple of [`SIDE`] and there are as many of them, so that tiles are whole and no engine has an edge to mind.
 //! What is padding is a vertex that no edge touches: it changes no distance.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::Distance;
@@ -103,6 +105,36 @@ impl<T: Distance> Matrix<T> {
     /// The same to be written. Padding stays what it is: unreachable, and 0 on the diagonal.
     pub fn cells_mut(&mut self) -> &mut [T] {
         &mut self.cells
+    }
+
+    /// Makes every cell the lesser of itself and its mirror image: from i to j as from j to i.
+    ///
+    /// Tile by tile, on all threads: of two tiles that are each other's image one thread has both bands of rows, the upper one first.
+    pub(super) fn mirror(&mut self) {
+        let pitch = self.pitch;
+        let bands: Vec<Mutex<&mut [T]>> = self.cells.chunks_mut(SIDE * pitch).map(Mutex::new).collect();
+        let lock = |i: usize| bands[i].lock().unwrap_or_else(PoisonError::into_inner);
+        (0..bands.len()).into_par_iter().for_each(|j| {
+            let inside = |row: usize, col: usize| row * pitch + j * SIDE + col;
+            let mut own = lock(j);
+            for (row, col) in (0..SIDE).flat_map(|row| (0..row).map(move |col| (row, col))) {
+                let nearer = own[inside(row, col)].nearer(own[inside(col, row)]);
+                own[inside(row, col)] = nearer;
+                own[inside(col, row)] = nearer;
+            }
+            drop(own);
+            for i in 0..j {
+                let (mut upper, mut lower) = (lock(i), lock(j));
+                for row in 0..SIDE {
+                    for col in 0..SIDE {
+                        let (to, back) = (row * pitch + j * SIDE + col, col * pitch + i * SIDE + row);
+                        let nearer = upper[to].nearer(lower[back]);
+                        upper[to] = nearer;
+                        lower[back] = nearer;
+                    }
+                }
+            }
+        });
     }
 
     /// The rows, without padding, for all threads.

@@ -91,12 +91,8 @@ impl Edges for Binary<'_> {
             let first = part as u64 * PART;
             let count = PART.min(self.edges - first);
             let bytes = self.source.read(HEADER + first * EDGE, count * EDGE, buffer)?;
-            let all = || bytes.chunks_exact(EDGE as usize).map(edge::<T>);
-            sink.add_all(all())
+            sink.add_all(bytes.chunks_exact(EDGE as usize).map(edge::<T>))
                 .map_err(|(n, error)| self.explain::<T>(first + n as u64, &bytes[n * EDGE as usize..], &error))?;
-            if pass.undirected {
-                pass.back(sink, all())?;
-            }
             pass.progress.advance(bytes.len() as u64);
             Ok(())
         })

@@ -99,7 +99,7 @@ impl Edges for Dimacs<'_> {
             },
             |edges| {
                 arcs.fetch_add(edges.len() as u64, Relaxed);
-                pass.add(sink, &edges, pass.undirected)
+                pass.add(sink, &edges)
             },
         )?;
         let (found, promised) = (arcs.into_inner(), self.arcs);

@@ -131,7 +131,7 @@ impl Edges for EdgeList<'_> {
                 }
                 Ok(())
             },
-            |edges| pass.add(sink, &edges, pass.undirected),
+            |edges| pass.add(sink, &edges),
         )
     }
 }

@@ -115,6 +115,10 @@ impl Edges for MatrixMarket<'_> {
         self.vertices
     }
 
+    fn symmetric(&self) -> bool {
+        self.symmetric
+    }
+
     fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
         let entries = AtomicU64::new(0);
         self.lines.each(
@@ -127,7 +131,7 @@ impl Edges for MatrixMarket<'_> {
             },
             |edges| {
                 entries.fetch_add(edges.len() as u64, Relaxed);
-                pass.add(sink, &edges, pass.undirected || self.symmetric)
+                pass.add(sink, &edges)
             },
         )?;
         let (found, promised) = (entries.into_inner(), self.entries);

@@ -151,6 +151,11 @@ fn read(
 trait Edges {
     fn vertices(&self) -> usize;
 
+    /// Whether every edge stands for two, there and back.
+    fn symmetric(&self) -> bool {
+        false
+    }
+
     /// Hands all edges to the sink.
     fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop>;
 }
@@ -159,25 +164,13 @@ trait Edges {
 struct Pass<'p> {
     name: &'p str,
     weight: Weight,
-    undirected: bool,
     progress: &'p Progress<'p>,
 }
 
 impl Pass<'_> {
-    /// Takes edges that a reader has found fit, both ways if so asked.
-    fn add<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, edges: &[(u64, u64, T)], both: bool) -> Result<(), Stop> {
-        sink.add_all(edges.iter().copied()).map_err(|(_, error)| self.misfit(&error))?;
-        if both { self.back(sink, edges.iter().copied()) } else { Ok(()) }
-    }
-
-    /// Takes the same edges, which are known to be edges, the other way round; loops have been taken both ways already.
-    fn back<T: FileWeight>(
-        &self,
-        sink: &EdgeSink<'_, T>,
-        edges: impl Iterator<Item = (u64, u64, T)>,
-    ) -> Result<(), Stop> {
-        let back = edges.filter(|(from, to, _)| from != to).map(|(from, to, weight)| (to, from, weight));
-        sink.add_all(back).map_err(|(_, error)| self.misfit(&error))
+    /// Takes edges that a reader has found fit.
+    fn add<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, edges: &[(u64, u64, T)]) -> Result<(), Stop> {
+        sink.add_all(edges.iter().copied()).map_err(|(_, error)| self.misfit(&error))
     }
 
     /// What an edge lacks that a reader had found fit.
@@ -231,6 +224,14 @@ impl Refused {
     }
 }
 
+/// Hands all edges of a file to the sink.
+fn all<T: FileWeight>(file: &impl Edges, sink: &EdgeSink<'_, T>, pass: &Pass<'_>, both_ways: bool) -> Result<(), Stop> {
+    if both_ways {
+        sink.both_ways();
+    }
+    file.give(sink, pass)
+}
+
 fn build<F: Edges>(
     file: &F,
     source: &Source,
@@ -240,9 +241,10 @@ fn build<F: Edges>(
     let &GraphOptions { weight: asked, undirected, admit } = options;
     let (vertices, name) = (file.vertices(), source.name.as_str());
     admit(vertices).map_err(|text| Problem::said(text).at(name, Place::FILE))?;
-    let pass = Pass { name, weight: asked, undirected, progress };
-    let whole = || Graph::<i32>::build(vertices, |sink| file.give(sink, &pass)).map(AnyGraph::Whole);
-    let real = || Graph::<f32>::build(vertices, |sink| file.give(sink, &pass)).map(AnyGraph::Real);
+    let pass = Pass { name, weight: asked, progress };
+    let both_ways = undirected || file.symmetric();
+    let whole = || Graph::<i32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Whole);
+    let real = || Graph::<f32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Real);
     let built = match asked {
         Weight::F32 => real(),
         Weight::I32 | Weight::I16 => whole(),

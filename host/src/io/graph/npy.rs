@@ -5,7 +5,7 @@
 //! weight.
 //!
 //! A part is a few rows, or columns in Fortran order. Edges are taken row by row of the graph: in the order of the file where that is
-//! the same, and across it otherwise; undirected, both ways.
+//! the same, and across it otherwise.
 
 use super::source::Source;
 use super::weight::{FileWeight, weight};
@@ -138,17 +138,11 @@ impl<'s> Npy<'s> {
                     }
                 }
             };
-            let mut taken = Ok(());
-            if !fortran || pass.undirected {
-                taken = (0..count)
-                    .try_for_each(|o| sink.add_all((0..self.vertices).filter_map(|n| edge(o, n, first + o, n))));
-            }
-            if fortran || pass.undirected {
-                taken = taken.and_then(|()| {
-                    (0..self.vertices)
-                        .try_for_each(|n| sink.add_all((0..count).filter_map(|o| edge(o, n, n, first + o))))
-                });
-            }
+            let taken = if fortran {
+                (0..self.vertices).try_for_each(|n| sink.add_all((0..count).filter_map(|o| edge(o, n, n, first + o))))
+            } else {
+                (0..count).try_for_each(|o| sink.add_all((0..self.vertices).filter_map(|n| edge(o, n, first + o, n))))
+            };
             if let Some((o, n, why)) = refused {
                 let (row, col) = if fortran { (n, first + o) } else { (first + o, n) };
                 return Err(why.at(&self.source.name, Place::cell(row, col)));
