@@ -79,7 +79,11 @@ fn solve(
     let memory = Memory::of(args);
     loop {
         let reading = Instant::now();
-        let graph = read(args, files, &memory, console)?;
+        let graph = match read(args, files, &memory, place, console) {
+            Ok(graph) => graph,
+            // It was stopped because of that.
+            Err(error) => return Err(place.failure().map_or(error, Into::into)),
+        };
         summary.seconds.read += reading.elapsed().as_secs_f64();
         summary.memory.needed = memory.needed(graph.vertices());
         summary.memory.allowed = memory.allowed;
@@ -109,7 +113,7 @@ fn solve(
     }
 }
 
-fn read(args: &ApspArgs, files: &Files, memory: &Memory, console: &Console) -> anyhow::Result<AnyGraph> {
+fn read(args: &ApspArgs, files: &Files, memory: &Memory, place: &Place, console: &Console) -> anyhow::Result<AnyGraph> {
     console.bytes("reading");
     // The reader asks before it makes anything; what it is told is noted once.
     let noted = Mutex::new(false);
@@ -121,7 +125,8 @@ fn read(args: &ApspArgs, files: &Files, memory: &Memory, console: &Console) -> a
         Ok(())
     };
     let options = GraphOptions { weight: args.weight, undirected: args.undirected, admit: &admit };
-    let read = || read_graph(&args.input, files.input, &options, console);
+    let watch = place.watch(console);
+    let read = || read_graph(&args.input, files.input, &options, &watch);
     // Nobody can look at the flag of Ctrl-C while a pipe is silent.
     Ok(if is_dash(&args.input) { interrupt::waiting(read) } else { read() }?)
 }

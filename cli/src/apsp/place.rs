@@ -1,10 +1,14 @@
 //! `--device`: what it means on this machine, for this graph.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use halotile::apsp::Kernel;
 use halotile::entropy::Engine;
-use halotile::exec::DeviceError;
+use halotile::exec::{DeviceError, cuda};
+use halotile::observe::Observer;
 
 use crate::args::DeviceArg;
 use crate::console::Console;
@@ -32,7 +36,12 @@ fn on_gpu(vertices: usize) -> f64 {
 }
 
 /// Where the work is done, settled when it is known how much it is.
+///
+/// GPUs asked for by name are opened while the graph is read: either takes some tenths of a second.
 pub struct Place {
+    opening: Option<JoinHandle<(Result<Option<Chosen>, DeviceError>, f64)>>,
+    /// Set when that has come to nothing.
+    failed: Arc<AtomicBool>,
     chosen: Option<Chosen>,
     kernel: Option<Kernel>,
     auto: bool,
@@ -41,11 +50,50 @@ pub struct Place {
 }
 
 impl Place {
-    /// Opens the devices asked for by name. With auto nothing happens before the graph is known.
+    /// Begins to open the devices asked for by name. With auto nothing happens before the graph is known.
     pub fn named(device: &DeviceArg, kernel: Option<Kernel>) -> Result<Self, DeviceError> {
-        let start = Instant::now();
-        let chosen = Chosen::named(device)?;
-        Ok(Self { auto: chosen.is_none(), chosen, kernel, seconds: start.elapsed().as_secs_f64() })
+        // What is known at once is said before anything is read.
+        if matches!(device, DeviceArg::Cuda(_)) {
+            cuda::driver()?;
+        }
+        let failed = Arc::new(AtomicBool::new(false));
+        let (device, flag) = (device.clone(), Arc::clone(&failed));
+        let auto = device == DeviceArg::Auto;
+        let opening = std::thread::spawn(move || {
+            let start = Instant::now();
+            let opened = Chosen::named(&device);
+            flag.store(opened.is_err(), Relaxed);
+            (opened, start.elapsed().as_secs_f64())
+        });
+        Ok(Self { opening: Some(opening), failed, chosen: None, kernel, auto, seconds: 0.0 })
+    }
+
+    /// Waits until the devices are open.
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        let Some(opening) = self.opening.take() else { return Ok(()) };
+        let (opened, seconds) = opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.seconds += seconds;
+        self.chosen = opened?;
+        Ok(())
+    }
+
+    /// The error, if devices asked for by name are known not to be there.
+    pub fn failure(&mut self) -> Option<DeviceError> {
+        if self.failed.load(Relaxed) { self.settle().err() } else { None }
+    }
+
+    /// An observer that also stops when the devices turn out not to be there.
+    pub fn watch<'a>(&'a self, console: &'a Console) -> impl Observer + 'a {
+        struct Watch<'a>(&'a AtomicBool, &'a Console);
+        impl Observer for Watch<'_> {
+            fn advance(&self, done: u64) {
+                self.1.advance(done);
+            }
+            fn cancelled(&self) -> bool {
+                self.0.load(Relaxed) || self.1.cancelled()
+            }
+        }
+        Watch(&self.failed, console)
     }
 
     /// What to call it.
@@ -54,7 +102,8 @@ impl Place {
     }
 
     /// The engine for so many vertices.
-    pub fn engine(&mut self, vertices: usize, console: &Console) -> Result<Engine, Absent> {
+    pub fn engine(&mut self, vertices: usize, console: &Console) -> anyhow::Result<Engine> {
+        self.settle()?;
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.engine.clone());
         }

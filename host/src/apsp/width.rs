@@ -89,9 +89,12 @@ const FEWEST: usize = 1024;
 /// Vertices that a guess looks around from.
 const SOURCES: usize = 2;
 
+/// Vertices that a glance goes by.
+const NEAR: usize = 64;
+
 /// Whether 16 bits are likely to do, and to be worth a try. `heaviest` is the heaviest weight. Where the number of vertices and
-/// the heaviest weight do not say so already, a look around from a few vertices (Dijkstra 1959) tells how long distances are; the longest of all pairs may be
-/// a third longer.
+/// the heaviest weight do not say so already, a glance from a few vertices by way of those next to them may; and where it does not, a look around
+/// (Dijkstra 1959) tells how long distances are. The longest of all pairs may be a third longer.
 pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
     let limit = f64::from(u16::UNREACHABLE);
     let vertices = weights.vertices();
@@ -102,9 +105,31 @@ pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
         return true;
     }
     (0..SOURCES).into_par_iter().all(|i| {
-        let (longest, everywhere) = look_around(weights, i * vertices / SOURCES, u16::UNREACHABLE.into());
+        let source = i * vertices / SOURCES;
+        let most = glance(weights, source);
+        if most < i32::UNREACHABLE && f64::from(most) * (4.0 / 3.0) < limit {
+            return true;
+        }
+        let (longest, everywhere) = look_around(weights, source, u16::UNREACHABLE.into());
         f64::from(longest) * (4.0 / 3.0) + if everywhere { 0.0 } else { heaviest } < limit
     })
+}
+
+/// A number that the longest distance from a vertex is not more than: that of ways over none or one of the vertices next to it. It takes a few
+/// rows; in dense graphs that is enough to see that distances are short.
+fn glance(weights: &Matrix<i32>, source: usize) -> i32 {
+    let direct = weights.row(source);
+    let mut near: Vec<usize> = (0..direct.len()).collect();
+    if near.len() > NEAR {
+        near.select_nth_unstable_by_key(NEAR, |&vertex| direct[vertex]);
+        near.truncate(NEAR);
+    }
+    let mut ways = direct.to_vec();
+    for via in near {
+        let first = direct[via];
+        ways.iter_mut().zip(weights.row(via)).for_each(|(way, &on)| *way = (*way).min(first + on));
+    }
+    ways.into_iter().max().unwrap_or(0)
 }
 
 /// The longest distance from a vertex, and whether it reaches every other. It does not look further than `limit`.
@@ -227,6 +252,10 @@ mod tests {
         {
             assert_eq!(promising(&ring(vertices, edge), f64::from(edge)), wanted, "{vertices} {edge}");
         }
+        // Over a neighbour at most: from 0 to 1 directly, to 2 over 1, to 3 not at all.
+        let hops = [[0, 5, 90, NONE], [NONE, 0, 7, NONE], [NONE; 4], [NONE, NONE, NONE, 0]];
+        assert_eq!(glance(&Matrix::from_fn(3, |i, j| hops[i][j]).unwrap(), 0), 12);
+        assert_eq!(glance(&Matrix::from_fn(4, |i, j| hops[i][j]).unwrap(), 0), NONE);
         // Heavy edges that no shortest path takes: what counts is how long distances are.
         let both = |i: usize, j: usize| (1 + (i.abs_diff(j) % 1099) * 900) as i32;
         assert!(!promising(&Matrix::from_fn(1100, both).unwrap(), 1e6));

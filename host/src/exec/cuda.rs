@@ -133,8 +133,8 @@ const NEEDED: [&str; 45] = [
     "cuTexObjectDestroy",
 ];
 
-/// Opens and initialises the driver, once. The error says what was tried.
-fn open() -> Result<(), DeviceError> {
+/// Whether there is a driver: its library with all functions. Takes no time, and does not start it; an error says what was tried.
+pub fn driver() -> Result<(), DeviceError> {
     // SAFETY: only tries to open libcuda; its initialisers are the driver's own.
     if !unsafe { sys::is_culib_present() } {
         let file = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so or libcuda.so.1" };
@@ -151,6 +151,12 @@ fn open() -> Result<(), DeviceError> {
             "CUDA is off: the NVIDIA driver lacks the function {name}; install a driver for CUDA 12 or later"
         )));
     }
+    Ok(())
+}
+
+/// Opens and initialises the driver, once.
+fn open() -> Result<(), DeviceError> {
+    driver()?;
     result::init().map_err(|error| {
         DeviceError::Absent(format!("CUDA is off: the NVIDIA driver does not start: {}", message(error)))
     })
