@@ -833,7 +833,8 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         if staged::worth_it(width, rows) && !self.copies_directly(source) {
             check_rows(source.len(), source_pitch, width, rows);
-            return staged::upload(self, to, start, pitch, source, source_pitch, width, rows);
+            let rows = staged::Rows { start, pitch, width, rows };
+            return staged::upload(self, to, rows, source, source_pitch);
         }
         // SAFETY: both outlive the wait.
         unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream) }?;
@@ -852,7 +853,8 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         if staged::worth_it(width, rows) && !self.copies_directly(target) {
             check_rows(target.len(), target_pitch, width, rows);
-            return staged::download(self, from, start, pitch, target, target_pitch, width, rows);
+            let rows = staged::Rows { start, pitch, width, rows };
+            return staged::download(self, from, rows, target, target_pitch);
         }
         // SAFETY: both outlive the wait.
         unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;

@@ -13,7 +13,7 @@ pub mod cuda;
 pub mod emulator;
 mod host_memory;
 pub(crate) mod queue;
-mod staged;
+pub(crate) mod staged;
 mod texture;
 
 pub use host_memory::{HostMemory, PinnedError, PinnedGrid};

@@ -29,9 +29,9 @@ struct Stage<'d> {
 }
 
 impl<'d> Stage<'d> {
-    fn all(device: &'d dyn Device) -> Result<Vec<Self>, DeviceError> {
+    fn all(device: &'d dyn Device, bytes: usize) -> Result<Vec<Self>, DeviceError> {
         let stage = |_| {
-            let memory = device.host_memory(PIECE)?;
+            let memory = device.host_memory(bytes)?;
             Ok(Self { device, queue: device.open_queue(false)?, memory })
         };
         (0..PIECES).map(stage).collect()
@@ -46,51 +46,58 @@ impl Drop for Stage<'_> {
     }
 }
 
-/// [`Device::upload`] for many bytes.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn upload(
+/// Rows of `width` bytes in a buffer, `pitch` apart, the first at byte `start`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    pub start: usize,
+    pub pitch: usize,
+    pub width: usize,
+    pub rows: usize,
+}
+
+impl Rows {
+    /// Rows of a piece, and its bytes.
+    fn piece(self) -> (usize, usize) {
+        let rows = (PIECE / self.width.max(1)).clamp(1, self.rows.max(1));
+        // Of one size where there are many.
+        (rows, if rows < self.rows { PIECE.max(self.width) } else { rows * self.width })
+    }
+}
+
+/// Fills rows of a buffer: `fill` writes pieces, each from a row on, one after another and without gaps.
+pub(crate) fn put(
     device: &dyn Device,
     to: &Buffer,
-    start: usize,
-    pitch: usize,
-    source: &[u8],
-    source_pitch: usize,
-    width: usize,
-    rows: usize,
+    rows: Rows,
+    fill: impl Fn(usize, &mut [u8]),
 ) -> Result<(), DeviceError> {
-    let mut stages = Stage::all(device)?;
-    let each = PIECE / width;
-    for (i, top) in (0..rows).step_by(each).enumerate() {
-        let count = each.min(rows - top);
+    let Rows { start, pitch, width, .. } = rows;
+    let (each, bytes) = rows.piece();
+    let mut stages = Stage::all(device, bytes)?;
+    for (i, top) in (0..rows.rows).step_by(each).enumerate() {
+        let count = each.min(rows.rows - top);
         let stage = &mut stages[i % PIECES];
         device.wait(stage.queue)?;
-        let filled = stage.memory[..count * width].par_chunks_mut(width);
-        filled.zip(source[top * source_pitch..].par_chunks(source_pitch)).for_each(|(to, from)| {
-            to.copy_from_slice(&from[..width]);
-        });
+        fill(top, &mut stage.memory[..count * width]);
         // SAFETY: the piece is touched again only when its queue has been waited for, and `to` is the caller's until we return.
         unsafe { device.upload_on(stage.queue, to, start + top * pitch, pitch, &stage.memory, width, width, count) }?;
     }
     stages.iter().try_for_each(|stage| device.wait(stage.queue).map(drop))
 }
 
-/// [`Device::download`] for many bytes.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn download(
+/// Reads rows of a buffer: `empty` is handed pieces, each from a row on, one after another and without gaps.
+pub(crate) fn take(
     device: &dyn Device,
     from: &Buffer,
-    start: usize,
-    pitch: usize,
-    target: &mut [u8],
-    target_pitch: usize,
-    width: usize,
-    rows: usize,
+    rows: Rows,
+    mut empty: impl FnMut(usize, &[u8]),
 ) -> Result<(), DeviceError> {
-    let mut stages = Stage::all(device)?;
-    let each = PIECE / width;
-    let tops: Vec<usize> = (0..rows).step_by(each).collect();
+    let Rows { start, pitch, width, .. } = rows;
+    let (each, bytes) = rows.piece();
+    let mut stages = Stage::all(device, bytes)?;
+    let tops: Vec<usize> = (0..rows.rows).step_by(each).collect();
     let set_out = |stage: &mut Stage<'_>, top: usize| {
-        let count = each.min(rows - top);
+        let count = each.min(rows.rows - top);
         let Stage { queue, memory, .. } = stage;
         // SAFETY: the piece is touched again only when its queue has been waited for, and `from` is the caller's until we return.
         unsafe { device.download_on(*queue, from, start + top * pitch, pitch, memory, width, width, count) }
@@ -99,18 +106,44 @@ pub(super) fn download(
         set_out(stage, top)?;
     }
     for (i, &top) in tops.iter().enumerate() {
-        let count = each.min(rows - top);
         let stage = &mut stages[i % PIECES];
         device.wait(stage.queue)?;
-        let emptied = stage.memory[..count * width].par_chunks(width);
-        target[top * target_pitch..].par_chunks_mut(target_pitch).zip(emptied).for_each(|(to, from)| {
-            to[..width].copy_from_slice(from);
-        });
+        empty(top, &stage.memory[..each.min(rows.rows - top) * width]);
         if let Some(&next) = tops.get(i + PIECES) {
             set_out(stage, next)?;
         }
     }
     Ok(())
+}
+
+/// [`Device::upload`] for many bytes.
+pub(super) fn upload(
+    device: &dyn Device,
+    to: &Buffer,
+    rows: Rows,
+    source: &[u8],
+    source_pitch: usize,
+) -> Result<(), DeviceError> {
+    put(device, to, rows, |top, piece| {
+        let sources = source[top * source_pitch..].par_chunks(source_pitch);
+        let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(&from[..rows.width]);
+        piece.par_chunks_mut(rows.width).zip(sources).for_each(copy);
+    })
+}
+
+/// [`Device::download`] for many bytes.
+pub(super) fn download(
+    device: &dyn Device,
+    from: &Buffer,
+    rows: Rows,
+    target: &mut [u8],
+    target_pitch: usize,
+) -> Result<(), DeviceError> {
+    take(device, from, rows, |top, piece| {
+        let targets = target[top * target_pitch..].par_chunks_mut(target_pitch);
+        let copy = |(from, to): (&[u8], &mut [u8])| to[..rows.width].copy_from_slice(from);
+        piece.par_chunks(rows.width).zip(targets).for_each(copy);
+    })
 }
 
 #[cfg(test)]
@@ -128,9 +161,10 @@ mod tests {
         let source: Vec<u8> = (0..rows * host_pitch).map(|i| (i % 251) as u8).collect();
         let buffer = Buffer::new(&device, 64 + rows * pitch).unwrap();
         device.fill(&buffer, 0).unwrap();
-        upload(device.as_ref(), &buffer, 64, pitch, &source, host_pitch, width, rows).unwrap();
+        let all = Rows { start: 64, pitch, width, rows };
+        upload(device.as_ref(), &buffer, all, &source, host_pitch).unwrap();
         let mut target = vec![0xEE; rows * host_pitch];
-        download(device.as_ref(), &buffer, 64, pitch, &mut target, host_pitch, width, rows).unwrap();
+        download(device.as_ref(), &buffer, all, &mut target, host_pitch).unwrap();
         for row in 0..rows {
             let (got, wanted) = (&target[row * host_pitch..][..host_pitch], &source[row * host_pitch..][..width]);
             assert!(got[..width] == *wanted && got[width..] == [0xEE; 2], "row {row}");

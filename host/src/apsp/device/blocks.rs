@@ -12,26 +12,28 @@
 //! thread brings the blocks of the next job, one launches, and one takes back those of the job before. The blocks of a job
 //! are wherever its slot is; slots go round.
 //!
-//! The matrix stays in host memory. Bands of its rows have a lock each, which a thread holds while it copies: jobs of one stage never write what
-//! others of it read, but blocks lie side by side in rows.
+//! The matrix stays in host memory, and blocks pass through pieces of page-locked memory on their way, or the bus would stand idle. Bands of the matrix's rows
+//! have a lock each, which a thread holds while it copies: jobs of one stage never write what others of it read, but blocks lie side by side in rows.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TURN};
+use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 
 use super::family::Family;
 use super::{Report, SolveError, tiled};
 use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::scope;
+use crate::exec::staged::{self, Rows};
 use crate::exec::{Buffer, Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 
-/// Rows of a band.
-const BAND: usize = 64;
+/// Rows of a band: few, so that threads seldom want the same.
+const BAND: usize = 8;
 /// Jobs on a device at a time: one comes, one is computed, one goes.
 const SLOTS: usize = 3;
 /// The largest side of a block: larger ones gain nothing, and a job should not last much longer than a second.
@@ -41,7 +43,7 @@ const STEP: usize = 2 * TILE as usize;
 
 /// The side of blocks that fit in a device's free memory, for so many vertices.
 pub(super) fn side(family: &Family, vertices: usize, free: usize) -> Option<usize> {
-    let fits = |side: &usize| SLOTS * Slot::bytes(family, *side) <= free && tiled::bytes_of(family, *side) <= free;
+    let fits = |side: &usize| SLOTS * Slot::bytes(family, *side) + tiled::bytes_of(family, *side) <= free;
     let most = LARGEST.min(vertices.next_multiple_of(STEP)) / STEP;
     let most = (1..most + 1).rev().map(|steps| steps * STEP).find(fits)?;
     // As many blocks as that takes, all as large.
@@ -59,8 +61,9 @@ pub(super) fn solve<T: Distance>(
     let blocks = vertices.div_ceil(side);
     tracing::info!(side, blocks, "the matrix is worked on in blocks");
     let host = Host::new(matrix, side);
+    let slots = |device: &Arc<dyn Device>| (0..SLOTS).map(|_| Slot::new(&family, device, side)).collect();
+    let slots: Vec<Vec<Slot>> = devices.iter().map(slots).collect::<Result<_, _>>()?;
     for k in 0..blocks {
-        // The devices' memory is free again when the slots below are gone.
         host.close(k, &devices[..1], observer)?;
         let others = || (0..blocks).filter(move |&i| i != k);
         let panels: Vec<Job> = others()
@@ -73,7 +76,7 @@ pub(super) fn solve<T: Distance>(
             .collect();
         let job = |(i, j)| Job { result: (i, j), left: (i, k), right: (k, j) };
         let rest: Vec<Job> = others().flat_map(|i| others().map(move |j| (i, j))).map(job).collect();
-        host.products(&family, devices, &[panels, rest], observer)?;
+        host.products(&family, devices, &slots, &[panels, rest], observer)?;
         observer.advance((vertices.min((k + 1) * side) - k * side) as u64);
     }
     // Copies go on beside the work.
@@ -115,7 +118,7 @@ impl Slot {
 
 /// The matrix, shared by the threads.
 struct Host<'m, T> {
-    bands: Vec<Mutex<&'m mut [T]>>,
+    bands: Vec<RwLock<&'m mut [T]>>,
     vertices: usize,
     pitch: usize,
     side: usize,
@@ -124,7 +127,7 @@ struct Host<'m, T> {
 impl<'m, T: Distance> Host<'m, T> {
     fn new(matrix: &'m mut Matrix<T>, side: usize) -> Self {
         let (vertices, pitch) = (matrix.vertices(), matrix.pitch());
-        Self { bands: matrix.cells_mut().chunks_mut(BAND * pitch).map(Mutex::new).collect(), vertices, pitch, side }
+        Self { bands: matrix.cells_mut().chunks_mut(BAND * pitch).map(RwLock::new).collect(), vertices, pitch, side }
     }
 
     /// Rows or columns of block `i`.
@@ -132,19 +135,18 @@ impl<'m, T: Distance> Host<'m, T> {
         i * self.side..self.vertices.min((i + 1) * self.side)
     }
 
-    /// Calls `work` with each band of a block: rows from its first, and the cells from its first column on.
-    fn each_band<E>(
-        &self,
-        (i, j): (usize, usize),
-        mut work: impl FnMut(usize, usize, &mut [T]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let (rows, cols) = (self.extent(i), self.extent(j));
-        for top in rows.clone().step_by(BAND) {
-            let count = BAND.min(rows.end - top);
-            let mut band = self.bands[top / BAND].lock().unwrap_or_else(PoisonError::into_inner);
-            work(top - rows.start, count, &mut band[cols.start..])?;
-        }
-        Ok(())
+    /// Reads the part of row `row` of a block.
+    fn read<R>(&self, (i, j): (usize, usize), row: usize, read: impl FnOnce(&[T]) -> R) -> R {
+        let row = i * self.side + row;
+        let band = self.bands[row / BAND].read().unwrap_or_else(PoisonError::into_inner);
+        read(&band[row % BAND * self.pitch..][self.extent(j)])
+    }
+
+    /// Writes it.
+    fn write(&self, (i, j): (usize, usize), row: usize, cells: &[T]) {
+        let row = i * self.side + row;
+        let mut band = self.bands[row / BAND].write().unwrap_or_else(PoisonError::into_inner);
+        band[row % BAND * self.pitch..][self.extent(j)].copy_from_slice(cells);
     }
 
     /// The first device closes pivot block `k`.
@@ -158,19 +160,13 @@ impl<'m, T: Distance> Host<'m, T> {
         }
         let size = self.extent(k).len();
         let mut block = Matrix::unreachable(size)?;
-        self.each_band((k, k), |row, count, cells| {
-            for i in 0..count {
-                block.row_mut(row + i).copy_from_slice(&cells[i * self.pitch..][..size]);
-            }
-            Ok::<_, SolveError>(())
-        })?;
+        block
+            .par_rows_mut()
+            .enumerate()
+            .for_each(|(row, to)| self.read((k, k), row, |cells| to.copy_from_slice(cells)));
         tiled::solve(&mut block, devices, &Quiet(observer))?;
-        self.each_band((k, k), |row, count, cells| {
-            for i in 0..count {
-                cells[i * self.pitch..][..size].copy_from_slice(block.row(row + i));
-            }
-            Ok(())
-        })
+        block.par_rows().enumerate().for_each(|(row, from)| self.write((k, k), row, from));
+        Ok(())
     }
 
     /// Does stages of jobs on all devices; all of a stage are done before one of the next begins.
@@ -178,12 +174,11 @@ impl<'m, T: Distance> Host<'m, T> {
         &self,
         family: &Family,
         devices: &[Arc<dyn Device>],
+        slots: &[Vec<Slot>],
         stages: &[Vec<Job>],
         observer: &dyn Observer,
     ) -> Result<(), SolveError> {
         let failure = Mutex::new(None);
-        let slots = |device: &Arc<dyn Device>| (0..SLOTS).map(|_| Slot::new(family, device, self.side)).collect();
-        let slots: Vec<Vec<Slot>> = devices.iter().map(slots).collect::<Result<_, _>>()?;
         for jobs in stages {
             let next = AtomicUsize::new(0);
             let fail = |error: SolveError| {
@@ -193,7 +188,7 @@ impl<'m, T: Distance> Host<'m, T> {
             };
             let line = Line { host: self, family, jobs, next: &next, observer, fail: &fail };
             std::thread::scope(|threads| {
-                for (device, slots) in devices.iter().zip(&slots) {
+                for (device, slots) in devices.iter().zip(slots) {
                     line.run(threads, device, slots);
                 }
             });
@@ -215,10 +210,11 @@ impl<'m, T: Distance> Host<'m, T> {
         if rows < self.side || cols < self.side {
             device.fill(to, family.far)?;
         }
-        let (pitch, width) = (4 * self.side / family.cells, cols * size_of::<T>());
-        self.each_band(at, |row, count, cells| {
-            let source = bytemuck::cast_slice(cells);
-            device.upload(to, row * pitch, pitch, source, self.pitch * size_of::<T>(), width, count)
+        staged::put(device.as_ref(), to, self.rows(family, at), |top, piece| {
+            let copy = |(i, to): (usize, &mut [u8])| {
+                self.read(at, top + i, |cells| to.copy_from_slice(bytemuck::cast_slice(cells)));
+            };
+            piece.par_chunks_mut(cols * size_of::<T>()).enumerate().for_each(copy);
         })
     }
 
@@ -229,11 +225,17 @@ impl<'m, T: Distance> Host<'m, T> {
         at: (usize, usize),
         from: &Buffer,
     ) -> Result<(), DeviceError> {
-        let (pitch, width) = (4 * self.side / family.cells, self.extent(at.1).len() * size_of::<T>());
-        self.each_band(at, |row, count, cells| {
-            let target = bytemuck::cast_slice_mut(cells);
-            device.download(from, row * pitch, pitch, target, self.pitch * size_of::<T>(), width, count)
+        let rows = self.rows(family, at);
+        staged::take(device.as_ref(), from, rows, |top, piece| {
+            let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
+            piece.par_chunks(rows.width).enumerate().for_each(copy);
         })
+    }
+
+    /// A block's rows in its buffer.
+    fn rows(&self, family: &Family, (i, j): (usize, usize)) -> Rows {
+        let (rows, cols) = (self.extent(i).len(), self.extent(j).len());
+        Rows { start: 0, pitch: 4 * self.side / family.cells, width: cols * size_of::<T>(), rows }
     }
 }
 
