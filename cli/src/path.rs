@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::anyhow;
-use halotile::apsp::predecessors::walk;
+use halotile::apsp::predecessors::{NONE, walk};
 use halotile::io::distances::MatrixFile;
 use halotile::io::write_failed;
 use serde::Serialize;
@@ -29,7 +29,12 @@ pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
         return Err(Usage(format!("{name}: there is no vertex {wrong}; there are {vertices}, counted from 0")).into());
     }
     let astray = |error| anyhow!("{name}: {error}; give the file that apsp --paths wrote");
-    let path = walk(&file.row(from)?, from, to).map_err(astray)?;
+    let before = file.row(from)?;
+    // Distances have 0 there.
+    if before[from] != NONE {
+        return Err(anyhow!("{name}: these are no predecessors; give the file that apsp --paths wrote"));
+    }
+    let path = walk(&before, from, to).map_err(astray)?;
     let path = path.ok_or_else(|| anyhow!("{name}: there is no path from {from} to {to}"))?;
     if json {
         report::print(&Told { from, to, path })?;

@@ -14,6 +14,8 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
+use halotile::apsp::potential::TooLong;
+use halotile::apsp::width::Doubt;
 use halotile::apsp::{Apsp, Distance, Distances, Error, Matrix, Solution};
 use halotile::io::distances::{self, DistanceFormat, write_distances};
 use halotile::io::graph::{AnyGraph, GraphOptions, read_graph};
@@ -127,8 +129,9 @@ fn read(args: &ApspArgs, files: &Files, memory: &Memory, place: &Place, console:
     let options = GraphOptions { weight: args.weight, undirected: args.undirected, admit: &admit };
     let watch = place.watch(console);
     let read = || read_graph(&args.input, files.input, &options, &watch);
-    // Nobody can look at the flag of Ctrl-C while a pipe is silent.
-    Ok(if is_dash(&args.input) { interrupt::waiting(read) } else { read() }?)
+    // Nobody can look at the flag of Ctrl-C while a pipe is silent, or nobody has opened its other end.
+    let file = std::fs::metadata(&args.input).is_ok_and(|file| file.is_file());
+    Ok(if file { read() } else { interrupt::waiting(read) }?)
 }
 
 /// Makes sure that the output's format has room for the distances.
@@ -171,6 +174,10 @@ fn write_one<T: Distance>(
 fn explain(error: Error, name: &str) -> anyhow::Error {
     let advice = match &error {
         Error::Doubt(doubt) if doubt.bits == 16 => "choose --weight i32 or auto",
+        // Floating-point numbers already.
+        Error::Doubt(Doubt { most, .. }) | Error::TooLong(TooLong { most, .. }) if *most > 1e30 => {
+            "make the weights smaller"
+        }
         Error::Doubt(_) | Error::TooLong(_) => "choose --weight f32",
         Error::Fractions(_) => "choose --weight f32 or auto",
         Error::Misfit { .. } => "choose another kernel or auto",

@@ -23,6 +23,7 @@
 //! | `cpu` | the engine on the CPU, and the rung that is the source's |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
+//! | `trees` | the same of floating-point weights |
 //! | `solve` | all of it in its order: [`Apsp`] |
 //! | `reference` | the definition, which tests compare with |
 
@@ -36,6 +37,7 @@ pub mod potential;
 pub mod predecessors;
 pub mod reference;
 mod solve;
+mod trees;
 pub mod width;
 
 pub use distance::{Distance, Weight};

@@ -14,9 +14,7 @@
 //! that was found earlier. No vertex is left out: a shortest path to it from i ends with edges of length 0, and before these is i or a vertex
 //! whose last edge is positive. Its lengths add up because every edge on it is tight.
 //!
-//! Floating-point distances were added in another order, and a sum may miss them by rounding, of V numbers by V parts in 2^23 at most.
-//! There the u with the least d(i, u) + w(u, j) is taken, if it is no further off than that; an edge so light that it may
-//! vanish in a sum counts as one of length 0; and for what is left at the end any edge from a lesser distance is good enough, the one that misses least.
+//! All of this holds for whole numbers. Floating-point ones have trees of their own: the module `trees`.
 //!
 //! Columns are cut into blocks, one a thread, which looks through all rows for them: so useful edges are kept for a few columns only. There
 //! may be V of them for each column where all edges weigh the same.
@@ -97,40 +95,10 @@ pub fn walk(before: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>
     Ok(Some(path))
 }
 
-/// What rounding does to lengths. Implemented for all types of distances.
-pub trait Rounding: Distance {
-    /// The most that a distance may seem to be when it is added up in another order, of so many numbers.
-    fn about(self, numbers: usize) -> Self;
-    /// The most that may vanish when it is added to a length of up to `self`.
-    fn vanishing(self) -> Self;
-}
-
-macro_rules! exact {
-    ($($t:ty)*) => {$(
-        impl Rounding for $t {
-            #[inline(always)]
-            fn about(self, _: usize) -> Self {
-                self
-            }
-
-            fn vanishing(self) -> Self {
-                0
-            }
-        }
-    )*};
-}
-exact!(i32 u16);
-
-impl Rounding for f32 {
-    #[inline(always)]
-    fn about(self, numbers: usize) -> Self {
-        self * (1.0 + numbers as f32 * f32::EPSILON)
-    }
-
-    fn vanishing(self) -> Self {
-        self * f32::EPSILON
-    }
-}
+/// Distances whose sums are exact. Implemented for `i32` and `u16`.
+pub trait Exact: Distance {}
+impl Exact for i32 {}
+impl Exact for u16 {}
 
 /// For every row i and column j the vertex before j on a shortest path from i; [`NONE`] where i is j and where there is no path. Every walk ends,
 /// and its length is the distance. `weights` are those that `distances` were made of: none is negative. `observer` hears of V
@@ -146,7 +114,7 @@ impl Rounding for f32 {
 /// assert_eq!([before.row(0), before.row(2)], [[-9999, 0, 1], [-9999; 3]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn find<T: Rounding>(
+pub fn find<T: Exact>(
     weights: &Matrix<T>,
     distances: &Matrix<T>,
     observer: &dyn Observer,
@@ -193,10 +161,10 @@ struct Found<'a, T> {
     distances: &'a Matrix<T>,
 }
 
-/// The light edges: from which vertex, to which.
+/// Edges of weight 0: from which vertex, to which.
 type Light = Vec<(u32, Vec<u32>)>;
 
-impl<T: Rounding> Found<'_, T> {
+impl<T: Exact> Found<'_, T> {
     /// The first kind of steps, for the columns from `first` on: `rows` has a part of every row.
     fn useful(self, first: usize, rows: &mut [&mut [i32]]) {
         let vertices = self.weights.vertices();
@@ -226,14 +194,10 @@ impl<T: Rounding> Found<'_, T> {
         }
     }
 
-    /// The edges that may lead from a vertex to one of the same distance.
+    /// The edges of weight 0.
     fn light(self) -> Light {
-        let finite =
-            |row: &[T]| row.iter().filter(|&&d| d != T::UNREACHABLE).fold(T::ZERO, |a, &b| if b > a { b } else { a });
-        let longest = self.distances.par_rows().map(finite).reduce(|| T::ZERO, |a, b| if b > a { b } else { a });
-        let most = longest.vanishing();
         let of_row = |(u, row): (usize, &[T])| {
-            let to = row.iter().enumerate().filter(|&(j, &w)| w <= most && j != u).map(|(j, _)| j as u32).collect();
+            let to = row.iter().enumerate().filter(|&(j, &w)| w == T::ZERO && j != u).map(|(j, _)| j as u32).collect();
             (u as u32, to)
         };
         self.weights.par_rows().enumerate().map(of_row).filter(|(_, to): &(u32, Vec<u32>)| !to.is_empty()).collect()
@@ -241,7 +205,7 @@ impl<T: Rounding> Found<'_, T> {
 
     /// The second kind of steps, for row `i`.
     fn spread(self, i: usize, row: &mut [i32], light: &Light) {
-        let (lengths, vertices) = (self.distances.row(i), row.len());
+        let lengths = self.distances.row(i);
         let mut left = row.iter().filter(|&&before| before == PENDING).count();
         let has_its_own = |&at: &usize| {
             let u = light[at].0 as usize;
@@ -254,11 +218,7 @@ impl<T: Rounding> Found<'_, T> {
             next += 1;
             for &j in to {
                 let j = j as usize;
-                let (from, length) = (lengths[*u as usize], lengths[j]);
-                if row[j] == PENDING
-                    && from == length
-                    && from.plus(self.weights.get(*u as usize, j)) <= length.about(vertices)
-                {
+                if row[j] == PENDING && lengths[*u as usize] == lengths[j] {
                     row[j] = *u as i32;
                     left -= 1;
                     // From there it goes on, where it goes on.
@@ -266,41 +226,15 @@ impl<T: Rounding> Found<'_, T> {
                 }
             }
         }
-        for j in (0..row.len()).filter(|_| left > 0) {
-            if row[j] == PENDING {
-                row[j] = self.nearest(i, j);
-            }
-        }
-    }
-
-    /// The vertex with an edge to j, and a lesser distance from i, over which the way is shortest.
-    fn nearest(self, i: usize, j: usize) -> i32 {
-        let lengths = self.distances.row(i);
-        let way = |u: usize| lengths[u].to_f64() + self.weights.get(u, j).to_f64();
-        let candidates = (0..lengths.len()).filter(|&u| lengths[u] < lengths[j] && u != j);
-        let least =
-            candidates.map(|u| (u, way(u))).filter(|(_, way)| way.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1));
-        least.map_or(NONE, |(u, _)| u as i32)
+        debug_assert_eq!(left, 0, "a shortest path to each begins with a vertex that has its own");
     }
 }
 
 /// Of the edges that end at a vertex, that one which ends a way of `length`. `lengths` are the distances from the vertex where it begins.
 #[inline]
-fn last_step<T: Rounding>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
-    let mut nearest = (T::UNREACHABLE, None);
-    for &(u, edge) in into {
-        let to = lengths[u as usize];
-        let way = to.plus(edge);
-        if to < length {
-            if way == length {
-                return Some(u);
-            }
-            if way < nearest.0 {
-                nearest = (way, Some(u));
-            }
-        }
-    }
-    nearest.1.filter(|_| nearest.0 <= length.about(lengths.len()))
+fn last_step<T: Exact>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
+    let tight = |&&(u, edge): &&(u32, T)| lengths[u as usize].plus(edge) == length;
+    into.iter().find(tight).map(|&(u, _)| u)
 }
 
 #[cfg(test)]
@@ -308,7 +242,7 @@ mod tests {
     use super::*;
     use crate::apsp::cpu;
 
-    fn found<T: Rounding>(weights: &Matrix<T>) -> (Matrix<T>, Matrix<i32>) {
+    fn found<T: Exact>(weights: &Matrix<T>) -> (Matrix<T>, Matrix<i32>) {
         let mut distances = weights.clone();
         cpu::solve(&mut distances, &()).unwrap();
         let before = find(weights, &distances, &()).unwrap();
@@ -316,7 +250,7 @@ mod tests {
     }
 
     /// The length of every walk beside the distance.
-    fn lengths<T: Rounding>(weights: &Matrix<T>) -> Vec<(f64, f64)> {
+    fn lengths<T: Exact>(weights: &Matrix<T>) -> Vec<(f64, f64)> {
         let (distances, before) = found(weights);
         let n = weights.vertices();
         let pair = |(i, j): (usize, usize)| {
@@ -366,38 +300,6 @@ mod tests {
         let none = i32::UNREACHABLE;
         let rows = [[0, 1, 1, none], [none, 0, none, 1], [none, none, 0, 1], [none, none, none, 0]];
         assert_eq!(found(&Matrix::from_fn(4, |i, j| rows[i][j]).unwrap()).1.row(0), [NONE, 0, 0, 1]);
-    }
-
-    #[test]
-    fn sums_that_round_have_walks_too() {
-        let mix = |i: usize, j: usize| ((i * 7919 + j * 104_729 + i * j * 31) % 1009) as f32;
-        for n in [1, 2, 65, 130] {
-            let far = Matrix::from_fn(n, |i, j| match mix(i, j) {
-                _ if i == j => 0.0,
-                x if x > 100.0 => f32::INFINITY,
-                // Of very different sizes, so that small ones vanish in sums; and zeros.
-                x if x < 20.0 => 0.0,
-                x if x < 60.0 => x * 1e-9,
-                x => x * 0.1,
-            })
-            .unwrap();
-            let near = Matrix::from_fn(n, |i, j| if i == j { 0.0 } else { mix(i, j) / 1009.0 + 0.1 }).unwrap();
-            for weights in [far, near] {
-                for (walked, distance) in lengths(&weights) {
-                    let right = walked == distance || (walked - distance).abs() <= distance * n as f64 * 2e-7;
-                    assert!(right, "{n} vertices: {walked} for {distance}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_edge_that_vanishes_in_a_sum_ends_a_walk() {
-        let none = f32::INFINITY;
-        // From 0 to 2 it is 1e8 + 1e-3, which is 1e8 again; the other edge to 2 is useful, and far from tight.
-        let rows = [[0.0, 1e8, none, 1.0], [none, 0.0, 1e-3, none], [none, none, 0.0, none], [none, none, 5e8, 0.0]];
-        let (_, before) = found(&Matrix::from_fn(4, |i, j| rows[i][j]).unwrap());
-        assert_eq!(before.row(0), [NONE, 0, 1, 0]);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::device::SolveError;
 use super::potential::{self, NegativeCycle, PotentialError, Shift, TooLong};
-use super::predecessors::{self, FindError, Rounding};
+use super::predecessors::{self, Exact, FindError};
+use super::trees::{self, TreeError};
 use super::width::{self, Doubt};
 use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device};
 use crate::entropy::Engine;
@@ -98,6 +99,15 @@ impl From<PotentialError> for Error {
         match error {
             PotentialError::Cycle(error) => error.into(),
             PotentialError::Cancelled(error) => error.into(),
+        }
+    }
+}
+
+impl From<TreeError> for Error {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Find(error) => error.into(),
+            TreeError::TooLong(error) => error.into(),
         }
     }
 }
@@ -309,8 +319,8 @@ impl Run<'_> {
             _ => None,
         };
         let (mut distances, weights) = match (self.options.predecessors, short) {
-            (false, None) => (self.solved(weights, heaviest, &mut report)?, None),
-            (true, None) => (self.solved(copy(&weights)?, heaviest, &mut report)?, Some(weights)),
+            (false, None) => (self.solved(weights, heaviest, true, &mut report)?, None),
+            (true, None) => (self.solved(copy(&weights)?, heaviest, true, &mut report)?, Some(weights)),
             (false, Some(short)) => {
                 timed(&mut report.width, || width::widen(&short, &mut weights));
                 (weights, None)
@@ -329,15 +339,20 @@ impl Run<'_> {
     }
 
     fn real(self, graph: Graph<f32>) -> Result<Solution, Error> {
-        let Prepared { weights, h, mut report, .. } = self.prepare(graph)?;
+        let given = (self.options.predecessors || graph.negative).then(|| copy(&graph.weights)).transpose()?;
+        let Prepared { weights, h, heaviest, mut report } = self.prepare(graph)?;
         report.weight = Weight::F32;
-        let kept = self.options.predecessors.then(|| copy(&weights)).transpose()?;
         let mut distances = weights;
         self.solve(&mut distances, &mut report)?;
-        let predecessors = self.paths(kept, &distances, &mut report)?;
-        if let Some(h) = h {
-            timed(&mut report.potential, || potential::restore(&mut distances, &h))?;
+        if h.is_none() {
+            timed(&mut report.width, || width::check(&distances, heaviest))?;
         }
+        let Some(given) = given else {
+            return Ok(Solution { distances: Distances::F32(distances), predecessors: None, report });
+        };
+        self.observer.begin("finding paths", given.vertices() as u64);
+        let grown = timed(&mut report.paths, || trees::grow(&given, h.as_deref(), &mut distances, self.observer))?;
+        let predecessors = self.options.predecessors.then_some(grown);
         Ok(Solution { distances: Distances::F32(distances), predecessors, report })
     }
 
@@ -350,7 +365,7 @@ impl Run<'_> {
         mut report: Report,
     ) -> Result<Solution, Error> {
         let kept = self.options.predecessors.then(|| copy(&weights)).transpose()?;
-        let distances = self.solved(weights, heaviest, &mut report)?;
+        let distances = self.solved(weights, heaviest, true, &mut report)?;
         let predecessors = self.paths(kept, &distances, &mut report)?;
         let Some(h) = h else { return Ok(Solution { distances: Distances::I16(distances), predecessors, report }) };
         let mut wide = Matrix::unreachable(distances.vertices())?;
@@ -397,7 +412,7 @@ impl Run<'_> {
             return Ok(None);
         }
         let Ok(narrow) = timed(&mut report.width, || width::narrow(weights)) else { return Ok(None) };
-        match self.solved(narrow, heaviest, report) {
+        match self.solved(narrow, heaviest, false, report) {
             Ok(distances) => {
                 report.weight = Weight::I16;
                 Ok(Some(distances))
@@ -410,15 +425,19 @@ impl Run<'_> {
         }
     }
 
-    /// Distances in place of weights, and checked.
+    /// Distances in place of weights, and checked; `thoroughly` where nothing else is left to try.
     fn solved<T: Distance + Into<f64>>(
         self,
         mut weights: Matrix<T>,
         heaviest: f64,
+        thoroughly: bool,
         report: &mut Report,
     ) -> Result<Matrix<T>, Error> {
         self.solve(&mut weights, report)?;
-        timed(&mut report.width, || width::check(&weights, heaviest))?;
+        timed(&mut report.width, || {
+            let settle = |doubt| if thoroughly { width::settle(&weights, doubt) } else { Err(doubt) };
+            width::check(&weights, heaviest).or_else(settle)
+        })?;
         Ok(weights)
     }
 
@@ -444,7 +463,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn paths<T: Rounding>(
+    fn paths<T: Exact>(
         self,
         weights: Option<Matrix<T>>,
         distances: &Matrix<T>,

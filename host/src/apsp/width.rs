@@ -11,6 +11,7 @@
 //!   large, that is where (longest + heaviest) < U, every U means that there is no path.
 //!
 //! The heaviest weight is the one before anything was cut off: one of U or more makes the sum U or more.
+//! - Where that leaves a doubt, and no weight was cut off, who reaches whom at all settles it.
 //!
 //! In 16 bits the work is half the memory, and twice the speed. Whether it will do is not known before: [`promising`] makes a guess, and the check
 //! above says afterwards whether it was right.
@@ -57,11 +58,38 @@ pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> R
     };
     let both = |a: (T, bool), b: (T, bool)| (if b.0 > a.0 { b.0 } else { a.0 }, a.1 | b.1);
     let (longest, cut) = distances.par_rows().map(of_row).reduce(|| (T::ZERO, false), both);
-    let (longest, limit): (f64, f64) = (longest.into(), T::UNREACHABLE.into());
+    // Floating-point numbers go on to infinity; beyond the last of them is nothing to be told from it.
+    let (longest, limit): (f64, f64) = (longest.into(), T::UNREACHABLE.into().min(f32::MAX.into()));
     if cut && longest + heaviest >= limit {
         return Err(Doubt { most: limit - 1.0, bits: 8 * size_of::<T>(), longest, heaviest });
     }
     Ok(longest)
+}
+
+/// Removes the doubt that [`check`] had, if it was unfounded: returns the longest distance then. It takes V³ / 64 steps.
+pub fn settle<T: Distance>(distances: &Matrix<T>, doubt: Doubt) -> Result<f64, Doubt> {
+    if doubt.heaviest <= doubt.most && only_unreachable(distances) { Ok(doubt.longest) } else { Err(doubt) }
+}
+
+/// Whether every cell that is cut off means no path. All edges are lighter than what is cut off, so that they are in the result: who reaches whom over what is not cut
+/// off (Warshall 1962), reaches it.
+fn only_unreachable<T: Distance>(distances: &Matrix<T>) -> bool {
+    let words = distances.vertices().div_ceil(64);
+    let bits = |row: &[T]| {
+        let word = |cells: &[T]| {
+            cells.iter().enumerate().fold(0, |word, (i, &cell)| word | u64::from(cell != T::UNREACHABLE) << i)
+        };
+        row.chunks(64).map(word).collect::<Vec<u64>>()
+    };
+    let rows: Vec<Vec<u64>> = distances.par_rows().map(bits).collect();
+    let mut reached: Vec<u64> = rows.concat();
+    for k in 0..distances.vertices() {
+        let via = reached[k * words..][..words].to_vec();
+        reached.par_chunks_mut(words).filter(|row| row[k / 64] >> (k % 64) & 1 == 1).for_each(|row| {
+            row.iter_mut().zip(&via).for_each(|(reached, via)| *reached |= via);
+        });
+    }
+    reached.par_chunks(words).zip(&rows).all(|(reached, row)| reached == row.as_slice())
 }
 
 /// The same in 16 bits: what does not fit is cut off.
@@ -215,6 +243,9 @@ mod tests {
                 assert!(!cut || !accepted);
                 // One more edge of the chain would not have fitted: only then it is in doubt.
                 assert_eq!(accepted, (vertices as i32) * edge < limit, "{vertices} vertices, {edge}");
+                // And that doubt can be removed.
+                let settled = check(&distances, f64::from(edge)).or_else(|doubt| settle(&distances, doubt));
+                assert_eq!(settled.is_ok(), right && !cut, "{vertices} vertices, {edge}");
             }
         }
         // Where everything is reachable nothing is in doubt, up to the last number.

@@ -1,6 +1,6 @@
 //! Edges as lines of two or three columns: from, to and weight (1 where there is no third), parted by commas, tabs or blanks.
 //!
-//! Vertices are whole numbers from 0, and there are as many as the largest says. A first line that does not begin with a number is the
+//! Vertices are whole numbers from 0, and there are as many as the largest says. A first line of names is the
 //! header; lines that begin with `#` or `%` are comments. All lines have as many columns as the first one with numbers.
 //!
 //! Nothing says how many vertices there are, so that the file is gone through twice: once for the largest, once for the edges. Keeping the
@@ -30,6 +30,12 @@ fn is_comment(line: &[u8]) -> bool {
     first.is_none_or(|byte| matches!(byte, b'#' | b'%'))
 }
 
+/// Whether a field names a column: what is not a number, and no damaged one either.
+fn is_name(field: &[u8]) -> bool {
+    let letter = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'"') || !byte.is_ascii();
+    field.first().is_some_and(letter) && value(field).is_err()
+}
+
 /// Most columns that are counted.
 const MANY: usize = 100;
 
@@ -41,8 +47,7 @@ impl<'s> EdgeList<'s> {
             if is_comment(line) {
                 continue;
             }
-            let mut fields = Fields::<true>::new(line);
-            if !header && fields.next().is_some_and(|field| value(field).is_err()) {
+            if !header && Fields::<true>::new(line).all(is_name) {
                 header = true;
                 lines = ahead.clone();
                 continue;

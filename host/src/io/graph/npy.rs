@@ -103,7 +103,9 @@ impl<'s> Npy<'s> {
             return Err(here(Problem::new("the array is one of booleans", advice)));
         }
         let (there, size) = (source.length - start, header.size as u128);
-        let (total, wanted) = (u128::from(rows) * u128::from(cols), u128::from(rows) * u128::from(cols) * size);
+        let total = u128::from(rows) * u128::from(cols);
+        // A header may claim more than any number holds.
+        let wanted = total.saturating_mul(size);
         if u128::from(there) < wanted {
             let what = format!("the file ends after {} of {total} elements", u128::from(there) / size);
             return Err(here(Problem::new(what, "the file is cut short; copy it again")));
