@@ -12,7 +12,8 @@ use super::{DeviceArg, Loudness, device, memory, named, threads};
 
 pub const APSP_HELP: &str = "\
 Of parallel edges the lightest counts. An edge from a vertex to itself counts for nothing, unless it is negative: then it is a negative cycle, \
-for which, as for every other, there are no shortest paths. Other negative weights are welcome.
+for which, as for every other, there are no shortest paths. Other negative weights are welcome. In f32 a cycle is negative if it still is \
+with every weight heavier by 2^-24 of it: 0.1 + 0.2 - 0.3 is none.
 
 Input: .bin is binary (32-bit little-endian integers: vertices, edges, then from, to and weight of each edge, vertices counted from \
 0); .gr is DIMACS; .csv, .tsv, .txt and .edges are edge lists; .mtx is Matrix Market; .npy is a square matrix of weights. Output: .bin is binary \
@@ -25,7 +26,11 @@ reads that.
 --weight auto takes whole numbers where all weights are whole, and f32 otherwise; whole distances are computed in 16 bits where that is faster \
 and proves exact, and written in 32 in any case.
 
-Memory: 4 bytes for every pair of vertices, 12 with --paths. Where --memory or the machine has less, nothing is begun.
+Memory: 4 bytes for every pair of vertices, 12 with --paths. Where --memory or the machine has less, nothing is begun. In f32 negative weights \
+take as much as --paths, and lists of the edges that matter come on top, few in most graphs.
+
+--kernel: threads runs on the CPU; naive, blocked32 and blocked64 are steps to read and compare, on devices, in i32, of which blocked64 takes several; tiled is \
+what is taken without it.
 
 --device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU.
 

@@ -217,6 +217,27 @@ fn what_is_refused_leaves_no_file() {
 }
 
 #[test]
+fn the_longest_distances_and_those_beyond() {
+    let place = Place::new();
+    // All that a type holds, where other vertices are out of reach.
+    place.write("long.csv", b"0,1,1073741822\n");
+    assert_eq!(place.run("apsp long.csv - -q").quietly(), "0,1073741822\ninf,0\n");
+    place.write("beyond.csv", b"0,1,1073741822\n1,2,1\n");
+    assert_eq!(place.run("apsp beyond.csv - -q").code, 1);
+    place.write("infinite.csv", b"0,1,3e38\n1,2,3e38\n");
+    assert_eq!(place.run("apsp infinite.csv - -q --weight f32").code, 1);
+    // Beside a negative weight that is far larger nothing is lost.
+    place.write("large.csv", b"0,2,0.5\n1,2,-1e8\n");
+    assert_eq!(place.run("apsp large.csv - -q").quietly(), "0,inf,0.5\ninf,0,-100000000\ninf,inf,0\n");
+    // A damaged line is no header.
+    place.write("damaged.csv", b"O,1,5\n1,2,3\n");
+    let said = "damaged.csv: line 1: \"O\" is not a vertex; vertices are numbered from 0 to 2147483646";
+    refused(&place, "apsp damaged.csv - -q", 1, said);
+    place.write("named.csv", b"from,to,weight\n0,1,5\n");
+    assert_eq!(place.run("apsp named.csv - -q").quietly(), "0,5\ninf,0\n");
+}
+
+#[test]
 fn paths_that_are_not_there() {
     let place = Place::new();
     small(&place);
@@ -239,6 +260,15 @@ fn paths_that_are_not_there() {
         "c.bin: the predecessors from vertex 1 do not lead from 2 back to it: they have 7 before 2; \
          give the file that apsp --paths wrote",
     );
+    let said = "d.bin: these are no predecessors; give the file that apsp --paths wrote";
+    refused(&place, "path d.bin 0 1", 1, said);
+    // A header that claims more cells than any number holds.
+    let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (9223372036854775808, 9223372036854775808), }\n";
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend((header.len() as u16).to_le_bytes());
+    npy.extend(header.as_bytes());
+    place.write("claims.npy", &npy);
+    assert_eq!(place.run("path claims.npy 0 1").code, 1);
     assert_eq!(place.run("path p.bin 0 x").code, 2);
     assert_eq!(place.run("path p.bin 0 1 --lines --json").code, 2);
 }

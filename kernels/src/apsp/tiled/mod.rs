@@ -101,6 +101,21 @@ macro_rules! eight {
 }
 use eight;
 
+/// `$body` with `$i` the constants 0 and 4: where the two pieces of a thread's words begin.
+macro_rules! pieces {
+    ($i:ident => $body:block) => {{
+        {
+            const $i: usize = 0;
+            $body
+        }
+        {
+            const $i: usize = 4;
+            $body
+        }
+    }};
+}
+use pieces;
+
 /// Where a thread's results are in its block's tile: rows `row..row + 4` and 64 more, and words `word..word + 4`, and 64 more.
 ///
 /// The lanes of a warp lie as 4 x 8, so that a warp's loads of either factor are few addresses.

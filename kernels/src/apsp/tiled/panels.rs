@@ -10,7 +10,7 @@ use simt::{kernel, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
 use super::product::{Factor, Straight, product};
-use super::{PIVOTS, Spot, TILE, eight};
+use super::{PIVOTS, Spot, TILE, eight, pieces};
 
 /// Tile of a pivot column as a left factor: it lies row by row, and is turned on the way to shared memory. A thread has four neighbours in a
 /// row.
@@ -80,16 +80,14 @@ impl Panels {
             PIVOTS,
         );
         eight!(I => {
-            eight!(J => {
-                if J % 4 == 0 {
-                    let word = word + spot.word + 16 * J as u32;
-                    // The pivot tile is closed already, and the blocks of the column read it.
-                    if W::CELLS == 1 || word.wrapping_sub(pivot_word) >= PIVOTS / W::CELLS {
-                        let row = spot.row(I) as usize;
-                        let four = [results[I][J], results[I][J + 1], results[I][J + 2], results[I][J + 3]];
-                        self.matrix.store4((self.row as usize + row) * pitch + word as usize, four);
-                        self.row_panel.store4(row * pitch + word as usize, four);
-                    }
+            pieces!(P => {
+                let word = word + spot.word + 16 * P as u32;
+                // The pivot tile is closed already, and the blocks of the column read it.
+                if W::CELLS == 1 || word.wrapping_sub(pivot_word) >= PIVOTS / W::CELLS {
+                    let row = spot.row(I) as usize;
+                    let four = [results[I][P], results[I][P + 1], results[I][P + 2], results[I][P + 3]];
+                    self.matrix.store4((self.row as usize + row) * pitch + word as usize, four);
+                    self.row_panel.store4(row * pitch + word as usize, four);
                 }
             });
         });
@@ -113,10 +111,10 @@ impl Panels {
             PIVOTS,
         );
         eight!(I => {
-            eight!(J => {
-                if J < N && J % 4 == 0 {
-                    let four = [results[I][J], results[I][J + 1], results[I][J + 2], results[I][J + 3]];
-                    let word = (spot.word + 16 * J as u32) as usize;
+            pieces!(P => {
+                if P < N {
+                    let four = [results[I][P], results[I][P + 1], results[I][P + 2], results[I][P + 3]];
+                    let word = (spot.word + 16 * P as u32) as usize;
                     self.matrix.store4(at + spot.row(I) as usize * pitch + word, four);
                 }
             });

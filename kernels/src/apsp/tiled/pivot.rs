@@ -98,7 +98,7 @@ impl PivotTile {
         eight!(I => {
             eight!(J => {
                 let j = J as u32 % 4;
-                if j % W::CELLS == 0 {
+                if j.is_multiple_of(W::CELLS) {
                     let word = if W::CELLS == 1 { cells[I][J] } else { cells[I][J] | cells[I][(J + 1) % 8] << 16 };
                     let (at, piece) = (at(I, J as u32 / 4), J as u32 / 4);
                     self.matrix.store(at + (j / W::CELLS) as usize, word);
