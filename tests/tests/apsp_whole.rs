@@ -85,7 +85,8 @@ fn auto_takes_16_bits_where_they_do_and_32_where_not() {
     // The last one looks well from where the guess is made: its far end is reached from one vertex only.
     let n = 1100;
     let near = |i: usize, j: usize| 1 + ((i * 7 + j * 13) % 100) as i32;
-    let table: [(&str, Box<dyn Fn(usize, usize) -> i32>, Weight); 3] = [
+    type Edge = Box<dyn Fn(usize, usize) -> i32>;
+    let table: [(&str, Edge, Weight); 3] = [
         ("near", Box::new(near), Weight::I16),
         ("far", Box::new(|i, j| if j == (i + 1) % n { 40 } else { i32::UNREACHABLE }), Weight::I32),
         ("far from one", Box::new(move |i, j| if i == 77 { 40_000 + near(i, j) } else { near(i, j) }), Weight::I32),

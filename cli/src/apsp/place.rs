@@ -35,11 +35,14 @@ fn on_gpu(vertices: usize) -> f64 {
     0.25 + 2.0 * 4.0 * vertices.powi(2) * 0.12e-9 + vertices.powi(3) / OF_A_GPU
 }
 
+/// What was opened, if devices were asked for by name, and how many seconds that took.
+type Opened = (Result<Option<Chosen>, DeviceError>, f64);
+
 /// Where the work is done, settled when it is known how much it is.
 ///
 /// GPUs asked for by name are opened while the graph is read: either takes some tenths of a second.
 pub struct Place {
-    opening: Option<JoinHandle<(Result<Option<Chosen>, DeviceError>, f64)>>,
+    opening: Option<JoinHandle<Opened>>,
     /// Set when that has come to nothing.
     failed: Arc<AtomicBool>,
     chosen: Option<Chosen>,
