@@ -88,7 +88,7 @@ fn auto_takes_16_bits_where_they_do_and_32_where_not() {
     type Edge = Box<dyn Fn(usize, usize) -> i32>;
     let table: [(&str, Edge, Weight); 3] = [
         ("near", Box::new(near), Weight::I16),
-        ("far", Box::new(|i, j| if j == (i + 1) % n { 40 } else { i32::UNREACHABLE }), Weight::I32),
+        ("far", Box::new(move |i, j| if j == (i + 1) % n { 40 } else { i32::UNREACHABLE }), Weight::I32),
         ("far from one", Box::new(move |i, j| if i == 77 { 40_000 + near(i, j) } else { near(i, j) }), Weight::I32),
     ];
     for (name, weight, wanted) in table {
