@@ -10,6 +10,7 @@ use halotile::io::write_failed;
 use serde_json::{Value, json};
 
 use crate::args::DevicesArgs;
+use crate::machine::cores;
 use crate::outcome::Done;
 
 /// A GPU and, if it was asked for, the bytes it copies in a second.
@@ -32,10 +33,6 @@ fn open(ordinal: usize, measure: bool) -> Result<Gpu, DeviceError> {
 }
 
 type Gpus = Result<Vec<Result<Gpu, DeviceError>>, DeviceError>;
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
 
 fn gib(bytes: usize) -> f64 {
     bytes as f64 / f64::from(1 << 30)

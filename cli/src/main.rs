@@ -16,6 +16,7 @@
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
 //! report      what a run tells of itself at its end
 //! interrupt   Ctrl-C itself
+//! machine     its threads and its memory
 //! outcome     errors as one line each, and the exit code
 //! ```
 //!
@@ -31,6 +32,7 @@ mod engine;
 mod entropy;
 mod generate;
 mod interrupt;
+mod machine;
 mod occupancy;
 mod outcome;
 mod pages;

@@ -3,6 +3,7 @@
 use halotile::apsp::{Weight, memory_needed};
 
 use crate::args::ApspArgs;
+use crate::machine::memory_available;
 
 /// What is wanted and allowed.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +20,12 @@ impl Memory {
     /// What the options and the machine say.
     pub fn of(args: &ApspArgs) -> Self {
         let given = args.memory.map(|bytes| bytes as u64);
-        Self { weight: args.weight, paths: args.paths.is_some(), allowed: given.or_else(free), given: given.is_some() }
+        Self {
+            weight: args.weight,
+            paths: args.paths.is_some(),
+            allowed: given.or_else(memory_available),
+            given: given.is_some(),
+        }
     }
 
     /// Bytes that so many vertices need.
@@ -46,13 +52,6 @@ impl Memory {
             }
         }
     }
-}
-
-/// Bytes that can be had without pushing anything else out, where the system says so.
-fn free() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
 
 fn shown(bytes: u128) -> String {

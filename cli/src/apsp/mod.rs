@@ -10,10 +10,10 @@
 //! Everything that can be refused is refused before the work: options, names, outputs (their temporary files are made), devices, and, as soon as
 //! the number of vertices is known and before anything is made of it, memory.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use halotile::apsp::potential::TooLong;
 use halotile::apsp::width::Doubt;
 use halotile::apsp::{Apsp, Distance, Distances, Error, Matrix, Solution};
@@ -35,16 +35,13 @@ use crate::console::Console;
 use crate::outcome::Done;
 use crate::sink::{self, Sink};
 use crate::source::{self, is_dash};
-use crate::{interrupt, report};
+use crate::{interrupt, machine, report};
 
 pub fn run(args: &ApspArgs) -> anyhow::Result<Done> {
     let start = Instant::now();
     let files = check::check(args)?;
     let console = Console::new(args.loudness);
-    // Said outright: left to itself, rayon takes any number from its environment variable.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.threads == 0 { cores } else { args.threads };
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
+    let threads = machine::start_threads(args.threads)?;
     let output = Sink::create(&args.output, args.overwrite)?;
     let paths = args.paths.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
     let mut summary = Summary::of(args, &files, threads);
@@ -59,7 +56,7 @@ pub fn run(args: &ApspArgs) -> anyhow::Result<Done> {
     sink::commit(sinks)?;
     summary.seconds.write = writing.elapsed().as_secs_f64();
     console.finish();
-    summary.memory.peak = report::peak_memory();
+    summary.memory.peak = machine::peak_memory();
     summary.seconds.total = start.elapsed().as_secs_f64();
     summary::tell(&summary);
     if args.json {
@@ -118,10 +115,10 @@ fn solve(
 fn read(args: &ApspArgs, files: &Files, memory: &Memory, place: &Place, console: &Console) -> anyhow::Result<AnyGraph> {
     console.bytes("reading");
     // The reader asks before it makes anything; what it is told is noted once.
-    let noted = Mutex::new(false);
+    let noted = AtomicBool::new(false);
     let admit = |vertices| {
         let note = memory.admit(vertices)?;
-        if !std::mem::replace(&mut *noted.lock().unwrap_or_else(std::sync::PoisonError::into_inner), true) {
+        if !noted.swap(true, Ordering::Relaxed) {
             console.note(&note);
         }
         Ok(())

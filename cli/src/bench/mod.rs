@@ -33,6 +33,7 @@ use halotile::observe::Observer;
 use crate::args::{BenchArgs, DeviceArg, ExportArgs};
 use crate::console::Console;
 use crate::interrupt;
+use crate::machine::{memory_available, start_threads};
 use crate::outcome::{Done, Usage};
 use crate::sink::{self, Sink};
 use export::Exporter;
@@ -65,13 +66,6 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
         }
     }
     measure(&plan, &subjects, &target, args.exports.commit(), exports, &console)
-}
-
-/// Starts as many threads as are asked for, 0 for as many as there are cores.
-fn start_threads(asked: usize) -> anyhow::Result<()> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if asked == 0 { cores } else { asked };
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")
 }
 
 fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {
@@ -178,13 +172,6 @@ fn in_memory(needed: u128, what: &str, option: &str) -> anyhow::Result<()> {
         bail!("{what} take {needed:.1} GB of memory, and {available:.1} GB are available; choose smaller {option}");
     }
     Ok(())
-}
-
-/// Bytes of memory that are there for the asking, where Linux tells.
-fn memory_available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 fn explain(error: Error) -> anyhow::Error {

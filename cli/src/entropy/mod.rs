@@ -16,7 +16,7 @@
 use std::io::{BufWriter, Write};
 use std::time::Instant;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use halotile::cpu::Real;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
@@ -41,8 +41,8 @@ use crate::args::{EntropyArgs, Precision};
 use crate::console::Console;
 use crate::engine::{Chooser, Load};
 use crate::outcome::Done;
-use crate::report;
 use crate::sink::{self, Sink};
+use crate::{machine, report};
 
 /// Decoded blocks that are kept so that the next piece finds them: this part of the memory that there is.
 const KEPT: usize = 16;
@@ -68,10 +68,7 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
     let start = Instant::now();
     let files = check::check(args)?;
     let console = Console::new(args.loudness);
-    // Said outright: left to itself, rayon takes any number from its environment variable.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.threads == 0 { cores } else { args.threads };
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
+    let threads = machine::start_threads(args.threads)?;
     let window = input::window(args)?;
     let list = classing::list(args)?;
     // Opened again for every sample; what is wrong with it is said before anything is done.
@@ -107,7 +104,7 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
         levels: args.levels,
         unit: unit(args),
         precision: precision.name(),
-        threads: rayon::current_num_threads(),
+        threads,
         memory: args.memory,
         ..Summary::default()
     };
@@ -131,7 +128,7 @@ pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
         Precision::F64 => work::<f64>(job),
     }?;
     console.finish();
-    summary.peak_memory = report::peak_memory();
+    summary.peak_memory = machine::peak_memory();
     summary.seconds.total = start.elapsed().as_secs_f64();
     summary::report(&summary);
     if args.json {

@@ -3,7 +3,7 @@
 //! The algorithm of Bellman (1958) and Ford (1956), from a source that is no vertex and has an edge of weight 0 to each: h(j) is at most 0
 //! from the start, and falls to the length of the shortest path that ends in j. Then w(i, j) + h(i) - h(j) is at least 0 for every edge,
 //! and a path from i to j is longer by h(i) - h(j) whichever way it goes, so that shortest paths stay what they are (Johnson 1977).
-//! Engines work on these weights; what they find is moved back by [`restore`].
+//! Engines work on these weights; what they find is moved back by [`restore`], and in floating-point numbers found anew (`trees`).
 //!
 //! The matrix is read by columns' blocks, one a thread, and the passes are Jacobi's: all of a pass sees the h of the pass before. So the
 //! result is the same for any number of threads. A pass takes only the rows whose h the last one lowered, and of these only the blocks whose
@@ -258,13 +258,13 @@ pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
 }
 
 /// Makes distances d'(i, j) of reweighted weights those of the weights as they were: d' - h(i) + h(j). What is unreachable stays so.
-pub fn restore<T: Shift>(distances: &mut Matrix<T>, h: &[f64]) -> Result<(), TooLong> {
+pub fn restore(distances: &mut Matrix<i32>, h: &[f64]) -> Result<(), TooLong> {
     distances.par_rows_mut().enumerate().try_for_each(|(i, row)| {
-        for (j, (cell, hj)) in row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != T::UNREACHABLE) {
+        for (j, (cell, hj)) in row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != i32::UNREACHABLE) {
             let length = cell.to_f64() - (h[i] - hj);
-            *cell = T::from_f64(length);
+            *cell = i32::from_f64(length);
             if !cell.allowed() {
-                return Err(TooLong { from: i, to: j, length, most: T::MOST });
+                return Err(TooLong { from: i, to: j, length, most: i32::MOST });
             }
         }
         Ok(())

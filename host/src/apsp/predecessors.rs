@@ -95,14 +95,9 @@ pub fn walk(before: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>
     Ok(Some(path))
 }
 
-/// Distances whose sums are exact. Implemented for `i32` and `u16`.
-pub trait Exact: Distance {}
-impl Exact for i32 {}
-impl Exact for u16 {}
-
 /// For every row i and column j the vertex before j on a shortest path from i; [`NONE`] where i is j and where there is no path. Every walk ends,
-/// and its length is the distance. `weights` are those that `distances` were made of: none is negative. `observer` hears of V
-/// vertices in all.
+/// and its length is the distance. `weights` are those that `distances` were made of: none is negative. Whole numbers only, whose
+/// sums are exact: floating-point ones are not [`Ord`]. `observer` hears of V vertices in all.
 ///
 /// ```
 /// use halotile::apsp::{Matrix, cpu, predecessors};
@@ -114,7 +109,7 @@ impl Exact for u16 {}
 /// assert_eq!([before.row(0), before.row(2)], [[-9999, 0, 1], [-9999; 3]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn find<T: Exact>(
+pub fn find<T: Distance + Ord>(
     weights: &Matrix<T>,
     distances: &Matrix<T>,
     observer: &dyn Observer,
@@ -164,7 +159,7 @@ struct Found<'a, T> {
 /// Edges of weight 0: from which vertex, to which.
 type Light = Vec<(u32, Vec<u32>)>;
 
-impl<T: Exact> Found<'_, T> {
+impl<T: Distance + Ord> Found<'_, T> {
     /// The first kind of steps, for the columns from `first` on: `rows` has a part of every row.
     fn useful(self, first: usize, rows: &mut [&mut [i32]]) {
         let vertices = self.weights.vertices();
@@ -232,7 +227,7 @@ impl<T: Exact> Found<'_, T> {
 
 /// Of the edges that end at a vertex, that one which ends a way of `length`. `lengths` are the distances from the vertex where it begins.
 #[inline]
-fn last_step<T: Exact>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
+fn last_step<T: Distance + Ord>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
     let tight = |&&(u, edge): &&(u32, T)| lengths[u as usize].plus(edge) == length;
     into.iter().find(tight).map(|&(u, _)| u)
 }
@@ -242,7 +237,7 @@ mod tests {
     use super::*;
     use crate::apsp::cpu;
 
-    fn found<T: Exact>(weights: &Matrix<T>) -> (Matrix<T>, Matrix<i32>) {
+    fn found<T: Distance + Ord>(weights: &Matrix<T>) -> (Matrix<T>, Matrix<i32>) {
         let mut distances = weights.clone();
         cpu::solve(&mut distances, &()).unwrap();
         let before = find(weights, &distances, &()).unwrap();
@@ -250,7 +245,7 @@ mod tests {
     }
 
     /// The length of every walk beside the distance.
-    fn lengths<T: Exact>(weights: &Matrix<T>) -> Vec<(f64, f64)> {
+    fn lengths<T: Distance + Ord>(weights: &Matrix<T>) -> Vec<(f64, f64)> {
         let (distances, before) = found(weights);
         let n = weights.vertices();
         let pair = |(i, j): (usize, usize)| {

@@ -6,10 +6,9 @@ use rayon::prelude::*;
 
 use super::device::SolveError;
 use super::potential::{self, NegativeCycle, PotentialError, Shift, TooLong};
-use super::predecessors::{self, Exact, FindError};
-use super::trees::{self, TreeError};
+use super::predecessors::{self, FindError};
 use super::width::{self, Doubt};
-use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device};
+use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device, trees};
 use crate::entropy::Engine;
 use crate::exec::DeviceError;
 use crate::io::graph::AnyGraph;
@@ -99,15 +98,6 @@ impl From<PotentialError> for Error {
         match error {
             PotentialError::Cycle(error) => error.into(),
             PotentialError::Cancelled(error) => error.into(),
-        }
-    }
-}
-
-impl From<TreeError> for Error {
-    fn from(error: TreeError) -> Self {
-        match error {
-            TreeError::Find(error) => error.into(),
-            TreeError::TooLong(error) => error.into(),
         }
     }
 }
@@ -463,7 +453,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn paths<T: Exact>(
+    fn paths<T: Distance + Ord>(
         self,
         weights: Option<Matrix<T>>,
         distances: &Matrix<T>,

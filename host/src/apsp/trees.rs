@@ -14,18 +14,9 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 
 use super::potential::TooLong;
-use super::predecessors::{FindError, NONE};
-use super::{Distance, Matrix};
+use super::predecessors::NONE;
+use super::{Distance, Error, Matrix};
 use crate::observe::{Cancelled, Observer};
-
-/// Why there are no trees.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum TreeError {
-    #[error(transparent)]
-    Find(#[from] FindError),
-    #[error(transparent)]
-    TooLong(#[from] TooLong),
-}
 
 /// The edges that matter, from each vertex: to which, and the weight.
 struct Useful<'a> {
@@ -52,9 +43,9 @@ pub(super) fn grow(
     h: Option<&[f64]>,
     distances: &mut Matrix<f32>,
     observer: &dyn Observer,
-) -> Result<Matrix<i32>, TreeError> {
+) -> Result<Matrix<i32>, Error> {
     let vertices = weights.vertices();
-    let mut found = Matrix::<i32>::unreachable(vertices).map_err(FindError::from)?;
+    let mut found = Matrix::<i32>::unreachable(vertices)?;
     let useful = Useful::of(weights, h, distances);
     let scratch = || Scratch {
         ways: vec![f64::INFINITY; vertices],
@@ -65,7 +56,7 @@ pub(super) fn grow(
     let rows = found.par_rows_mut().zip(distances.par_rows_mut()).enumerate();
     rows.try_for_each_init(scratch, |scratch, (source, (before, distances))| {
         if observer.cancelled() {
-            return Err(TreeError::from(FindError::from(Cancelled)));
+            return Err(Error::from(Cancelled));
         }
         useful.search(source, scratch);
         before.copy_from_slice(&scratch.before);

@@ -509,14 +509,10 @@ impl CudaDevice {
 
     /// The context whose memory an address is of.
     fn context_of(&self, address: u64) -> Result<sys::CUcontext, DeviceError> {
-        let mut context: sys::CUcontext = std::ptr::null_mut();
-        let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
-        let mut answer: *mut c_void = (&raw mut context).cast();
-        // SAFETY: one attribute, which is a context, and a live place for it; the driver takes any address.
-        unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut answer, address) }
-            .result()
-            .map_err(self.fail("cuPointerGetAttributes"))?;
-        Ok(context)
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
+        let none: sys::CUcontext = std::ptr::null_mut();
+        // SAFETY: this attribute is a context.
+        unsafe { pointer_attribute(attribute, address, none) }.map_err(self.fail("cuPointerGetAttributes"))
     }
 
     /// Lets this device write the memory of another, once. Where it cannot, the driver copies by way of the host.
@@ -833,8 +829,7 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         if staged::worth_it(width, rows) && !self.copies_directly(source) {
             check_rows(source.len(), source_pitch, width, rows);
-            let rows = staged::Rows { start, pitch, width, rows };
-            return staged::upload(self, to, rows, source, source_pitch);
+            return staged::upload(to, staged::Rows { start, pitch, width, rows }, source, source_pitch);
         }
         // SAFETY: both outlive the wait.
         unsafe { self.put_up(to, start, pitch, source, source_pitch, width, rows, self.stream) }?;
@@ -853,8 +848,7 @@ impl Device for CudaDevice {
     ) -> Result<(), DeviceError> {
         if staged::worth_it(width, rows) && !self.copies_directly(target) {
             check_rows(target.len(), target_pitch, width, rows);
-            let rows = staged::Rows { start, pitch, width, rows };
-            return staged::download(self, from, rows, target, target_pitch);
+            return staged::download(from, staged::Rows { start, pitch, width, rows }, target, target_pitch);
         }
         // SAFETY: both outlive the wait.
         unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream) }?;
@@ -976,19 +970,11 @@ impl Device for CudaDevice {
         // Asked for several attributes at once, if only of one, the driver says "nothing" of memory that it does not know;
         // asked for one alone it says that as an error, which debuggers report.
         let locked = |byte: &u8| {
-            let mut kind: u32 = 0;
-            let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-            let mut answer: *mut c_void = (&raw mut kind).cast();
-            // SAFETY: one attribute, which is a u32, and a live place for it; the driver takes any address.
-            let code = unsafe {
-                sys::cuPointerGetAttributes(
-                    1,
-                    &raw mut attribute,
-                    &raw mut answer,
-                    std::ptr::from_ref(byte).addr() as u64,
-                )
-            };
-            code == sys::CUresult::CUDA_SUCCESS && kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+            let address = std::ptr::from_ref(byte).addr() as u64;
+            // SAFETY: this attribute is a u32.
+            let kind = unsafe { pointer_attribute(attribute, address, 0u32) };
+            kind.is_ok_and(|kind| kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32)
         };
         self.enter().is_ok() && memory.first().is_some_and(locked) && memory.last().is_some_and(locked)
     }
@@ -1124,6 +1110,22 @@ impl Device for CudaDevice {
         }
         Ok(seconds)
     }
+}
+
+/// What the driver knows of an address: one attribute. `none` is what it leaves where it knows nothing.
+///
+/// # Safety
+/// The attribute is a `T`.
+unsafe fn pointer_attribute<T>(
+    mut attribute: sys::CUpointer_attribute,
+    address: u64,
+    none: T,
+) -> Result<T, DriverError> {
+    let mut answer = none;
+    let mut place: *mut c_void = (&raw mut answer).cast();
+    // SAFETY: one attribute and a live place for it, of its type; the driver takes any address.
+    unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut place, address) }.result()?;
+    Ok(answer)
 }
 
 /// Gives memory from `cuMemHostAlloc` back.

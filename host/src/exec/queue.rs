@@ -116,13 +116,13 @@ pub fn scope<'m, R>(
 }
 
 impl<'m> Queue<'m> {
-    /// Copies rows to byte `i * pitch` of `to`. `to` outlives the next [`wait`](Self::wait): buffers are only freed when
+    /// Copies rows to byte `start + i * pitch` of `to`. `to` outlives the next [`wait`](Self::wait): buffers are only freed when
     /// nothing on the device uses them.
-    pub fn upload(&mut self, to: &Buffer, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
+    pub fn upload(&mut self, to: &Buffer, start: usize, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
         // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
-        unsafe { self.device.upload_on(self.number, to, 0, pitch, memory.bytes(), *source_pitch, *width, *rows) }
+        unsafe { self.device.upload_on(self.number, to, start, pitch, memory.bytes(), *source_pitch, *width, *rows) }
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.

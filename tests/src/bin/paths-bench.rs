@@ -14,6 +14,7 @@ use halotile::apsp::{Distance, Kernel, Matrix, device};
 use halotile::exec::Device;
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::generate::graph::{GraphGenerator, GraphShape};
+use halotile_tests::median;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -92,11 +93,6 @@ fn run<T: Distance>(args: &Args, devices: &[Arc<dyn Device>], of: impl Fn(i32) -
                 None => expected = Some(matrix),
             }
         }
-        let median = |times: &[f64]| {
-            let mut sorted = times.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-        };
         let rate = (args.vertices as f64).powi(3) / median(&compute) / 1e12;
         let how = side.map_or("whole".to_owned(), |side| format!("blocks of {side}"));
         println!(

@@ -23,6 +23,7 @@ use halotile::exec::{Buffer, Device, HostMemory, PinnedGrid};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::{Grid, GridView, GridViewMut};
 use halotile::reference;
+use halotile_tests::median;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -133,12 +134,6 @@ fn main() -> Result<()> {
             .with_context(|| path.display().to_string())?;
     }
     Ok(())
-}
-
-fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn copy_of(cells: GridView<'_, u8>) -> Result<Grid<u8>> {

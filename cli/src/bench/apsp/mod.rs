@@ -16,9 +16,10 @@ use halotile::apsp::{Matrix, Weight};
 use halotile::bench::Target;
 use halotile::bench::apsp::{self, Event, Plan, Record, Subject};
 
-use super::{Exports, Stop, in_memory, open, start_threads, wrong};
+use super::{Exports, Stop, in_memory, open, wrong};
 use crate::args::BenchApspArgs;
 use crate::console::Console;
+use crate::machine::start_threads;
 use crate::outcome::{Done, Usage};
 
 /// Vertices of the graphs: one that fits in a cache, one that does not.

@@ -206,27 +206,21 @@ impl<'m, T: Distance> Host<'m, T> {
         at: (usize, usize),
         to: &Buffer,
     ) -> Result<(), DeviceError> {
-        let (rows, cols) = (self.extent(at.0).len(), self.extent(at.1).len());
-        if rows < self.side || cols < self.side {
+        let rows = self.rows(family, at);
+        if rows.rows < self.side || rows.width < rows.pitch {
             device.fill(to, family.far)?;
         }
-        staged::put(device.as_ref(), to, self.rows(family, at), |top, piece| {
+        staged::put(to, rows, |top, piece| {
             let copy = |(i, to): (usize, &mut [u8])| {
                 self.read(at, top + i, |cells| to.copy_from_slice(bytemuck::cast_slice(cells)));
             };
-            piece.par_chunks_mut(cols * size_of::<T>()).enumerate().for_each(copy);
+            piece.par_chunks_mut(rows.width).enumerate().for_each(copy);
         })
     }
 
-    fn put_down(
-        &self,
-        family: &Family,
-        device: &Arc<dyn Device>,
-        at: (usize, usize),
-        from: &Buffer,
-    ) -> Result<(), DeviceError> {
+    fn put_down(&self, family: &Family, at: (usize, usize), from: &Buffer) -> Result<(), DeviceError> {
         let rows = self.rows(family, at);
-        staged::take(device.as_ref(), from, rows, |top, piece| {
+        staged::take(from, rows, |top, piece| {
             let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
             piece.par_chunks(rows.width).enumerate().for_each(copy);
         })
@@ -264,7 +258,7 @@ impl<'a, T: Distance> Line<'a, '_, T> {
         let guard = move |result: Result<(), SolveError>| result.unwrap_or_else(|error| (self.fail)(error));
         threads.spawn(move || guard(self.bring(device, slots, &empty, &brought)));
         threads.spawn(move || guard(self.multiply(device, slots, &ready, &made)));
-        threads.spawn(move || guard(self.take_back(device, slots, &done, &free)));
+        threads.spawn(move || guard(self.take_back(slots, &done, &free)));
     }
 
     fn bring(
@@ -342,13 +336,12 @@ impl<'a, T: Distance> Line<'a, '_, T> {
 
     fn take_back(
         &self,
-        device: &Arc<dyn Device>,
         slots: &[Slot],
         done: &Receiver<(usize, Job)>,
         free: &SyncSender<usize>,
     ) -> Result<(), SolveError> {
         while let Ok((slot, job)) = done.recv() {
-            self.host.put_down(self.family, device, job.result, &slots[slot].result)?;
+            self.host.put_down(self.family, job.result, &slots[slot].result)?;
             if free.send(slot).is_err() {
                 // Nothing comes any more, and what is under way is still taken.
                 continue;

@@ -25,7 +25,7 @@ use halotile_kernels::apsp::ladder::{
 };
 use simt::launch::{KernelEntry, LaunchConfig};
 
-use super::{Report, SolveError};
+use super::{Report, SolveError, join};
 use crate::apsp::{Distance, Kernel, Matrix};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError, HostMemory};
@@ -52,7 +52,7 @@ pub(super) fn solve<T: Distance>(
     let count = devices.len().min(tiles);
     let bands: Vec<Range<usize>> = (0..count).map(|i| i * tiles / count..(i + 1) * tiles / count).collect();
 
-    let results: Vec<Result<Report, SolveError>> = std::thread::scope(|scope| {
+    let reports: Vec<Report> = std::thread::scope(|scope| {
         let mut rest: &mut [u8] = bytemuck::cast_slice_mut(matrix.cells_mut());
         let mut threads = Vec::new();
         for (number, (device, links)) in devices.iter().zip(links(count)).enumerate() {
@@ -61,15 +61,8 @@ pub(super) fn solve<T: Distance>(
             rest = others;
             threads.push(scope.spawn(move || worker.run(rows)));
         }
-        // A panic on a worker's thread is one here too.
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
-    });
-    // One worker's failure stops the others: it, and not their having been stopped, is the reason.
-    let stopped = |error: &&SolveError| matches!(error, SolveError::Cancelled(_));
-    if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(|error| !stopped(error)) {
-        return Err(error.clone());
-    }
-    let reports: Vec<Report> = results.into_iter().collect::<Result<_, _>>()?;
+        join(threads)
+    })?;
     Ok(reports[0])
 }
 

@@ -8,6 +8,7 @@
 //! | `blocks` | the same where the devices' memory does not hold the matrix |
 
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use super::{Distance, Kernel, Matrix, MatrixError};
 use crate::exec::{Device, DeviceError};
@@ -38,6 +39,20 @@ pub enum SolveError {
         /// Why not.
         reason: String,
     },
+}
+
+/// Waits for threads that are a device's each. Where one has failed the others were stopped: its failure, and not their having been stopped, is the reason.
+fn join<'s, R>(
+    threads: impl IntoIterator<Item = ScopedJoinHandle<'s, Result<R, SolveError>>>,
+) -> Result<Vec<R>, SolveError> {
+    // A panic on a worker's thread is one here too.
+    let ended = |thread: ScopedJoinHandle<'s, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
+    let results: Vec<Result<R, SolveError>> = threads.into_iter().map(ended).collect();
+    let stopped = |error: &&SolveError| matches!(error, SolveError::Cancelled(_));
+    if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(|error| !stopped(error)) {
+        return Err(error.clone());
+    }
+    results.into_iter().collect()
 }
 
 /// What was done, in seconds of the first device, for whoever wants to tell.

@@ -23,7 +23,7 @@ use halotile_kernels::apsp::tiled::{NONE, PIVOTS, TILE, TILED_THREADS};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::family::{Family, tiles};
-use super::{Report, SolveError, blocks};
+use super::{Report, SolveError, blocks, join};
 use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError};
@@ -69,19 +69,13 @@ pub(super) fn solve<T: Distance>(
     // More devices than rows of tiles are of no use.
     let shares = devices.len().min(count);
     let share = |i: usize| i * count / shares..(i + 1) * count / shares;
-    for i in 0..shares {
-        let (needed, free) = (bytes(&family, matrix.vertices(), share(i).len()), devices[i].free_memory()?);
-        if needed <= free {
-            continue;
-        }
-        let free =
-            devices.iter().map(|device| device.free_memory()).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+    let free: Vec<usize> = devices.iter().map(|device| device.free_memory()).collect::<Result<_, _>>()?;
+    let needed = |i: usize| bytes(&family, matrix.vertices(), share(i).len());
+    if let Some(i) = (0..shares).find(|&i| needed(i) > free[i]) {
+        let least = free.iter().copied().min().unwrap_or(0);
         let device = devices[i].name();
-        let side = blocks::side(&family, matrix.vertices(), free).ok_or(DeviceError::OutOfMemory {
-            device,
-            wanted: needed,
-            free,
-        })?;
+        let none = DeviceError::OutOfMemory { device, wanted: needed(i), free: least };
+        let side = blocks::side(&family, matrix.vertices(), least).ok_or(none)?;
         return blocks::solve(matrix, devices, side, observer);
     }
     let workers = (0..shares).map(|i| Worker::new(family, &devices[i], matrix.vertices(), share(i)));
@@ -135,19 +129,9 @@ fn together<T: Distance>(
     };
     let reports = std::thread::scope(|threads| {
         let handles: Vec<_> = (0..workers.len()).map(|i| threads.spawn(move || run(i))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        handles.into_iter().map(join).collect::<Vec<Result<Report, SolveError>>>()
-    });
-    // The one that failed tells more than those who were stopped because of it.
-    let (reports, failures): (Vec<_>, Vec<_>) = reports.into_iter().partition(Result::is_ok);
-    let stopped = |error: &SolveError| matches!(error, SolveError::Cancelled(_));
-    let mut failures: Vec<SolveError> = failures.into_iter().filter_map(Result::err).collect();
-    if let Some(at) = failures.iter().position(|error| !stopped(error)).or((!failures.is_empty()).then_some(0)) {
-        return Err(failures.swap_remove(at));
-    }
-    let mut report = reports.into_iter().flatten().fold(Report::default(), |all, one| Report {
+        join(handles)
+    })?;
+    let mut report = reports.into_iter().fold(Report::default(), |all, one| Report {
         compute: all.compute.max(one.compute),
         copies: all.copies.max(one.copies),
     });
@@ -162,11 +146,8 @@ fn together<T: Distance>(
     }
     std::thread::scope(|threads| {
         let copies: Vec<_> =
-            parts.into_iter().map(|(worker, own)| threads.spawn(move || worker.put_down(own, pitch))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        copies.into_iter().try_for_each(join)
+            parts.into_iter().map(|(worker, own)| threads.spawn(move || Ok(worker.put_down(own, pitch)?))).collect();
+        join(copies)
     })?;
     report.copies += start.elapsed().as_secs_f64();
     Ok(report)

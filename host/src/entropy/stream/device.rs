@@ -139,7 +139,7 @@ impl<'p> Worker<'p> {
         let Some(memory) = piece.input.take() else { return Ok(()) };
         // Rows without gaps are copied as one.
         let copied = if source_pitch == pitch { (pitch * rows, 1) } else { (cols, rows) };
-        queue.upload(&slot.cells, pitch, Source { memory, pitch: source_pitch, width: copied.0, rows: copied.1 })?;
+        queue.upload(&slot.cells, 0, pitch, Source { memory, pitch: source_pitch, width: copied.0, rows: copied.1 })?;
         let frame = Frame {
             cells: &slot.cells,
             out: &slot.out,
