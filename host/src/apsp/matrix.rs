@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::Distance;
+use super::aligned::Aligned;
 
 /// Rows and columns come in multiples of this.
 pub const SIDE: usize = 64;
@@ -17,7 +18,7 @@ pub const SIDE: usize = 64;
 pub struct Matrix<T> {
     vertices: usize,
     pitch: usize,
-    cells: Vec<T>,
+    cells: Aligned<T>,
 }
 
 /// There is no such matrix.
@@ -36,9 +37,6 @@ pub enum MatrixError {
     },
 }
 
-/// Cells that a thread fills at a time.
-const TASK: usize = 1 << 18;
-
 impl<T: Distance> Matrix<T> {
     /// Bytes that a matrix of so many vertices takes.
     pub fn bytes(vertices: usize) -> u128 {
@@ -54,11 +52,7 @@ impl<T: Distance> Matrix<T> {
         let pitch = vertices.next_multiple_of(SIDE);
         let failed = MatrixError::Memory { vertices, bytes: Self::bytes(vertices) };
         let count = pitch.checked_mul(pitch).ok_or(failed.clone())?;
-        let mut cells: Vec<T> = Vec::new();
-        cells.try_reserve_exact(count).map_err(|_| failed)?;
-        // The page faults of new memory are taken by all threads.
-        let all = (0..count).into_par_iter().with_min_len(TASK).map(|_| T::UNREACHABLE);
-        all.collect_into_vec(&mut cells);
+        let mut cells = Aligned::filled(count, T::UNREACHABLE).map_err(|_| failed)?;
         (0..pitch).for_each(|i| cells[i * pitch + i] = T::ZERO);
         Ok(Self { vertices, pitch, cells })
     }
@@ -152,7 +146,7 @@ impl<T: Distance> Matrix<T> {
 
 impl<T: PartialEq> PartialEq for Matrix<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.vertices == other.vertices && self.cells == other.cells
+        self.vertices == other.vertices && *self.cells == *other.cells
     }
 }
 

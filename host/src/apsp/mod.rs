@@ -27,6 +27,7 @@
 //! | `solve` | all of it in its order: [`Apsp`] |
 //! | `reference` | the definition, which tests compare with |
 
+mod aligned;
 pub mod cpu;
 pub mod device;
 mod distance;

@@ -21,9 +21,12 @@ fn check<T: Distance>(of: impl Fn(u16) -> T) {
     for vertices in [1, 5, 63, 64, 65, 130, 321] {
         let expected = reference::distances(vertices, |i, j| weight(i, j).map_or(f64::INFINITY, f64::from));
         for isa in Isa::available() {
-            let mut matrix = weights(vertices, &of);
-            solve_with(&mut matrix, isa, &()).unwrap();
-            assert_eq!(reference::first_difference(&matrix, &expected, 0.0), None, "{vertices} vertices, {isa:?}");
+            for depth in [SIDE, DEPTH] {
+                let mut matrix = weights(vertices, &of);
+                solve_with(&mut matrix, isa, depth, &()).unwrap();
+                let difference = reference::first_difference(&matrix, &expected, 0.0);
+                assert_eq!(difference, None, "{vertices} vertices, {isa:?}, {depth} at a time");
+            }
         }
     }
 }
@@ -40,9 +43,9 @@ fn every_instruction_set_says_what_the_definition_says() {
 fn fractions_are_the_same_bits_in_every_instruction_set_and_for_any_number_of_threads() {
     let fraction = |weight: u16| (f32::from(weight) + 0.1) / 3.0;
     let solved = |isa, threads| {
-        let mut matrix = weights(200, fraction);
+        let mut matrix = weights(300, fraction);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| solve_with(&mut matrix, isa, &())).unwrap();
+        pool.install(|| solve_with(&mut matrix, isa, DEPTH, &())).unwrap();
         matrix
     };
     let first = solved(Isa::best(), 1);
@@ -84,7 +87,7 @@ type Engine = fn(&mut Matrix<i32>, &dyn Observer) -> Result<(), Cancelled>;
 
 #[test]
 fn observers_hear_of_every_vertex_and_can_stop_the_work() {
-    // Rounds are of 64. Threads may have begun two steps more until the one that asks hears of a step.
+    // Passes are of 64. Threads may have begun two steps more until the one that asks hears of a step.
     for (engine, step) in [(solve as Engine, SIDE as u64), (threads as Engine, 3)] {
         let all = Until(AtomicU64::new(0), u64::MAX);
         engine(&mut weights(150, i32::from), &all).unwrap();

@@ -1,12 +1,13 @@
-//! What is done with tiles: the three loops within the pivot, and the min-plus product, which is where the time goes.
+//! What is done with tiles: the three loops within a pivot, and the min-plus product, which is where the time goes.
 //!
-//! The product keeps two vectors each of a few rows of the result in registers while it goes through all 64 k: for each, two loads of the
-//! right factor serve all rows, one load of the left factor serves both vectors, and an addition and a minimum for each vector follow. Units
-//! that calculate are busy all the time, and loads, aligned or not, are few enough to hide. Meanwhile the two tiles that
-//! the next product begins with are fetched from memory. One generic body is compiled for
-//! every vector; without any, two k at a time pass over all rows in the cache, which compilers turn into what vectors there are.
+//! The product keeps two vectors each of a few rows of the result in registers while it goes through all k of a pass: for each, two
+//! loads of the right factor serve all rows, one load of the left factor serves both vectors, and an addition and a minimum for each vector
+//! follow. Units that calculate are busy all the time, and loads are few enough to hide. Meanwhile what the next rows and the next columns
+//! begin with is fetched from memory: by themselves processors do not foresee it. One generic body is compiled for every vector; without
+//! any, a few rows in the cache take two k at a time, which compilers turn into what vectors there are.
 //!
-//! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)).
+//! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)). The right
+//! one comes as a *panel*: so many columns as the product takes at once, row k of them behind row k - 1.
 
 use super::vector::Lanes;
 #[cfg(target_arch = "x86_64")]
@@ -16,58 +17,57 @@ use crate::cpu::isa::{Isa, Kind};
 
 /// Cells of a tile.
 pub(super) const CELLS: usize = SIDE * SIDE;
+/// The most k that a product goes through.
+pub(super) const DEPTH: usize = 256;
+/// A row of a left factor.
+pub(super) type Left = [u32; DEPTH];
 
-/// A tile that begins where a line of the cache does.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(super) struct Tile<T>(pub [T; CELLS]);
-
-impl<T: Copy> Tile<T> {
-    pub fn filled(cell: T) -> Self {
-        Self([cell; CELLS])
-    }
-}
-
-/// A tile as a left factor.
-pub(super) fn spread<T: Lanes + Copy>(tile: &[T; CELLS]) -> Tile<u32> {
-    Tile(tile.map(T::spread))
-}
-
-type Close<T> = unsafe fn(&mut Tile<T>);
-type Product<T> = unsafe fn(&mut [T; CELLS], &Tile<u32>, &Tile<T>);
+type Close<T> = unsafe fn(&mut [T; CELLS]);
+type Product<T> = unsafe fn(&mut [T], usize, &[Left], &[T]);
 
 /// The operations for one instruction set, which the machine has.
+#[derive(Clone, Copy)]
 pub(super) struct Operations<T> {
     close: Close<T>,
     product: Product<T>,
+    /// Rows of a product are a multiple of this, which is a power of two, 8 at most.
+    pub rows: usize,
+    /// Columns of a panel: a power of two, [`SIDE`] at most.
+    pub cols: usize,
 }
+
+/// What the portable product takes at once.
+const ROWS: usize = 8;
 
 impl<T: Distance> Operations<T> {
     pub fn of(isa: Isa) -> Self {
         match isa.kind() {
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => Self { close: close_avx512::<T::Avx512>, product: product_avx512::<T::Avx512> },
+            Kind::Avx512 => operations_avx512::<T::Avx512>(),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => Self { close: close_avx2::<T::Avx2>, product: product_avx2::<T::Avx2> },
-            _ => Self { close: close_portable, product: product_portable },
+            Kind::Avx2 => operations_avx2::<T::Avx2>(),
+            _ => Self { close: close_portable, product: product_portable, rows: ROWS, cols: SIDE },
         }
     }
 
     /// Floyd's three loops within a tile.
-    pub fn close(&self, tile: &mut Tile<T>) {
+    pub fn close(&self, tile: &mut [T; CELLS]) {
         // SAFETY: an `Isa` is one that the machine has.
         unsafe { (self.close)(tile) }
     }
 
-    /// Each cell of `c` becomes the least of itself and, for any k, `a` (i, k) + `b` (k, j).
-    pub fn product(&self, c: &mut [T; CELLS], a: &Tile<u32>, b: &Tile<T>) {
-        // SAFETY: an `Isa` is one that the machine has.
-        unsafe { (self.product)(c, a, b) }
+    /// Each cell of `c` becomes the least of itself and, for any k, `a` (i, k) + `b` (k, j). `c` begins with the first cell of the
+    /// result, whose rows are `pitch` apart; there are as many as `a` has. `b` is a panel.
+    pub fn product(&self, c: &mut [T], pitch: usize, a: &[Left], b: &[T]) {
+        assert!(a.len().is_multiple_of(self.rows) && b.len().is_multiple_of(self.cols * SIDE));
+        assert!(b.len() <= self.cols * DEPTH && pitch >= self.cols && c.len() + pitch >= a.len() * pitch + self.cols);
+        // SAFETY: an `Isa` is one that the machine has; the rows of the result lie in `c`, and `b` has no more k than `a`.
+        unsafe { (self.product)(c, pitch, a, b) }
     }
 }
 
-fn close_portable<T: Distance>(tile: &mut Tile<T>) {
-    let (rows, _) = tile.0.as_chunks_mut::<SIDE>();
+fn close_portable<T: Distance>(tile: &mut [T; CELLS]) {
+    let (rows, _) = tile.as_chunks_mut::<SIDE>();
     for k in 0..SIDE {
         // Row k stays as it is in step k, because the diagonal is 0.
         let pivot = rows[k];
@@ -80,15 +80,24 @@ fn close_portable<T: Distance>(tile: &mut Tile<T>) {
     }
 }
 
-fn product_portable<T: Distance>(c: &mut [T; CELLS], a: &Tile<u32>, b: &Tile<T>) {
-    let (rows, _) = b.0.as_chunks::<SIDE>();
-    for (k, [on0, on1]) in rows.as_chunks::<2>().0.iter().enumerate() {
-        // Each row once, then the next two k: what is stored is not wanted again at once.
-        for (c, a) in c.as_chunks_mut::<SIDE>().0.iter_mut().zip(a.0.as_chunks::<SIDE>().0) {
-            let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::gather);
-            for ((cell, &on0), &on1) in c.iter_mut().zip(on0).zip(on1) {
-                *cell = cell.nearer(via0.plus(on0).nearer(via1.plus(on1)));
+fn product_portable<T: Distance>(c: &mut [T], pitch: usize, a: &[Left], b: &[T]) {
+    for (a, top) in a.as_chunks::<ROWS>().0.iter().zip((0..).step_by(ROWS * pitch)) {
+        // Rows of a matrix may fall on the same lines of the cache; these do not.
+        let mut rows: [[T; SIDE]; ROWS] = std::array::from_fn(|r| {
+            let row = &c[top + r * pitch..][..SIDE];
+            row.try_into().expect("as long")
+        });
+        for (k, [on0, on1]) in b.as_chunks::<SIDE>().0.as_chunks::<2>().0.iter().enumerate() {
+            // Each row once, then the next two k: what is stored is not wanted again at once.
+            for (row, a) in rows.iter_mut().zip(a) {
+                let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::gather);
+                for ((cell, &on0), &on1) in row.iter_mut().zip(on0).zip(on1) {
+                    *cell = cell.nearer(via0.plus(on0).nearer(via1.plus(on1)));
+                }
             }
+        }
+        for (r, row) in rows.iter().enumerate() {
+            c[top + r * pitch..][..SIDE].copy_from_slice(row);
         }
     }
 }
@@ -97,7 +106,7 @@ fn product_portable<T: Distance>(c: &mut [T; CELLS], a: &Tile<u32>, b: &Tile<T>)
 /// The machine has the instructions of `V`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn close<V: Vector>(tile: &mut Tile<V::Cell>)
+unsafe fn close<V: Vector>(tile: &mut [V::Cell; CELLS])
 where
     V::Cell: Lanes,
 {
@@ -105,13 +114,13 @@ where
         for left in (0..SIDE).step_by(V::LANES * 2) {
             // Row k stays as it is in step k, because the diagonal is 0.
             // SAFETY: k is a row, and from `left` on there are two vectors in it.
-            let pivot = unsafe { load2::<V>(tile.0.as_ptr().add(k * SIDE + left)) };
+            let pivot = unsafe { load2::<V>(tile.as_ptr().add(k * SIDE + left)) };
             for i in 0..SIDE {
                 // Column k stays as it is too.
                 // SAFETY: i is a row as well. The caller says that there are the instructions.
                 unsafe {
-                    let via = V::splat(tile.0[i * SIDE + k].spread());
-                    let to = tile.0.as_mut_ptr().add(i * SIDE + left);
+                    let via = V::splat(tile[i * SIDE + k].spread());
+                    let to = tile.as_mut_ptr().add(i * SIDE + left);
                     let row = load2::<V>(to);
                     for (v, (row, on)) in row.into_iter().zip(pivot).enumerate() {
                         row.nearer(via.plus(on)).store(to.add(v * V::LANES));
@@ -131,81 +140,68 @@ unsafe fn load2<V: Vector>(from: *const V::Cell) -> [V; 2] {
     unsafe { [V::load(from), V::load(from.add(V::LANES))] }
 }
 
-/// Bytes of a line of the cache.
-#[cfg(target_arch = "x86_64")]
-const LINE: usize = 64;
-/// Steps between lines that are fetched ahead.
-#[cfg(target_arch = "x86_64")]
-const PART: usize = 4;
-
-/// Where the tile behind `tile` begins.
-#[cfg(target_arch = "x86_64")]
-fn behind<T>(tile: &[T; CELLS]) -> *const i8 {
-    tile.as_ptr_range().end.cast()
-}
-
-/// Lines of a tile for each of the blocks that are kept in registers one after the other.
-#[cfg(target_arch = "x86_64")]
-const fn lines<V: Vector, const ROWS: usize>() -> usize {
-    let blocks = (SIDE / ROWS) * (SIDE / (2 * V::LANES));
-    (CELLS * size_of::<V::Cell>() / LINE).div_ceil(blocks)
-}
-
-/// Has the second-level cache fetch a line, and says where the next one is. It need not be there.
+/// Has the second-level cache fetch what lies there, if anything does.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn prefetch(line: *const i8) -> *const i8 {
+fn prefetch<T>(at: *const T) {
     use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
     // SAFETY: every x86-64 has the instruction, and nothing is read that anybody sees.
-    unsafe { _mm_prefetch::<_MM_HINT_T1>(line) };
-    line.wrapping_add(LINE)
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
 }
 
 /// # Safety
-/// The machine has the instructions of `V`.
+/// The machine has the instructions of `V`. In `c` there are as many rows as in `a`, `pitch` apart, and in each two vectors; `b` has no
+/// more than [`DEPTH`] k, an even number.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn product<V: Vector, const ROWS: usize>(c: &mut [V::Cell; CELLS], a: &Tile<u32>, b: &Tile<V::Cell>) {
-    const { assert!(SIDE.is_multiple_of(ROWS) && SIDE.is_multiple_of(2 * V::LANES)) };
-    // Products are done tile after tile of a row: what lies behind is next.
-    let (mut next_c, mut next_b) = (behind(c), behind(&b.0));
-    for top in (0..SIDE).step_by(ROWS) {
-        for left in (0..SIDE).step_by(2 * V::LANES) {
-            let c = c.as_mut_ptr();
-            // SAFETY: `top` + r and k are rows, and from `left` on there are two vectors in each. The caller says that there are the
-            // instructions.
-            unsafe {
-                let mut rows: [[V; 2]; ROWS] = std::array::from_fn(|r| load2::<V>(c.add((top + r) * SIDE + left)));
-                for part in 0..SIDE / PART {
-                    if part < lines::<V, ROWS>() {
-                        next_c = prefetch(next_c);
-                        next_b = prefetch(next_b);
-                    }
-                    for k in part * PART..(part + 1) * PART {
-                        let on = load2::<V>(b.0.as_ptr().add(k * SIDE + left));
-                        for (r, row) in rows.iter_mut().enumerate() {
-                            let via = V::splat(*a.0.as_ptr().add((top + r) * SIDE + k));
-                            *row = [row[0].nearer(via.plus(on[0])), row[1].nearer(via.plus(on[1]))];
-                        }
+unsafe fn product<V: Vector, const ROWS: usize>(c: &mut [V::Cell], pitch: usize, a: &[Left], b: &[V::Cell]) {
+    const LINE: usize = 64;
+    let panel = 2 * V::LANES;
+    let (groups, _) = a.as_chunks::<ROWS>();
+    // The next panel lies behind this one. A line of it with every two k, and the first few groups of rows have fetched it.
+    let mut ahead: *const u8 = b.as_ptr_range().end.cast();
+    let fetching = 2 * panel * size_of::<V::Cell>() / LINE;
+    for (group, a) in groups.iter().enumerate() {
+        let at = c.as_mut_ptr().wrapping_add(group * ROWS * pitch);
+        // The next rows of these columns; after the last of them, the first rows of the next columns.
+        let next =
+            if group + 1 < groups.len() { at.wrapping_add(ROWS * pitch) } else { c.as_mut_ptr().wrapping_add(panel) };
+        for row in (0..ROWS).map(|r| next.wrapping_add(r * pitch)) {
+            prefetch(row);
+            prefetch(row.wrapping_add(V::LANES));
+        }
+        // The same line again costs less than a branch.
+        let step = if group < fetching { LINE } else { 0 };
+        // SAFETY: the caller says that these rows are there, and so many k, and the instructions.
+        unsafe {
+            let mut rows: [[V; 2]; ROWS] = std::array::from_fn(|r| load2::<V>(at.add(r * pitch)));
+            // Left to itself, the compiler takes four k at a time, orders minima anew, and has not enough registers for that.
+            for k in (0..b.len() / panel).step_by(2) {
+                prefetch(ahead);
+                ahead = ahead.wrapping_add(step);
+                let on = [k, k + 1].map(|k| load2::<V>(b.as_ptr().add(k * panel)));
+                for (row, a) in rows.iter_mut().zip(a) {
+                    let via = [k, k + 1].map(|k| V::splat(*a.get_unchecked(k)));
+                    for (v, cells) in row.iter_mut().enumerate() {
+                        *cells = cells.nearer(via[0].plus(on[0][v]).nearer(via[1].plus(on[1][v])));
                     }
                 }
-                for (r, row) in rows.into_iter().enumerate() {
-                    let to = c.add((top + r) * SIDE + left);
-                    row[0].store(to);
-                    row[1].store(to.add(V::LANES));
-                }
+            }
+            for (r, [first, second]) in rows.into_iter().enumerate() {
+                first.store(at.add(r * pitch));
+                second.store(at.add(r * pitch + V::LANES));
             }
         }
     }
 }
 
 macro_rules! compiled {
-    ($($features:literal, $close:ident, $product:ident, $rows:literal rows;)*) => {$(
+    ($($features:literal, $operations:ident, $close:ident, $product:ident, $rows:literal rows;)*) => {$(
         /// # Safety
         /// The machine has these instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $close<V: Vector>(tile: &mut Tile<V::Cell>)
+        unsafe fn $close<V: Vector>(tile: &mut [V::Cell; CELLS])
         where
             V::Cell: Lanes,
         {
@@ -214,18 +210,26 @@ macro_rules! compiled {
         }
 
         /// # Safety
-        /// The machine has these instructions.
+        /// As [`product`], of these instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $product<V: Vector>(c: &mut [V::Cell; CELLS], a: &Tile<u32>, b: &Tile<V::Cell>) {
+        unsafe fn $product<V: Vector>(c: &mut [V::Cell], pitch: usize, a: &[Left], b: &[V::Cell]) {
             // SAFETY: passed on.
-            unsafe { product::<V, $rows>(c, a, b) }
+            unsafe { product::<V, $rows>(c, pitch, a, b) }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        fn $operations<V: Vector>() -> Operations<V::Cell>
+        where
+            V::Cell: Lanes,
+        {
+            Operations { close: $close::<V>, product: $product::<V>, rows: $rows, cols: 2 * V::LANES }
         }
     )*};
 }
 compiled! {
     // 16 registers: 8 for rows, and 4 for what is added to them.
-    "avx2", close_avx2, product_avx2, 4 rows;
+    "avx2", operations_avx2, close_avx2, product_avx2, 4 rows;
     // 32 registers, 16 for rows.
-    "avx512f,avx512bw", close_avx512, product_avx512, 8 rows;
+    "avx512f,avx512bw", operations_avx512, close_avx512, product_avx512, 8 rows;
 }
