@@ -20,6 +20,7 @@ pub mod measure;
 pub mod observe;
 pub mod occupancy;
 mod part;
+pub mod primer;
 pub mod raster;
 pub mod reference;
 pub mod resources;

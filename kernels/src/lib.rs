@@ -6,12 +6,19 @@
 pub mod apsp;
 pub mod entropy;
 pub mod ladder;
+pub mod primer;
 pub mod selftest;
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const FAMILIES: &[&[simt::launch::KernelEntry]] =
-    &[entropy::KERNELS, ladder::KERNELS, apsp::ladder::KERNELS, apsp::tiled::KERNELS, selftest::KERNELS];
+pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
+    entropy::KERNELS,
+    ladder::KERNELS,
+    apsp::ladder::KERNELS,
+    apsp::tiled::KERNELS,
+    primer::copy::KERNELS,
+    selftest::KERNELS,
+];
 
 /// The kernel of this name, in whichever family.
 ///

@@ -37,6 +37,7 @@
 pub mod apsp;
 mod ceiling;
 mod measure;
+pub mod primer;
 mod record;
 mod subject;
 mod target;

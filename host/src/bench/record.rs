@@ -9,6 +9,7 @@ use super::measure::{Effort, Plan};
 use super::target::Target;
 use crate::cpu;
 use crate::entropy::Place;
+use crate::resources;
 
 /// The version of the schema.
 pub const SCHEMA: u32 = 2;
@@ -192,6 +193,19 @@ pub struct Usage {
     pub stack_bytes: u32,
     /// Bytes of spilled registers, stored and loaded.
     pub spill_bytes: u32,
+}
+
+impl Usage {
+    /// Of a kernel on an architecture, as `sm_90`.
+    pub(super) fn of(kernel: &str, architecture: &str) -> Option<Self> {
+        let used = resources::kernel(kernel, architecture)?;
+        Some(Self {
+            registers: used.registers,
+            shared_bytes: used.shared_bytes,
+            stack_bytes: used.stack_bytes,
+            spill_bytes: used.spill_stores + used.spill_loads,
+        })
+    }
 }
 
 /// What measured a time.

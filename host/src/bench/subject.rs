@@ -16,7 +16,6 @@ use crate::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
 use crate::exec::DeviceError;
 use crate::grid::{Grid, GridView};
 use crate::observe::Observer;
-use crate::resources;
 
 /// The name of the CPU engine among the subjects.
 pub const CPU_ENGINE: &str = "cpu";
@@ -165,15 +164,7 @@ impl Subject for Ours {
     }
 
     fn facts(&self) -> Facts {
-        let usage = |kernel: Kernel| {
-            let used = resources::kernel(kernel.entry()?.name, self.target.architecture()?)?;
-            Some(Usage {
-                registers: used.registers,
-                shared_bytes: used.shared_bytes,
-                stack_bytes: used.stack_bytes,
-                spill_bytes: used.spill_stores + used.spill_loads,
-            })
-        };
+        let usage = |kernel: Kernel| Usage::of(kernel.entry()?.name, self.target.architecture()?);
         Facts {
             place: self.place(),
             before: self.kernel.and_then(Kernel::before).map(|before| before.name().to_owned()),

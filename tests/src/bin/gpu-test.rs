@@ -82,7 +82,7 @@ fn main() -> Result<()> {
 }
 
 /// Every kernel for shortest paths over the table of graphs, in every type it has; then graphs of thousands of vertices whose distances are known, on
-/// all GPUs, and in blocks as where memory is short.
+/// several devices, and in blocks as where memory is short.
 fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
     let one = std::slice::from_ref(device);
     let run = |case: &apsp::Case, kernel, devices: &[Arc<dyn Device>]| {
@@ -102,20 +102,23 @@ fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
         }
         println!("shortest paths  {count} graphs by {kernel}, 0 failed");
     }
-    let gpus = (0..cuda::count()?).map(|i| Ok(Arc::new(CudaDevice::new(i)?) as Arc<dyn Device>));
-    let gpus: Vec<_> = gpus.collect::<Result<_>>()?;
-    for count in 1..=gpus.len() {
+    // Four at least, with several devices on a GPU where there are fewer: who sends what to whom depends on the number of devices.
+    let gpus = cuda::count()?;
+    let devices = (0..gpus.max(4)).map(|i| Ok(Arc::new(CudaDevice::new(i % gpus)?) as Arc<dyn Device>));
+    let devices: Vec<_> = devices.collect::<Result<_>>()?;
+    for count in 1..=devices.len() {
         let mut graphs = 0;
         for case in [129, 1000, 4097].into_iter().flat_map(apsp::shapes) {
             for kernel in [apsp::Kernel::Blocked64, apsp::Kernel::Tiled] {
-                graphs += run(&case, kernel, &gpus[..count]).map_err(Error::msg)?;
+                graphs += run(&case, kernel, &devices[..count]).map_err(Error::msg)?;
             }
             let in_blocks = |matrix: &mut apsp::AnyMatrix<'_>| {
-                matrix.solve_in_blocks(1024, &gpus[..count]).map_err(|error| error.to_string())
+                matrix.solve_in_blocks(1024, &devices[..count]).map_err(|error| error.to_string())
             };
             graphs += case.check_types(false, in_blocks).map_err(Error::msg)?;
         }
-        println!("shortest paths  {graphs} graphs on {count} GPUs, whole and in blocks, 0 failed");
+        let on = gpus.min(count);
+        println!("shortest paths  {graphs} graphs by {count} devices on {on} GPUs, whole and in blocks, 0 failed");
     }
     Ok(())
 }

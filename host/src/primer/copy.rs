@@ -1,0 +1,148 @@
+//! Copies at an offset (`copy`) and with a stride (`stride`): bandwidth against alignment and against gaps.
+//!
+//! The oracle: what was to be copied is, to the bit; what lies beside it and between is as it was.
+
+use std::sync::Arc;
+
+use halotile_kernels::primer::copy::{COPY_THREADS, primer_copy_offset, primer_copy_stride};
+use simt::launch::{KernelEntry, LaunchConfig};
+
+use super::data::{Elements, random};
+use super::{Ask, Case, Run, Topic, Work};
+use crate::exec::{Buffer, Device, DeviceError};
+
+/// Copies of numbers that begin somewhere.
+pub const COPY: Topic = Topic {
+    name: "copy",
+    title: "copies that begin at an offset: bandwidth against alignment",
+    size: "N",
+    sizes: [&[[1 << 28, 0, 0]], &[[1000, 0, 0]]],
+    elements: &[Elements::F32],
+    rungs: || vec!["offset"],
+    cases: |ask| (0..=32).map(|offset| Copy::case(ask, Kind::Offset, offset)).collect(),
+};
+
+/// Copies of numbers that lie apart.
+pub const STRIDE: Topic = Topic {
+    name: "stride",
+    title: "copies with gaps: bandwidth against stride",
+    size: "N",
+    sizes: [&[[1 << 24, 0, 0]], &[[300, 0, 0]]],
+    elements: &[Elements::F32],
+    rungs: || vec!["stride"],
+    cases: |ask| (1..=32).map(|stride| Copy::case(ask, Kind::Stride, stride)).collect(),
+};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Offset,
+    Stride,
+}
+
+/// A copy of `count` numbers.
+#[derive(Debug)]
+struct Copy {
+    kind: Kind,
+    by: u32,
+    count: usize,
+    seed: u64,
+}
+
+impl Copy {
+    fn case(ask: &Ask, kind: Kind, by: u32) -> Box<dyn Case> {
+        Box::new(Self { kind, by, count: ask.size[0], seed: ask.seed })
+    }
+
+    /// Where number `i` is.
+    fn place(&self, i: usize) -> usize {
+        match self.kind {
+            Kind::Offset => i + self.by as usize,
+            Kind::Stride => i * self.by as usize,
+        }
+    }
+
+    /// Numbers of a buffer.
+    fn numbers(&self) -> usize {
+        match self.kind {
+            Kind::Offset => self.count + self.by as usize,
+            Kind::Stride => self.count * self.by as usize,
+        }
+    }
+
+    fn number(&self, at: usize) -> f32 {
+        (random(self.seed, at) >> 40) as f32
+    }
+}
+
+impl Case for Copy {
+    fn name(&self) -> &'static str {
+        if self.kind == Kind::Offset { "offset" } else { "stride" }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![(self.name(), self.by.to_string())]
+    }
+
+    fn idea(&self) -> &'static str {
+        match self.kind {
+            Kind::Offset => "a warp's access that does not begin a line takes a sector more",
+            Kind::Stride => "what lies in the gaps is moved too",
+        }
+    }
+
+    fn kernel(&self) -> &'static KernelEntry {
+        if self.kind == Kind::Offset { &primer_copy_offset::ENTRY } else { &primer_copy_stride::ENTRY }
+    }
+
+    fn work(&self) -> Work {
+        Work::Bytes(self.count as f64 * 8.0)
+    }
+
+    fn bytes(&self, copies: usize) -> usize {
+        copies * 2 * self.numbers() * size_of::<f32>()
+    }
+
+    fn start<'a>(&'a self, device: &Arc<dyn Device>, copies: usize) -> Result<Box<dyn Run + 'a>, DeviceError> {
+        let numbers: Vec<f32> = (0..self.numbers()).map(|at| self.number(at)).collect();
+        let pair = |_| {
+            let (input, out) = (Buffer::from_slice(device, &numbers)?, Buffer::new(device, self.numbers() * 4)?);
+            device.fill(&out, 0xFF)?;
+            Ok((input, out))
+        };
+        let buffers = (0..copies).map(pair).collect::<Result<_, DeviceError>>()?;
+        Ok(Box::new(Started { case: self, device: Arc::clone(device), buffers, turn: 0 }))
+    }
+}
+
+struct Started<'a> {
+    case: &'a Copy,
+    device: Arc<dyn Device>,
+    buffers: Vec<(Buffer, Buffer)>,
+    turn: usize,
+}
+
+impl Run for Started<'_> {
+    fn run(&mut self) -> Result<f64, DeviceError> {
+        self.turn = (self.turn + 1) % self.buffers.len();
+        let (input, out) = &self.buffers[self.turn];
+        let count = self.case.count as u32;
+        let config = LaunchConfig::linear(count.div_ceil(COPY_THREADS), COPY_THREADS);
+        let args = [input.input::<f32>(), out.output::<f32>(), count.into(), self.case.by.into()];
+        // SAFETY: buffers are as long as the last number's place, and there is a thread for each.
+        unsafe { self.device.launch(self.case.kernel(), &config, &args) }
+    }
+
+    fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
+        let case = self.case;
+        let (_, out) = &self.buffers[self.turn];
+        let mut got = vec![0u32; case.numbers()];
+        let bytes = got.len() * 4;
+        self.device.download(out, 0, bytes, bytemuck::cast_slice_mut(&mut got), bytes, bytes, 1)?;
+        let mut expected = vec![u32::MAX; case.numbers()];
+        (0..case.count).map(|i| case.place(i)).for_each(|at| expected[at] = case.number(at).to_bits());
+        Ok(match got.iter().zip(&expected).position(|(got, expected)| got != expected) {
+            None => Ok("every element and every gap, to the bit".to_owned()),
+            Some(at) => Err(format!("element {at} is {:#x}, not {:#x}", got[at], expected[at])),
+        })
+    }
+}

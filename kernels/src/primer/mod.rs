@@ -1,0 +1,7 @@
+//! The primer: the ladders and probes of a textbook's chapter on optimisation, and a rung past it for each.
+//!
+//! | file | what |
+//! |---|---|
+//! | `copy` | copies at an offset and with a stride |
+
+pub mod copy;
