@@ -4,6 +4,7 @@
 
 mod apsp;
 mod bench_apsp;
+mod bench_primer;
 mod graph;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use halotile::resources;
 
 pub use apsp::{ApspArgs, PathArgs};
 pub use bench_apsp::BenchApspArgs;
+pub use bench_primer::{BenchPrimerArgs, BenchTopicArgs};
 pub use graph::GraphArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
@@ -102,6 +104,15 @@ pub enum Bench {
     /// All-pairs shortest paths: kernels, rungs and the CPU engine, beside the limit of the machine
     #[command(after_help = bench_apsp::HELP)]
     Apsp(BenchApspArgs),
+    /// Copies that begin at an offset: bandwidth against alignment
+    #[command(after_help = bench_primer::HELP)]
+    Copy(BenchTopicArgs),
+    /// Copies with gaps: bandwidth against stride
+    #[command(after_help = bench_primer::HELP)]
+    Stride(BenchTopicArgs),
+    /// All topics of the optimisation primer, in one record
+    #[command(after_help = bench_primer::HELP)]
+    Primer(BenchPrimerArgs),
 }
 
 const ENTROPY_HELP: &str = "\

@@ -45,6 +45,7 @@ use std::process::ExitCode;
 
 use args::{Args, Bench, Command, Generate};
 use clap::Parser;
+use halotile::primer;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -61,6 +62,9 @@ fn main() -> ExitCode {
         Command::Generate { what: Generate::Graph(args) } => generate::graph::run(&args),
         Command::Bench { what: Bench::Entropy(args) } => bench::run(&args),
         Command::Bench { what: Bench::Apsp(args) } => bench::apsp::run(&args),
+        Command::Bench { what: Bench::Copy(args) } => bench::primer::topic(&primer::copy::COPY, &args),
+        Command::Bench { what: Bench::Stride(args) } => bench::primer::topic(&primer::copy::STRIDE, &args),
+        Command::Bench { what: Bench::Primer(args) } => bench::primer::all(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),
         Command::Completions { shell } => pages::completions(shell),

@@ -14,6 +14,7 @@
 pub mod apsp;
 mod export;
 mod figures;
+pub mod primer;
 mod table;
 
 use std::io::Write;

@@ -1,12 +1,13 @@
 //! The built program, from outside: what it writes, what it says, how it ends and what it leaves behind.
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
-//! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench` and
-//! `bench_apsp` benchmarks, `graphs` files of graphs, `others` the other commands.
+//! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench`, `bench_apsp`
+//! and `bench_primer` benchmarks, `graphs` files of graphs, `others` the other commands.
 
 mod apsp;
 mod bench;
 mod bench_apsp;
+mod bench_primer;
 mod ends;
 mod entropy;
 mod failures;

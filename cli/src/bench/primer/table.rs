@@ -1,0 +1,74 @@
+//! The columns of all tables, and the table on the terminal.
+
+use halotile::bench::primer::{Record, Row, Timing, Unit};
+
+use crate::bench::figures::{ms, or_none, percent, significant};
+use crate::bench::table::{columns_of, line_of, machine};
+
+/// The columns after the kernel's name, as headings.
+pub const HEADINGS: [&str; 7] = ["median ms", "min .. max", "rate", "of ceiling", "faster", "passes", "sectors"];
+/// Their widths.
+const WIDTHS: [usize; 7] = [10, 18, 12, 10, 7, 7, 7];
+/// Room for the kernel's name and its parameters.
+const LABEL: usize = 26;
+
+/// An amount a second.
+pub fn rate(unit: Unit, per_second: f64) -> String {
+    match unit {
+        Unit::Bytes => format!("{} GB/s", significant(per_second / 1e9)),
+        Unit::Flops => format!("{} Gflop/s", significant(per_second / 1e9)),
+        Unit::Accesses => format!("{} Gacc/s", significant(per_second / 1e9)),
+    }
+}
+
+/// The columns of a row that was timed, in the order of [`HEADINGS`].
+pub fn columns(timing: &Timing) -> [String; 7] {
+    let counted = |of: fn(&halotile::bench::primer::Counted) -> Option<f64>| {
+        or_none(timing.counted.as_ref().and_then(of).map(significant))
+    };
+    [
+        ms(timing.time.median),
+        format!("{} .. {}", ms(timing.time.min), ms(timing.time.max)),
+        rate(timing.unit, timing.per_second),
+        or_none(timing.share_of_ceiling.map(percent)),
+        or_none(timing.speedup.map(|times| format!("{}x", significant(times)))),
+        counted(|counted| counted.passes_per_access),
+        counted(|counted| counted.sectors_per_access),
+    ]
+}
+
+/// A kernel and its parameters: "reduce6 min". A parameter that says what the kernel's name says has its value only.
+pub fn label(row: &Row) -> String {
+    let of = |parameter: &halotile::bench::primer::Parameter| match parameter.value.parse::<f64>() {
+        // A number by itself says nothing.
+        Ok(_) if parameter.name != row.kernel => format!(" {} {}", parameter.name, parameter.value),
+        _ => format!(" {}", parameter.value),
+    };
+    row.kernel.clone() + &row.parameters.iter().map(of).collect::<String>()
+}
+
+/// What all rows of a table have: "reduce, 1048576, f32".
+pub fn title(row: &Row) -> String {
+    let size: Vec<String> = row.size.iter().map(usize::to_string).collect();
+    format!("{}, {}, {}", row.topic, size.join(" x "), row.elements)
+}
+
+/// What is known before the first row.
+pub fn head(record: &Record) -> String {
+    let ceilings = [Unit::Bytes, Unit::Flops, Unit::Accesses]
+        .map(|unit| record.ceilings.of(unit).map(|ceiling| rate(unit, ceiling)));
+    let ceilings: Vec<String> = ceilings.into_iter().flatten().collect();
+    let device = (!ceilings.is_empty()).then(|| format!("at most {}", ceilings.join(", ")));
+    machine(&record.machine, &record.devices, (device, format!("seed {}", record.options.seed)))
+}
+
+/// The heading of a table.
+pub fn heading(title: &str) -> String {
+    let kernel = format!("{:LABEL$}", "kernel");
+    format!("\n{title}\n{}", columns_of(&kernel, &HEADINGS.map(str::to_owned), &WIDTHS))
+}
+
+/// The line of a row.
+pub fn line(row: &Row) -> String {
+    line_of(&format!("{:LABEL$}", label(row)), &row.outcome, columns, &WIDTHS)
+}

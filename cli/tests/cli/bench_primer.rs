@@ -1,0 +1,45 @@
+//! `halotile bench copy`, `stride` and the other topics of the primer: what they print, what they export, what they refuse.
+
+use halotile::bench::Outcome;
+use halotile::bench::primer::{Record, Unit};
+
+use crate::place::Place;
+
+#[test]
+fn a_topic_is_verified_timed_and_exported_in_every_format() {
+    let place = Place::new();
+    let args = "bench copy --device emulator --sizes 300,65 --runs 2 --warmup 0 --seed 7 --commit abc123 --export-json r.json \
+                --export-csv r.csv --export-markdown r.md --export-html r.html";
+    let table = place.run(args).quietly();
+    assert_eq!(place.names(), ["r.csv", "r.html", "r.json", "r.md"]);
+    let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+    assert_eq!((record.what.as_str(), record.commit.as_deref(), record.options.seed), ("primer", Some("abc123"), 7));
+    assert_eq!(record.results.len(), 2 * 33);
+    for row in &record.results {
+        let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
+        assert_eq!((timing.time.raw.len(), timing.unit, timing.share_of_ceiling), (2, Unit::Bytes, None));
+        assert_eq!(timing.amount, 8.0 * row.size[0] as f64);
+    }
+    assert!(table.contains("\ncopy, 300, f32\nkernel ") && table.contains("\ncopy, 65, f32\nkernel "), "{table}");
+    assert!(table.contains("\noffset 0 ") && table.contains("\noffset 32 "), "{table}");
+    assert_eq!(place.text("r.csv").lines().count(), 1 + 66);
+    assert!(place.text("r.csv").contains("\ncopy,300,f32,offset,offset=3,,timed,"));
+    assert!(place.text("r.md").contains("commit abc123") && place.text("r.md").contains("### copy, 65, f32"));
+    let page = place.text("r.html");
+    assert!(page.contains("<svg class=\"chart\" id=\"copy-1\"") && page.contains("<h2>Copy</h2>"), "{page}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_line_that_says_what_to_do() {
+    let place = Place::new();
+    for (args, message) in [
+        ("copy --device cpu", "these kernels run on a device; choose --device cuda or emulator"),
+        ("copy --sizes 3x4", "--sizes 3x4: a size of copy is N"),
+        ("copy --elements f64", "copy has no kernels for f64; there are f32"),
+        ("stride --kernels stride,fast", "stride has no kernel \"fast\"; the names are stride"),
+    ] {
+        let ran = place.run(&format!("bench {args} --export-json r.json"));
+        assert_eq!((ran.code, ran.err), (2, format!("halotile: {message}\n")), "{args}");
+        assert!(place.names().is_empty(), "{args}");
+    }
+}
