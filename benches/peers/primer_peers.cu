@@ -14,10 +14,11 @@
 //                      of the check is below what factors rounded to TF32 would leave.
 //   cublas sgeam       the transpose of a row-major f32 matrix, which is what CUB has none of; bytes read and bytes written
 //
-// Everything is verified before it is timed. Copies and transposes: every element. Sums, and products of some rows: against the host's,
-// see the places. Times are those between two events around a call, kernels and the gaps between them, after 5 calls that are
-// not counted; 30 calls, or as many as begin within 2 s, but 3 at least. Small data come in as many sets as fill twice the
-// second-level cache, 64 at most, and the calls go round them.
+// Everything is verified before it is timed. Copies and transposes: every element, exactly. Reductions: against the host's,
+// exactly, but for sums of f32, which round. Products: nine rows against the host's in f64. Times are those between two events
+// around a call, kernels and the gaps between them, after 5 calls that are not counted; 30 calls, or as many as begin within
+// 2 s, but 3 at least. Small data come in as many sets as fill twice the second-level cache, 64 at most, and the calls go
+// round them.
 
 #include <cub/cub.cuh>
 #include <cublas_v2.h>
@@ -177,7 +178,8 @@ int attribute(cudaDeviceAttr attribute) {
     return value;
 }
 
-// As many sets of buffers of `bytes` each as fill twice the second-level cache, so that a call finds nothing of an earlier one there.
+// As many sets of buffers of `bytes` each as fill twice the second-level cache, so that a call finds nothing of an earlier one
+// there.
 int copies_for(std::size_t bytes) {
     const std::size_t spread = 2 * static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize));
     std::size_t unused = 0, all = 0;
@@ -369,8 +371,8 @@ Result sgemm(cublasHandle_t blas, int m, int n, int k) {
     };
     call(0);
 
-    // Eight random rows and the last one in f64, to 1e-6 of the sum of the products' magnitudes: several times what f32 leaves of so
-    // many products of either sign, and a tenth and less of what factors rounded to TF32 would.
+    // Eight random rows and the last one in f64, to 1e-6 of the sum of the products' magnitudes: several times what f32 leaves of
+    // so many products of either sign, and a tenth and less of what factors rounded to TF32 would.
     const std::size_t width = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
     std::vector<float> got(c_count), right(b_count);
     CHECK(cudaMemcpy(got.data(), c[0].of<float>(), c_count * sizeof(float), cudaMemcpyDeviceToHost));
@@ -395,8 +397,9 @@ Result sgemm(cublasHandle_t blas, int m, int n, int k) {
             const double difference = std::fabs(got[row * width + x] - products[x]) / magnitudes[x];
             // Written so that a NaN, which is also what an unwritten element holds, does not pass.
             if (!(difference <= 1e-6)) {
-                std::fprintf(stderr, "primer_peers: cublas sgemm, %dx%dx%d: row %zu, column %zu is %.9g and should be %.9g\n", m, n,
-                             k, row, x, got[row * width + x], products[x]);
+                std::fprintf(stderr,
+                             "primer_peers: cublas sgemm, %dx%dx%d: row %zu, column %zu is %.9g and should be %.9g\n", m,
+                             n, k, row, x, got[row * width + x], products[x]);
                 std::exit(1);
             }
             largest = std::max(largest, difference);
@@ -426,11 +429,12 @@ Result transpose(cublasHandle_t blas, int rows, int cols) {
     first.fill<float>(count, [](std::size_t at) { return random_real(6, at); });
     const std::vector<Buffer> in = copies_of(std::move(first), copies), out = buffers(bytes, copies);
     const float one = 1.0f, zero = 0.0f;
-    // To cuBLAS the input has `cols` rows and the result `rows`. The second operand counts for nothing, and is the result itself, which
-    // is allowed.
+    // To cuBLAS the input has `cols` rows and the result `rows`. The second operand counts for nothing, and is the result itself,
+    // which is allowed.
     const auto call = [&](int i) {
-        CHECK_BLAS(cublasSgeam(blas, CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, in[i].of<float>(), cols, &zero, out[i].of<float>(),
-                               rows, out[i].of<float>(), rows));
+        const float *from = in[i].of<float>();
+        float *to = out[i].of<float>();
+        CHECK_BLAS(cublasSgeam(blas, CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, from, cols, &zero, to, rows, to, rows));
     };
     call(0);
     out[0].expect<float>("cublas sgeam", count,
@@ -454,11 +458,12 @@ void write_json(const char *path, const char *gpu, int cublas, const std::vector
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
     std::fprintf(file,
-                 "{\n  \"schema\": 1,\n  \"what\": \"peers of the primer's ladders: device-to-device copies, CUB and cuBLAS, by events; "
-                 "every result verified before it is timed\",\n  \"gpu\": \"%s\",\n  \"compute_capability\": \"%d.%d\",\n"
+                 "{\n  \"schema\": 1,\n  \"what\": \"peers of the primer's ladders: device-to-device copies, CUB and cuBLAS, by "
+                 "events; every result verified before it is timed\",\n  \"gpu\": \"%s\",\n  \"compute_capability\": \"%d.%d\",\n"
                  "  \"multiprocessors\": %d,\n  \"clock_khz\": %d,\n  \"memory_clock_khz\": %d,\n  \"l2_bytes\": %d,\n"
-                 "  \"cuda_driver\": \"%d.%d\",\n  \"cuda_runtime\": \"%d.%d\",\n  \"nvcc\": \"%d.%d.%d\",\n  \"cub\": \"%d.%d.%d\",\n"
-                 "  \"cublas\": \"%d\",\n  \"cublas_math_mode\": \"CUBLAS_DEFAULT_MATH\",\n  \"warmup\": 5,\n  \"results\": [",
+                 "  \"cuda_driver\": \"%d.%d\",\n  \"cuda_runtime\": \"%d.%d\",\n  \"nvcc\": \"%d.%d.%d\",\n"
+                 "  \"cub\": \"%d.%d.%d\",\n  \"cublas\": \"%d\",\n  \"cublas_math_mode\": \"CUBLAS_DEFAULT_MATH\",\n"
+                 "  \"warmup\": 5,\n  \"results\": [",
                  gpu, attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrComputeCapabilityMinor),
                  attribute(cudaDevAttrMultiProcessorCount), attribute(cudaDevAttrClockRate),
                  attribute(cudaDevAttrMemoryClockRate), attribute(cudaDevAttrL2CacheSize), driver / 1000, driver % 1000 / 10,
@@ -491,7 +496,8 @@ int main(int argc, char **argv) {
     const char *json = nullptr;
     for (int i = 1; i < argc; ++i) {
         if (std::string(argv[i]) != "--json" || i + 1 == argc) {
-            std::fprintf(stderr, "primer_peers: there is no such option, or its value is missing\nusage: primer_peers [--json FILE]\n");
+            std::fprintf(stderr, "primer_peers: there is no such option, or its value is missing\n"
+                                 "usage: primer_peers [--json FILE]\n");
             return 2;
         }
         json = argv[++i];
