@@ -21,16 +21,25 @@
 #     paths-file a complete graph of 17,000 vertices from file to file, beside what dd takes for the same bytes (likewise; 6 GB in TMPDIR)
 #     paths-check memcheck and racecheck over the kernels for shortest paths (likewise; needs compute-sanitizer)
 #     raster     a GeoTIFF of 3.6 Gcell from file to file within 1 GiB, on the CPU and on a GPU (likewise; 5 GB in TMPDIR)
+#     primer     every topic of the primer, between two runs of its peers: device copies, CUB, cuBLAS (likewise; needs nvcc)
+#     primer-counters what Nsight Compute counts of the primer's accesses to shared and global memory (likewise; needs ncu)
 set -euo pipefail
 bin=$(realpath "$1") out=$(realpath "$2") commit=$3
 shift 3
 stages=${*:-cases ladders patterns peers counters sanitizer}
-peers=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/peers/entropy_peers.cu
+peers=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/peers
 halotile=$bin/halotile
 bench() { # NAME OPTIONS...
     local name=$1
     shift
     "$halotile" bench entropy --commit "$commit" --overwrite --export-json "$out/$name.json" "$@" | tee "$out/$name.txt"
+}
+# The tables of ncu in these files as one. A kernel is launched several times, first on little data; the last one of each name is kept.
+last_of_each() {
+    awk -F'","' 'FNR == 1 { lines = 0 }
+        /^"/ && ++lines <= 2 { if (NR == FNR) print; next }
+        /^"/ { if (!($5 in last)) names[++n] = $5; last[$5] = $0 }
+        END { for (i = 1; i <= n; i++) print last[names[i]] }' "$@"
 }
 command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem --format=csv | tee "$out/gpu.csv"
 for stage in $stages; do
@@ -48,7 +57,7 @@ for stage in $stages; do
         done
         ;;
     peers)
-        nvcc -O3 -arch=sm_90 -o "$out/entropy_peers" "$peers"
+        nvcc -O3 -arch=sm_90 -o "$out/entropy_peers" "$peers/entropy_peers.cu"
         # Once before and once after the same kernels of ours: one run, one state of the machine.
         "$out/entropy_peers" --json "$out/peers.json" | tee "$out/peers.txt"
         bench beside-peers --device cuda --kernels v7,sliding,tensor --sizes 400,2560,10240 --runs 30
@@ -69,13 +78,10 @@ for stage in $stages; do
         metrics+=,smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio
         metrics+=,smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio
         metrics+=,smsp__average_warps_issue_stalled_tex_throttle_per_issue_active.ratio
-        # A kernel is launched several times, first over a small grid; the last one of each name is kept.
         ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:'ladder_|entropy_' \
             "$halotile" bench entropy --device cuda --sizes 2560 --runs 1 --warmup 0 -q \
             --kernels v0..v9,b0..b9,s1..s4,naive,tiled,columns,histogram,sliding,tensor >"$out/ncu-all.csv" 2>"$out/ncu.log" || tail -5 "$out/ncu.log"
-        awk -F'","' '/^"/ && ++lines <= 2 { print; next }
-            /^"/ { if (!($5 in last)) names[++n] = $5; last[$5] = $0 }
-            END { for (i = 1; i <= n; i++) print last[names[i]] }' "$out/ncu-all.csv" >"$out/counters.csv"
+        last_of_each "$out/ncu-all.csv" >"$out/counters.csv"
         rm -f "$out/ncu-all.csv"
         wc -l "$out/counters.csv"
         ;;
@@ -176,6 +182,36 @@ for stage in $stages; do
             done
         done | tee -a "$out/raster.txt"
         rm -r "$folder"
+        ;;
+    primer)
+        nvcc -O3 -arch=sm_90 -o "$out/primer_peers" "$peers/primer_peers.cu" -lcublas
+        # Before ours and after: what the two differ by is the state of the machine.
+        "$out/primer_peers" --json "$out/primer-peers-before.json" | tee "$out/primer-peers-before.txt"
+        "$halotile" bench primer --device cuda --commit "$commit" --overwrite --export-json "$out/primer.json" \
+            --export-html "$out/primer.html" --export-csv "$out/primer.csv" | tee "$out/primer.txt"
+        "$out/primer_peers" --json "$out/primer-peers-after.json" | tee "$out/primer-peers-after.txt"
+        rm "$out/primer_peers"
+        ;;
+    primer-counters)
+        metrics=gpu__time_duration.sum
+        for way in ld st; do
+            metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$way.sum
+            metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$way.sum,smsp__inst_executed_op_shared_$way.sum
+            metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_$way.sum,l1tex__t_requests_pipe_lsu_mem_global_op_$way.sum
+        done
+        tables=()
+        for topic in 'reduce --sizes 1048576' 'transpose --sizes 1024x1024' 'banks --sizes 1048576'; do
+            table=$out/ncu-${topic%% *}
+            # shellcheck disable=SC2086
+            ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:primer_ \
+                "$halotile" bench $topic --device cuda --runs 1 --warmup 0 -q >"$table.csv" 2>"$table.log" || tail -5 "$table".{csv,log}
+            tables+=("$table.csv")
+        done
+        last_of_each "${tables[@]}" >"$out/primer-counters.csv"
+        # A stride is an argument of the probe of banks, not part of a name: all of its launches too, in order.
+        grep '^"' "$out/ncu-banks.csv" >"$out/primer-banks.csv" || true
+        rm -f "${tables[@]}"
+        wc -l "$out/primer-counters.csv" "$out/primer-banks.csv"
         ;;
     *)
         printf 'no stage %s\n' "$stage" >&2
