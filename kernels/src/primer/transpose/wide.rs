@@ -240,6 +240,8 @@ impl<S: Size> Tile<S> {
     const ACROSS: u32 = Self::COLS / Self::VECTOR;
     /// Vectors of a row of `out`.
     const GROUPS: u32 = Self::ROWS / Self::VECTOR;
+    /// Rows from a unit of the thread to the next in the same column of vectors.
+    const STEP: u32 = TRANSPOSE_WIDE_THREADS / Self::ACROSS * S::DEEP;
     /// Units of a thread.
     const UNITS: u32 = TILE_BYTES / TRANSPOSE_WIDE_THREADS / (Self::BYTES * S::DEEP);
 
@@ -269,15 +271,14 @@ impl<S: Size> Tile<S> {
     }
 
     #[inline(always)]
-    fn put(self, r: u32, c: u32, unit: S::Unit) {
-        self.shared.cast().store(Self::place(r, c) / S::DEEP, unit);
+    fn put(self, place: u32, unit: S::Unit) {
+        self.shared.cast().store(place / S::DEEP, unit);
     }
 
-    /// First row and column of the thread's vectors `DEEP * n ..`. A warp has 8 vectors of a row, and four times as many rows as a unit.
+    /// First row and column of the thread's first vector. A warp has 8 vectors of a row, and four times as many rows as a unit.
     #[inline(always)]
-    fn spot(n: u32) -> (u32, u32) {
-        let t = thread::thread_idx_x();
-        let (warp, lane) = (n * (TRANSPOSE_WIDE_THREADS / 32) + t / 32, t % 32);
+    fn spot() -> (u32, u32) {
+        let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
         let piece = Self::ACROSS / 8;
         ((warp / piece * 4 + lane / 8) * S::DEEP, (warp % piece * 8 + lane % 8) * Self::VECTOR)
     }
@@ -285,22 +286,26 @@ impl<S: Size> Tile<S> {
     /// Brings the tile to shared memory, 16 bytes at a time.
     #[inline(always)]
     fn load_wide(self) {
+        let (r, c) = Self::spot();
+        let first = self.matrix.place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let pitch = self.matrix.cols as usize * Self::BYTES as usize / 4;
         let mut loaded = [[0; 4]; 4];
         four!(I => {
-            let (r, c) = Self::spot(I as u32 / S::DEEP);
-            let r = r + I as u32 % S::DEEP;
-            if self.has(r, c) {
-                let at = self.matrix.place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
-                loaded[I] = self.matrix.input.cast::<u32>().load4(at);
+            let down = I as u32 / S::DEEP * Self::STEP + I as u32 % S::DEEP;
+            if self.has(r + down, c) {
+                loaded[I] = self.matrix.input.cast::<u32>().load4(first + down as usize * pitch);
             }
         });
         let units = S::turn(loaded);
+        let place = Self::place(r, c);
         four!(I => {
             four!(J => {
                 const N: usize = 4 * I + J;
                 if (N as u32) < Self::UNITS {
-                    let (r, c) = Self::spot(N as u32 / Self::VECTOR);
-                    self.put(r, c + N as u32 % Self::VECTOR, S::unit(&units, N));
+                    let (down, right) = (N as u32 / Self::VECTOR * Self::STEP, N as u32 % Self::VECTOR);
+                    // What `place` makes of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
+                    let place = (place ^ down ^ right % 8 * Self::VECTOR) + right * Self::ROWS;
+                    self.put(place, S::unit(&units, N));
                 }
             });
         });
@@ -325,31 +330,31 @@ impl<S: Size> Tile<S> {
             });
             four!(I => {
                 let n = n + I as u32 * TRANSPOSE_WIDE_THREADS;
-                self.put(n / Self::COLS * S::DEEP, n % Self::COLS, S::narrow(bits[I]));
+                self.put(Self::place(n / Self::COLS * S::DEEP, n % Self::COLS), S::narrow(bits[I]));
             });
             n += 4 * TRANSPOSE_WIDE_THREADS;
         }
     }
 
-    /// Row and column of group `n` of the thread.
-    #[inline(always)]
-    fn group(n: u32) -> (u32, u32) {
-        let n = n * TRANSPOSE_WIDE_THREADS + thread::thread_idx_x();
-        (n % Self::GROUPS * Self::VECTOR, n / Self::GROUPS)
-    }
-
     /// Writes the tile to the output, 16 bytes at a time.
     #[inline(always)]
     fn store_wide(self) {
+        let t = thread::thread_idx_x();
+        let (r, c) = (t % Self::GROUPS * Self::VECTOR, t / Self::GROUPS);
+        let step = TRANSPOSE_WIDE_THREADS / Self::GROUPS;
+        let place = Self::place(r, c);
         let mut groups = [[0; 4]; 4];
         four!(I => {
-            let (r, c) = Self::group(I as u32);
-            groups[I] = self.shared.load4(Self::place(r, c) * Self::BYTES / 4);
+            let right = I as u32 * step;
+            // As in `load_wide`: `step` is a multiple of 8 and of V, and `c` less.
+            let place = (place ^ right / Self::VECTOR % 8 * Self::VECTOR) + right * Self::ROWS;
+            groups[I] = self.shared.load4(place * Self::BYTES / 4);
         });
+        let first = self.matrix.turned_place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let pitch = self.matrix.rows as usize * Self::BYTES as usize / 4;
         four!(I => {
-            let (r, c) = Self::group(I as u32);
-            let at = self.matrix.turned_place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
-            self.matrix.out.cast::<u32>().store4_if(self.has(r, c), at, groups[I]);
+            let right = I as u32 * step;
+            self.matrix.out.cast::<u32>().store4_if(self.has(r, c + right), first + right as usize * pitch, groups[I]);
         });
     }
 
