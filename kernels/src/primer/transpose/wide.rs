@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! a thread, of 256:
-//!     loads 16 bytes of a row four times                     nothing waits in between: 64 KiB and more under way on a multiprocessor
+//!     loads 16 bytes of a row four times                     nothing waits in between
 //!     turns small squares of bytes within its registers      so that a word has elements of one column
 //!     stores the words in the tile, which lies as the output does
 //! barrier
 //!     loads 16 bytes of the tile four times, and stores each in `out`
 //! ```
 //!
-//! What limits a copy is how many bytes are under way: 4.8 TB/s at some 700 ns are 3.4 MB, 25 KB a multiprocessor. Threads that load 4 bytes at
-//! a time and wait for the barrier do not get there; these have as many in one block of six.
+//! What limits a copy is how many bytes are under way: 4.8 TB/s at some 700 ns are 3.4 MB, 25 KB a multiprocessor. Threads that load 4 bytes four
+//! times, and then wait for the barrier, have just about that; here a block alone has 16 KiB, and five to eight of them share a
+//! multiprocessor. That takes few registers: a thread's places, in the tile and in both matrices, follow from its first one by constants.
 //!
 //! | element | tile, rows x columns | a row of `input` | a row of `out` |
 //! |---|---|---|---|
@@ -210,7 +211,7 @@ impl Size for Eight {
     #[inline(always)]
     fn unit(units: &[[u32; 4]; 4], n: usize) -> u64 {
         let (low, high) = (units[n / 2][n % 2 * 2], units[n / 2][n % 2 * 2 + 1]);
-        u64::from(high) << 32 | u64::from(low)
+        (u64::from(high) << 32) | u64::from(low)
     }
 
     #[inline(always)]
@@ -261,7 +262,7 @@ impl<S: Size> Tile<S> {
     /// Where in the tile element (`r`, `c`) is, counted from the tile's first row and column.
     #[inline(always)]
     fn place(r: u32, c: u32) -> u32 {
-        let group = r / Self::VECTOR ^ (c / Self::VECTOR ^ c) % 8;
+        let group = (r / Self::VECTOR) ^ (((c / Self::VECTOR) ^ c) % 8);
         c * Self::ROWS + group * Self::VECTOR + r % Self::VECTOR
     }
 
@@ -304,7 +305,7 @@ impl<S: Size> Tile<S> {
                 if (N as u32) < Self::UNITS {
                     let (down, right) = (N as u32 / Self::VECTOR * Self::STEP, N as u32 % Self::VECTOR);
                     // What `place` makes of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
-                    let place = (place ^ down ^ right % 8 * Self::VECTOR) + right * Self::ROWS;
+                    let place = (place ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
                     self.put(place, S::unit(&units, N));
                 }
             });
@@ -347,7 +348,7 @@ impl<S: Size> Tile<S> {
         four!(I => {
             let right = I as u32 * step;
             // As in `load_wide`: `step` is a multiple of 8 and of V, and `c` less.
-            let place = (place ^ right / Self::VECTOR % 8 * Self::VECTOR) + right * Self::ROWS;
+            let place = (place ^ (right / Self::VECTOR % 8 * Self::VECTOR)) + right * Self::ROWS;
             groups[I] = self.shared.load4(place * Self::BYTES / 4);
         });
         let first = self.matrix.turned_place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
@@ -374,13 +375,13 @@ impl<S: Size> Tile<S> {
 
     #[inline(always)]
     fn turn(self) {
-        if self.matrix.cols % Self::VECTOR == 0 {
+        if self.matrix.cols.is_multiple_of(Self::VECTOR) {
             self.load_wide();
         } else {
             self.load_narrow();
         }
         thread::sync_threads();
-        if self.matrix.rows % Self::VECTOR == 0 {
+        if self.matrix.rows.is_multiple_of(Self::VECTOR) {
             self.store_wide();
         } else {
             self.store_narrow();
