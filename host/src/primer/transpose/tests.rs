@@ -100,7 +100,7 @@ fn shapes_that_do_not_fit_are_errors() {
     }
     // 4 GiB of bytes, and the longest row.
     for (rows, cols) in [(1 << 16, 1 << 16), (1, (1 << 32) - 1), ((1 << 32) - 1, 1)] {
-        Rung::ALL.iter().for_each(|&rung| drop(Plan::new(rung, 1, rows, cols).unwrap()));
+        assert!(Rung::ALL.iter().all(|&rung| Plan::new(rung, 1, rows, cols).is_ok()));
     }
 }
 
