@@ -3,5 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `copy` | copies at an offset and with a stride |
+//! | `transpose` | rows become columns |
 
 pub mod copy;
+pub mod transpose;
