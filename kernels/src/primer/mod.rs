@@ -3,5 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `copy` | copies at an offset and with a stride |
+//! | `reduce/` | sums, least and largest numbers |
 
 pub mod copy;
+pub mod reduce;
