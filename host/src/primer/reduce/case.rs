@@ -47,13 +47,16 @@ fn cases<T: Number>(ask: &Ask) -> Vec<Box<dyn Case>> {
     Operation::ALL.into_iter().flat_map(|operation| Rung::ALL.map(case(operation))).collect()
 }
 
+/// Copies of the numbers, and where they are.
+type Copies = Vec<(Arc<dyn Device>, Arc<Buffer>)>;
+
 /// The numbers of a table's cases.
 struct Data<T> {
     count: usize,
     seed: u64,
     truth: OnceLock<Truth<T>>,
     /// Copies on a device.
-    uploaded: Mutex<Vec<(Arc<dyn Device>, Arc<Buffer>)>>,
+    uploaded: Mutex<Copies>,
 }
 
 impl<T: Number> Data<T> {
