@@ -80,16 +80,17 @@ fn a_sum_has_the_same_bits_in_every_run_and_order_of_blocks() {
     let numbers: Vec<f32> = (0..30_000).map(|at| f32::random(3, at)).collect();
     let sums = [Order::Forward, Order::Reverse, Order::Shuffled(7)].map(|order| {
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_order(order));
-        let buffer = Buffer::from_slice(&device, &numbers).unwrap();
+        let buffers =
+            [&numbers[..], &[1.0; 30_000], &numbers[..]].map(|data| Buffer::from_slice(&device, data).unwrap());
         Rung::ALL.map(|rung| {
             let reduction = Reduction::<f32>::new(&device, rung, Operation::Sum, numbers.len()).unwrap();
-            // Twice: the second run needs the ticket back.
-            let [first, second] = [(); 2].map(|()| {
-                reduction.run(&buffer, 0).unwrap();
-                reduction.result().unwrap().to_bits()
+            // Other numbers in between: each run needs the ticket back, or it leaves the result of the run before.
+            let [first, between, last] = buffers.each_ref().map(|buffer| {
+                reduction.run(buffer, 0).unwrap();
+                reduction.result().unwrap()
             });
-            assert_eq!(first, second, "{}", rung.name());
-            first
+            assert_eq!((first.to_bits(), between), (last.to_bits(), 30_000.0), "{}", rung.name());
+            first.to_bits()
         })
     });
     assert_eq!(sums[0], sums[1]);
