@@ -103,7 +103,7 @@ impl Rung {
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// let buffer = Buffer::from_slice(&device, &[3i32, 1, 4, 1, 5, 9, 2, 6])?;
-/// let reduction = Reduction::<i32>::new(&device, Rung::Reduce7, Operation::Max, 4)?;
+/// let mut reduction = Reduction::<i32>::new(&device, Rung::Reduce7, Operation::Max, 4)?;
 /// let seconds = reduction.run(&buffer, 1)?; // 1, 4, 1, 5
 /// assert_eq!(reduction.result()?, 5);
 /// # let _ = seconds;
@@ -162,7 +162,7 @@ impl<T: Number> Reduction<T> {
     ///
     /// # Panics
     /// When the buffer has no such numbers.
-    pub fn run(&self, numbers: &Buffer, first: usize) -> Result<f64, DeviceError> {
+    pub fn run(&mut self, numbers: &Buffer, first: usize) -> Result<f64, DeviceError> {
         let end = first.checked_add(self.count).and_then(|end| end.checked_mul(size_of::<T>()));
         assert!(
             end.is_some_and(|end| end <= numbers.bytes()),

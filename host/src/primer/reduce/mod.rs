@@ -152,7 +152,7 @@ pub fn reduce<T: Number>(
     operation: Operation,
     numbers: &[T],
 ) -> Result<T, DeviceError> {
-    let reduction = Reduction::new(device, rung, operation, numbers.len())?;
+    let mut reduction = Reduction::new(device, rung, operation, numbers.len())?;
     reduction.run(&Buffer::from_slice(device, numbers)?, 0)?;
     reduction.result()
 }

@@ -23,7 +23,7 @@ fn agrees<T: Number>(sizes: &[usize]) {
             Rung::ALL.into_iter().flat_map(|rung| Operation::ALL.map(|operation| (rung, operation)))
         {
             let what = format!("{} {} of {n} {}", rung.name(), operation.name(), T::ELEMENTS);
-            let reduction = Reduction::<T>::new(&device, rung, operation, n).unwrap();
+            let mut reduction = Reduction::<T>::new(&device, rung, operation, n).unwrap();
             reduction.run(&buffer, 0).unwrap_or_else(|error| panic!("{what}: {error}"));
             let got = reduction.result().unwrap();
             truth.judge(operation, got, reduction.additions()).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -60,7 +60,7 @@ fn reduces_parts<T: Number>(tiles: &[usize]) {
             let buffer = Buffer::from_slice(&device, &numbers).unwrap();
             let truth = Truth::of(n, |at| numbers[first + at]);
             for rung in [Rung::Reduce0, Rung::Reduce4, Rung::Reduce6, Rung::Reduce7] {
-                let reduction = Reduction::<T>::new(&device, rung, Operation::Sum, n).unwrap();
+                let mut reduction = Reduction::<T>::new(&device, rung, Operation::Sum, n).unwrap();
                 reduction.run(&buffer, first).unwrap();
                 let verdict = truth.judge(Operation::Sum, reduction.result().unwrap(), reduction.additions());
                 verdict.unwrap_or_else(|error| panic!("{} of {first}.. {n}: {error}", rung.name()));
@@ -83,7 +83,7 @@ fn a_sum_has_the_same_bits_in_every_run_and_order_of_blocks() {
         let buffers =
             [&numbers[..], &[1.0; 30_000], &numbers[..]].map(|data| Buffer::from_slice(&device, data).unwrap());
         Rung::ALL.map(|rung| {
-            let reduction = Reduction::<f32>::new(&device, rung, Operation::Sum, numbers.len()).unwrap();
+            let mut reduction = Reduction::<f32>::new(&device, rung, Operation::Sum, numbers.len()).unwrap();
             // Other numbers in between: each run needs the ticket back, or it leaves the result of the run before.
             let [first, between, last] = buffers.each_ref().map(|buffer| {
                 reduction.run(buffer, 0).unwrap();
@@ -126,7 +126,7 @@ fn special_numbers() {
 fn numbers_beyond_the_buffer_are_refused() {
     let device = device();
     let buffer = Buffer::from_slice(&device, &[1i32; 5]).unwrap();
-    let reduction = Reduction::<i32>::new(&device, Rung::Reduce0, Operation::Sum, 4).unwrap();
+    let mut reduction = Reduction::<i32>::new(&device, Rung::Reduce0, Operation::Sum, 4).unwrap();
     let _ = reduction.run(&buffer, 2);
 }
 
