@@ -19,6 +19,7 @@ use crate::exec::{Device, DeviceError};
 
 pub mod copy;
 mod data;
+pub mod reduce;
 pub mod transpose;
 
 pub use data::{Elements, random};
@@ -114,7 +115,7 @@ pub trait Run {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, transpose::TRANSPOSE];
+pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, reduce::REDUCE, transpose::TRANSPOSE];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

@@ -3,7 +3,9 @@
 //! | file | what |
 //! |---|---|
 //! | `copy` | copies at an offset and with a stride |
-//! | `transpose` | rows become columns |
+//! | `reduce/` | sums, least and largest numbers |
+//! | `transpose/` | rows become columns |
 
 pub mod copy;
+pub mod reduce;
 pub mod transpose;
