@@ -17,6 +17,7 @@ use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Trouble};
 use super::shared::Window;
+use super::tally::{Key, Tally};
 use super::texture::TextureImage;
 use crate::launch::{Arg, BufferArg, Constant, KernelEntry, LaunchConfig};
 
@@ -113,6 +114,8 @@ pub(super) struct Machine {
     pub slots: Vec<Slot>,
     pub clocks: WarpClocks,
     pub fences: Fences,
+    /// Where accesses are counted warp by warp.
+    pub tally: Option<RefCell<Tally>>,
     pub started: Instant,
     races: bool,
     uninitialised: bool,
@@ -175,6 +178,7 @@ impl Machine {
             slots: (0..threads).map(slot).collect(),
             clocks: WarpClocks::new(threads.div_ceil(32)),
             fences: Fences::default(),
+            tally: options.accesses.then(RefCell::default),
             started: Instant::now(),
             races: options.races,
             uninitialised: options.uninitialised,
@@ -380,6 +384,10 @@ impl Machine {
                 self.fault(self.trouble(trouble, memory, (byte - bound.start) as u64, access), at);
             }
         }
+        if self.tally.is_some() && bound.space == Space::Global {
+            let address = bound.argument.address + offset as u64;
+            self.note(Key { at, space: Space::Global, access, bytes: bytes as u32 }, address);
+        }
         bound.data.wrapping_add(offset)
     }
 
@@ -426,7 +434,18 @@ impl Machine {
                 self.fault(self.trouble(trouble, memory, offset, access), at);
             }
         }
+        if self.tally.is_some() {
+            self.note(Key { at, space: Space::Shared, access, bytes: bytes as u32 }, address.into());
+        }
         pointer
+    }
+
+    /// Takes an access of the running lane into the tally.
+    #[cold]
+    fn note(&self, key: Key, address: u64) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| key.access != AccessKind::Atomic) {
+            tally.borrow_mut().note(key, self.thread.get() % 32, address);
+        }
     }
 
     /// The shared array at an address, and the offset in it.
@@ -490,6 +509,7 @@ impl Machine {
             barriers: c.barriers.get(),
             warp_operations: c.warp_operations.get(),
             static_shared_bytes: self.shared.static_bytes(),
+            accesses: self.tally.as_ref().map(|tally| tally.borrow().accesses()),
         }
     }
 }
