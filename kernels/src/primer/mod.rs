@@ -2,6 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `banks` | loads from shared memory whose lanes lie a stride apart |
 //! | `copy` | copies at an offset and with a stride |
 
+pub mod banks;
 pub mod copy;

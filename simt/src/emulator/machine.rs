@@ -360,6 +360,9 @@ impl Machine {
         if !read_only {
             self.spend(at);
         }
+        if self.tally.is_some() {
+            self.note(bound.space, bound.argument.address + offset as u64, bytes, access, at);
+        }
         let start = bound.start + offset;
         // SAFETY: the bitmap covers the allocation. Aligned accesses of up to 16 bytes lie in one of its words.
         let written = unsafe { &mut *bound.written.add(start / 64) };
@@ -384,10 +387,6 @@ impl Machine {
                 self.fault(self.trouble(trouble, memory, (byte - bound.start) as u64, access), at);
             }
         }
-        if self.tally.is_some() && bound.space == Space::Global {
-            let address = bound.argument.address + offset as u64;
-            self.note(Key { at, space: Space::Global, access, bytes: bytes as u32 }, address);
-        }
         bound.data.wrapping_add(offset)
     }
 
@@ -411,6 +410,9 @@ impl Machine {
     #[inline(always)]
     pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
         self.spend(at);
+        if self.tally.is_some() {
+            self.note(Space::Shared, address.into(), bytes, access, at);
+        }
         let Some(pointer) = self.shared.pointer(address, bytes) else {
             self.no_such_shared(address, bytes, at);
         };
@@ -434,18 +436,18 @@ impl Machine {
                 self.fault(self.trouble(trouble, memory, offset, access), at);
             }
         }
-        if self.tally.is_some() {
-            self.note(Key { at, space: Space::Shared, access, bytes: bytes as u32 }, address.into());
-        }
         pointer
     }
 
     /// Takes an access of the running lane into the tally.
     #[cold]
-    fn note(&self, key: Key, address: u64) {
-        if let Some(tally) = self.tally.as_ref().filter(|_| key.access != AccessKind::Atomic) {
-            tally.borrow_mut().note(key, self.thread.get() % 32, address);
+    #[inline(never)]
+    fn note(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
+        let Some(tally) = &self.tally else { return };
+        if space == Space::Texture || access == AccessKind::Atomic {
+            return;
         }
+        tally.borrow_mut().note(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
     }
 
     /// The shared array at an address, and the offset in it.
