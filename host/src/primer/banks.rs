@@ -28,7 +28,7 @@ pub const BANKS: Topic = Topic {
     cases: |ask| probes(ask).map(|probe| Box::new(probe) as Box<dyn Case>).collect(),
 };
 
-/// Blocks of a multiprocessor: with 256 threads each, all that the newer ones hold at once.
+/// Blocks for each multiprocessor: enough to keep its shared memory busy, whether all run at once or not.
 const BLOCKS: u32 = 8;
 
 /// Every type with every stride, and the tile.
