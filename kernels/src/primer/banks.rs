@@ -79,7 +79,7 @@ fn probe(
 /// `words` has [`BANKS_WORDS`] elements, `sums` one for each thread; `pitch`, from lane to lane in what the
 /// kernel loads, is at most [`BANKS_STRIDE`] elements; `mask` is [`BANKS_MASK`]; blocks have [`BANKS_THREADS`] threads, in one
 /// dimension.
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 8)]
 pub unsafe fn primer_banks_u8(words: In<u32>, sums: Out<u32>, pitch: u32, rounds: u32, mask: u32) {
     probe(words, sums, (pitch, 4), (rounds, mask), |shared, at| u32::from(shared.cast::<u8>().load(at)));
 }
@@ -88,7 +88,7 @@ pub unsafe fn primer_banks_u8(words: In<u32>, sums: Out<u32>, pitch: u32, rounds
 ///
 /// # Safety
 /// As for [`primer_banks_u8`](fn@primer_banks_u8).
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 8)]
 pub unsafe fn primer_banks_u32(words: In<u32>, sums: Out<u32>, pitch: u32, rounds: u32, mask: u32) {
     probe(words, sums, (pitch, 1), (rounds, mask), |shared, at| shared.load(at));
 }
@@ -97,7 +97,7 @@ pub unsafe fn primer_banks_u32(words: In<u32>, sums: Out<u32>, pitch: u32, round
 ///
 /// # Safety
 /// As for [`primer_banks_u8`](fn@primer_banks_u8).
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 8)]
 pub unsafe fn primer_banks_f64(words: In<u32>, sums: Out<u32>, pitch: u32, rounds: u32, mask: u32) {
     probe(words, sums, (pitch, 1), (rounds, mask), |shared, at| {
         let bits = shared.cast::<f64>().load(at).to_bits();
@@ -109,7 +109,7 @@ pub unsafe fn primer_banks_f64(words: In<u32>, sums: Out<u32>, pitch: u32, round
 ///
 /// # Safety
 /// As for [`primer_banks_u8`](fn@primer_banks_u8).
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 8)]
 pub unsafe fn primer_banks_pair(words: In<u32>, sums: Out<u32>, pitch: u32, rounds: u32, mask: u32) {
     probe(words, sums, (pitch, 2), (rounds, mask), |shared, at| shared.load(at).wrapping_add(shared.load(at + 1)));
 }
@@ -118,7 +118,7 @@ pub unsafe fn primer_banks_pair(words: In<u32>, sums: Out<u32>, pitch: u32, roun
 ///
 /// # Safety
 /// As for [`primer_banks_u8`](fn@primer_banks_u8).
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 8)]
 pub unsafe fn primer_banks_triple(words: In<u32>, sums: Out<u32>, pitch: u32, rounds: u32, mask: u32) {
     probe(words, sums, (pitch, 3), (rounds, mask), |shared, at| {
         shared.load(at).wrapping_add(shared.load(at + 1)).wrapping_add(shared.load(at + 2))
