@@ -17,6 +17,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     apsp::ladder::KERNELS,
     apsp::tiled::KERNELS,
     primer::copy::KERNELS,
+    primer::banks::KERNELS,
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     selftest::KERNELS,

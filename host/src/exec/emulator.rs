@@ -2,15 +2,15 @@
 //!
 //! It runs every kernel lane by lane on the CPU and checks every access (see `simt::emulator`). It is how
 //! kernels are tested on machines without a GPU, and it can be given little memory or few multiprocessors to see what the
-//! code around kernels does then.
+//! code around kernels does then. It can also count what kernels' warps do to memory.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-pub use simt::emulator::Order;
 use simt::emulator::{self, Memory, Options, launch};
+pub use simt::emulator::{AccessKind, Accesses, Order, Site, Space, Totals};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
@@ -22,6 +22,8 @@ pub struct EmulatedDevice {
     order: Order,
     /// Launches that it does before it fails; `None` where it never does.
     launches: Option<AtomicUsize>,
+    /// Whether it counts what launches do to memory.
+    counting: bool,
     state: Mutex<State>,
 }
 
@@ -30,6 +32,16 @@ struct State {
     /// What lies at the addresses given out.
     buffers: HashMap<u64, emulator::Buffer>,
     textures: HashMap<u64, emulator::Texture>,
+    counted: Vec<CountedLaunch>,
+}
+
+/// What the warps of a launch did to memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedLaunch {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Its loads and stores, as the hardware would serve them.
+    pub accesses: Accesses,
 }
 
 impl State {
@@ -49,9 +61,13 @@ impl EmulatedDevice {
             // About a second a launch, so that progress shows: a cell takes the fastest kernels some microseconds.
             launch_cells: 1 << 18,
         };
-        let state =
-            State { memory: Memory::new(Some(limits.memory)), buffers: HashMap::new(), textures: HashMap::new() };
-        Self { ordinal, limits, order: Order::Forward, launches: None, state: Mutex::new(state) }
+        let state = State {
+            memory: Memory::new(Some(limits.memory)),
+            buffers: HashMap::new(),
+            textures: HashMap::new(),
+            counted: Vec::new(),
+        };
+        Self { ordinal, limits, order: Order::Forward, launches: None, counting: false, state: Mutex::new(state) }
     }
 
     /// The same with another limit to the shared memory of a block, in bytes.
@@ -77,6 +93,18 @@ impl EmulatedDevice {
     pub fn failing_after(mut self, launches: usize) -> Self {
         self.launches = Some(AtomicUsize::new(launches));
         self
+    }
+
+    /// The same, but it counts what the warps of each launch do to shared and global memory, for [`take_counted`](Self::take_counted).
+    /// Launches take some times as long.
+    pub fn counting(mut self) -> Self {
+        self.counting = true;
+        self
+    }
+
+    /// What the launches did since this was last asked, in their order. Nothing unless the device is [`counting`](Self::counting).
+    pub fn take_counted(&self) -> Vec<CountedLaunch> {
+        std::mem::take(&mut self.lock().counted)
     }
 
     /// An error once it has failed.
@@ -214,13 +242,16 @@ impl Device for EmulatedDevice {
             shared_limit: self.limits.shared_per_block,
             block_order: self.order,
             lane_order: self.order,
+            accesses: self.counting,
             constants,
             ..Options::default()
         };
         let start = Instant::now();
-        launch(&mut state.memory, kernel, config, args, &options)
+        let report = launch(&mut state.memory, kernel, config, args, &options)
             .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
-        Ok(start.elapsed().as_secs_f64())
+        let seconds = start.elapsed().as_secs_f64();
+        state.counted.extend(report.accesses.map(|accesses| CountedLaunch { kernel: kernel.name, accesses }));
+        Ok(seconds)
     }
 
     fn resident_blocks(&self, _kernel: &KernelEntry, _threads: u32, _shared_bytes: u32) -> Result<u32, DeviceError> {

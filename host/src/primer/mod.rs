@@ -7,6 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `data` | random numbers for cases, and buffers that launches take in turn |
+//! | `predict` | what the emulator counts of a case: conflicts of banks, sectors |
 //!
 //! A file of its own for every topic.
 
@@ -17,12 +18,15 @@ use simt::launch::KernelEntry;
 
 use crate::exec::{Device, DeviceError};
 
+pub mod banks;
 pub mod copy;
 mod data;
+mod predict;
 pub mod reduce;
 pub mod transpose;
 
 pub use data::{Elements, random};
+pub use predict::{Counted, Passes, Sectors, predict};
 
 /// A page of the primer.
 pub struct Topic {
@@ -115,7 +119,7 @@ pub trait Run {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, reduce::REDUCE, transpose::TRANSPOSE];
+pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

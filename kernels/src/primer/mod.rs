@@ -3,9 +3,11 @@
 //! | file | what |
 //! |---|---|
 //! | `copy` | copies at an offset and with a stride |
+//! | `banks` | loads from shared memory at a stride |
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
 
+pub mod banks;
 pub mod copy;
 pub mod reduce;
 pub mod transpose;

@@ -39,7 +39,13 @@ pub(super) fn run(machine: &Machine, lanes: &mut Lanes<'_>, schedule: &Schedule)
                         lanes.resume(thread)?;
                     }
                 }
-                if !warp::meet(machine, warp)? {
+                let met = warp::meet(machine, warp)?;
+                if let Some(tally) = &machine.tally
+                    && (!met || warp::all_ready(machine, warp))
+                {
+                    tally.borrow_mut().meet();
+                }
+                if !met {
                     break;
                 }
             }

@@ -17,6 +17,7 @@ use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Trouble};
 use super::shared::Window;
+use super::tally::{Key, Tally};
 use super::texture::TextureImage;
 use crate::launch::{Arg, BufferArg, Constant, KernelEntry, LaunchConfig};
 
@@ -113,6 +114,8 @@ pub(super) struct Machine {
     pub slots: Vec<Slot>,
     pub clocks: WarpClocks,
     pub fences: Fences,
+    /// Where accesses are counted warp by warp.
+    pub tally: Option<RefCell<Tally>>,
     pub started: Instant,
     races: bool,
     uninitialised: bool,
@@ -175,6 +178,7 @@ impl Machine {
             slots: (0..threads).map(slot).collect(),
             clocks: WarpClocks::new(threads.div_ceil(32)),
             fences: Fences::default(),
+            tally: options.accesses.then(RefCell::default),
             started: Instant::now(),
             races: options.races,
             uninitialised: options.uninitialised,
@@ -356,6 +360,9 @@ impl Machine {
         if !read_only {
             self.spend(at);
         }
+        if self.tally.is_some() {
+            self.note(bound.space, bound.argument.address + offset as u64, bytes, access, at);
+        }
         let start = bound.start + offset;
         // SAFETY: the bitmap covers the allocation. Aligned accesses of up to 16 bytes lie in one of its words.
         let written = unsafe { &mut *bound.written.add(start / 64) };
@@ -403,6 +410,9 @@ impl Machine {
     #[inline(always)]
     pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
         self.spend(at);
+        if self.tally.is_some() {
+            self.note(Space::Shared, address.into(), bytes, access, at);
+        }
         let Some(pointer) = self.shared.pointer(address, bytes) else {
             self.no_such_shared(address, bytes, at);
         };
@@ -427,6 +437,17 @@ impl Machine {
             }
         }
         pointer
+    }
+
+    /// Takes an access of the running lane into the tally.
+    #[cold]
+    #[inline(never)]
+    fn note(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
+        let Some(tally) = &self.tally else { return };
+        if space == Space::Texture || access == AccessKind::Atomic {
+            return;
+        }
+        tally.borrow_mut().note(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
     }
 
     /// The shared array at an address, and the offset in it.
@@ -490,6 +511,7 @@ impl Machine {
             barriers: c.barriers.get(),
             warp_operations: c.warp_operations.get(),
             static_shared_bytes: self.shared.static_bytes(),
+            accesses: self.tally.as_ref().map(|tally| tally.borrow().accesses()),
         }
     }
 }

@@ -11,6 +11,8 @@
 //! orders them (a race). A barrier or a warp operation that some lane never reaches ends in a state where
 //! nobody can go on, and that is seen. The first fault ends the launch, with an error that says who, where and why.
 //!
+//! It can also tell what the hardware would make of a kernel's accesses ([`Options::accesses`]): conflicts of banks, sectors.
+//!
 //! What it is not: a model of time, or of weak memory. Lanes run one after another between meetings, and blocks one
 //! after another. A lane that spins until another one writes spins for ever, as lanes of one warp do on old
 //! GPUs; `Options::spin_limit` ends it. (Waiting for an earlier block is fine while blocks run in order.)
@@ -42,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod accesses;
 pub(crate) mod backend;
 mod block;
 mod fault;
@@ -51,13 +54,16 @@ mod matrix;
 mod memory;
 mod options;
 mod order;
+mod passes;
 mod shadow;
 mod shared;
 mod start;
+mod tally;
 mod texture;
 mod warp;
 mod zeroed;
 
+pub use accesses::{Accesses, Site, Totals};
 pub use fault::{Absence, AccessKind, Fault, FaultKind, LaunchError, Meeting, Party, Place, Region, Space, Unit};
 pub use memory::{ALIGNMENT, Buffer, Memory, OutOfMemory, POISON};
 pub use options::{Observer, Options, Order, Report};

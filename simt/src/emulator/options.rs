@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::accesses::Accesses;
 use crate::launch::Constant;
 
 /// An order of blocks or of lanes. A kernel that is right gives the same result in each.
@@ -48,6 +49,9 @@ pub struct Options<'a> {
     pub races: bool,
     /// Report reads of shared and global memory that nothing wrote.
     pub uninitialised: bool,
+    /// Report what warps do to shared and global memory, in [`Report::accesses`]. A launch takes some times as long, and some 260
+    /// bytes for each access of a warp between two of its meetings.
+    pub accesses: bool,
     /// The order in which blocks run.
     pub block_order: Order,
     /// The order in which the warps of a block, and the lanes of a warp, run between two meetings.
@@ -70,6 +74,7 @@ impl Default for Options<'_> {
         Self {
             races: true,
             uninitialised: true,
+            accesses: false,
             block_order: Order::Forward,
             lane_order: Order::Forward,
             // What an H100 or H200 gives a block.
@@ -84,7 +89,7 @@ impl Default for Options<'_> {
 }
 
 /// What a launch did. Operations are counted per thread, a vector access as one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// Blocks.
     pub blocks: u64,
@@ -110,4 +115,6 @@ pub struct Report {
     pub warp_operations: u64,
     /// Bytes of the static shared arrays that the kernel used.
     pub static_shared_bytes: u32,
+    /// What warps did to memory, where [`Options::accesses`] asks for it.
+    pub accesses: Option<Accesses>,
 }

@@ -80,6 +80,12 @@ fn waiting(machine: &Machine, warp: u32, lane: u32) -> Option<Wait> {
     }
 }
 
+/// Whether all lanes of a warp can go on. Where some wait, or have ended, the others may have met in a branch of their own.
+pub(super) fn all_ready(machine: &Machine, warp: u32) -> bool {
+    let mut slots = machine.slots.iter().skip(warp as usize * 32).take(32);
+    slots.all(|slot| matches!(slot.state.get(), State::Ready))
+}
+
 fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
 }

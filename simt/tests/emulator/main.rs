@@ -1,8 +1,10 @@
 //! The emulator, through the public interface: kernels as users write them.
 //!
 //! `works` and its fellows run right kernels and compare with direct models; `faults*` plant one mistake each and
-//! ask for the report, with the line that it names; `clean` has right kernels that a careless detector would accuse.
+//! ask for the report, with the line that it names; `clean` has right kernels that a careless detector would accuse; `accesses`
+//! has kernels whose conflicts of banks are known.
 
+mod accesses;
 mod clean;
 mod faults;
 mod launches;

@@ -5,7 +5,7 @@
 //! for each topic, size and type of numbers, for each case:
 //!     start it; run once; compare with the oracle; wrong: say where, and time nothing
 //!     run until warm; run and keep every time
-//!     have the emulator count what the same kernel does to memory, on less data
+//!     have the emulator count what the same kernel does to memory, on less data (primer::predict)
 //! ```
 //!
 //! | file | what |
@@ -17,4 +17,4 @@ mod measure;
 mod record;
 
 pub use measure::{Error, Event, Plan, run};
-pub use record::{CEILING, Ceilings, Counted, Options, Parameter, Record, Row, SCHEMA, Timing, Unit};
+pub use record::{CEILING, Ceilings, Options, Parameter, Record, Row, SCHEMA, Timing, Unit};

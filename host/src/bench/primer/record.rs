@@ -9,7 +9,7 @@ use super::measure::Plan;
 use crate::bench::record::now;
 use crate::bench::{DeviceInfo, Effort, Machine, Outcome, Target, Times, Usage};
 use crate::exec::DeviceError;
-use crate::primer::Work;
+use crate::primer::{Counted, Work};
 
 /// The version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -163,21 +163,10 @@ pub struct Timing {
     pub usage: Option<Usage>,
     /// Sets of buffers that runs took in turn.
     pub copies: usize,
-    /// What the emulator counts of the kernel's accesses.
+    /// What the emulator counts of the kernel's accesses, on a small case of the same parameters.
     pub counted: Option<Counted>,
     /// What was compared with the oracle.
     pub verified: String,
-}
-
-/// What the emulator counts, on a small case of the same kernel and parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
-    /// Passes that a warp's access to shared memory takes, on average: 1 without conflicts of banks.
-    pub passes_per_access: Option<f64>,
-    /// The most that one takes.
-    pub most_passes: Option<u32>,
-    /// Sectors of 32 bytes that a warp's access to global memory touches, on average.
-    pub sectors_per_access: Option<f64>,
 }
 
 impl Row {

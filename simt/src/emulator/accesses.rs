@@ -1,0 +1,104 @@
+//! What the warps of a launch did to memory, as the hardware would serve it: the results. `tally` gathers them, `passes` has the rules.
+
+use std::ops::AddAssign;
+
+use super::fault::{AccessKind, Place, Space};
+
+/// The loads and stores of a launch, warp by warp, summed up where they stand in the source: passes over the banks of shared memory,
+/// sectors of global memory. See [`Options::accesses`](super::Options::accesses).
+///
+/// An access of a warp is made up of those lanes that come to the same place in the source for the same time since the warp's lanes
+/// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
+/// a place (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
+/// their kind, their width and their order. And what a compiler merges, splits or drops is counted as it stands in the source.
+///
+/// Atomic operations, textures and constants are left out: they are served by other rules.
+///
+/// # Example
+/// A column of a tile whose rows are as long as there are banks lies in one bank.
+/// ```
+/// use simt::emulator::{AccessKind, Memory, Options, Space, launch};
+/// use simt::launch::LaunchConfig;
+/// use simt::{kernel, shared, thread};
+///
+/// shared! {
+///     static TILE: [u32; 1024];
+/// }
+///
+/// #[kernel]
+/// unsafe fn column() {
+///     shared::array::<TILE>().store(32 * thread::thread_idx_x(), 0);
+/// }
+///
+/// let options = Options { accesses: true, ..Options::default() };
+/// let report = launch(&mut Memory::new(None), &column::ENTRY, &LaunchConfig::linear(1, 32), &[], &options)?;
+/// let stores = report.accesses.unwrap().sum(Space::Shared, AccessKind::Write);
+/// assert_eq!((stores.accesses, stores.passes, stores.conflicts()), (1, 32, 31));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Accesses {
+    /// Every place, in the order of the source.
+    pub sites: Vec<Site>,
+}
+
+/// A load or store in the source of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Where it stands.
+    pub place: Place,
+    /// [`Space::Shared`] or [`Space::Global`].
+    pub space: Space,
+    /// [`AccessKind::Read`] or [`AccessKind::Write`].
+    pub access: AccessKind,
+    /// Bytes that a lane moves: 1, 2, 4, 8 or 16.
+    pub bytes: u32,
+    /// What its warps did.
+    pub totals: Totals,
+}
+
+/// Accesses of warps, and what they take. Passes are those over shared memory, sectors those of global memory; the others' are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Accesses, each by at least one lane of a warp.
+    pub accesses: u64,
+    /// Passes over the banks.
+    pub passes: u64,
+    /// Passes that they would take without conflicts: for a warp 1, of 8 bytes a lane 2, of 16 bytes 4.
+    pub ideal_passes: u64,
+    /// The most passes of one access.
+    pub most_passes: u32,
+    /// Sectors of 32 bytes.
+    pub sectors: u64,
+    /// The most sectors of one access.
+    pub most_sectors: u32,
+}
+
+impl Totals {
+    /// Passes beyond those that they would take without conflicts, as Nsight Compute counts conflicts of banks.
+    pub fn conflicts(&self) -> u64 {
+        self.passes - self.ideal_passes
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.accesses += other.accesses;
+        self.passes += other.passes;
+        self.ideal_passes += other.ideal_passes;
+        self.most_passes = self.most_passes.max(other.most_passes);
+        self.sectors += other.sectors;
+        self.most_sectors = self.most_sectors.max(other.most_sectors);
+    }
+}
+
+impl Accesses {
+    /// All loads, or all stores, of a space together.
+    pub fn sum(&self, space: Space, access: AccessKind) -> Totals {
+        let mut sum = Totals::default();
+        for site in self.sites.iter().filter(|site| site.space == space && site.access == access) {
+            sum += site.totals;
+        }
+        sum
+    }
+}

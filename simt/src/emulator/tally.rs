@@ -1,0 +1,86 @@
+//! Gathers the lanes' accesses into those of warps, while a launch runs; see [`Accesses`] for what it makes of them.
+//!
+//! A lane runs on until it has to wait, and only then the next begins. So what a lane does is kept, site by site and in its order, until all
+//! lanes of its warp have come as far. Then the first accesses of all lanes at a site are one access of the warp, the second ones
+//! another, and so on. Only one warp is under way at a time.
+//!
+//! Memory: some 260 bytes for every access of a warp between two meetings.
+
+use std::collections::HashMap;
+use std::panic::Location;
+
+use super::accesses::{Accesses, Site, Totals};
+use super::fault::{AccessKind, Space};
+use super::passes::WarpAccess;
+
+/// What tells one site from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub at: &'static Location<'static>,
+    pub space: Space,
+    pub access: AccessKind,
+    pub bytes: u32,
+}
+
+/// What is known so far.
+#[derive(Default)]
+pub(super) struct Tally {
+    known: HashMap<Key, usize>,
+    sites: Vec<(Key, Gathered)>,
+}
+
+/// Of a site: what is done, and what the lanes of the present warp have done since they met.
+struct Gathered {
+    totals: Totals,
+    /// How often each lane was here.
+    turns: [u32; 32],
+    accesses: Vec<WarpAccess>,
+}
+
+impl Tally {
+    /// Lane `lane` of the present warp goes to an address.
+    pub fn note(&mut self, key: Key, lane: u32, address: u64) {
+        let site = *self.known.entry(key).or_insert_with(|| {
+            self.sites.push((key, Gathered { totals: Totals::default(), turns: [0; 32], accesses: Vec::new() }));
+            self.sites.len() - 1
+        });
+        let Gathered { turns, accesses, .. } = &mut self.sites[site].1;
+        let turn = &mut turns[lane as usize];
+        if *turn as usize == accesses.len() {
+            accesses.push(WarpAccess::NONE);
+        }
+        let access = &mut accesses[*turn as usize];
+        access.lanes |= 1 << lane;
+        access.addresses[lane as usize] = address;
+        *turn += 1;
+    }
+
+    /// The lanes of the present warp have met, or have ended.
+    pub fn meet(&mut self) {
+        for (key, site) in &mut self.sites {
+            site.turns = [0; 32];
+            for access in site.accesses.drain(..) {
+                let mut totals = Totals { accesses: 1, ..Totals::default() };
+                if key.space == Space::Shared {
+                    let (passes, ideal) = access.passes(key.bytes);
+                    (totals.passes, totals.ideal_passes, totals.most_passes) = (passes.into(), ideal.into(), passes);
+                } else {
+                    let sectors = access.sectors();
+                    (totals.sectors, totals.most_sectors) = (sectors.into(), sectors);
+                }
+                site.totals += totals;
+            }
+        }
+    }
+
+    /// The result.
+    pub fn accesses(&self) -> Accesses {
+        let site = |(key, gathered): &(Key, Gathered)| {
+            let Key { at, space, access, bytes } = *key;
+            Site { place: at.into(), space, access, bytes, totals: gathered.totals }
+        };
+        let mut sites: Vec<_> = self.sites.iter().collect();
+        sites.sort_by_key(|(key, _)| key.at);
+        Accesses { sites: sites.into_iter().map(site).collect() }
+    }
+}
