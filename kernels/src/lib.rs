@@ -17,6 +17,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     apsp::ladder::KERNELS,
     apsp::tiled::KERNELS,
     primer::copy::KERNELS,
+    primer::matmul::KERNELS,
     selftest::KERNELS,
 ];
 

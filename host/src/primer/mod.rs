@@ -19,6 +19,7 @@ use crate::exec::{Device, DeviceError};
 
 pub mod copy;
 mod data;
+pub mod matmul;
 
 pub use data::{Elements, random};
 
@@ -113,7 +114,7 @@ pub trait Run {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE];
+pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, matmul::MATMUL];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

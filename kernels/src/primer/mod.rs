@@ -3,5 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `copy` | copies at an offset and with a stride |
+//! | `matmul` | matrix multiply in f32 on CUDA cores |
 
 pub mod copy;
+pub mod matmul;
