@@ -87,12 +87,12 @@ struct Block<const N: usize> {
     own_col: u32,
 }
 
-/// Four elements of a row, 0 where they are outside of `rows` × `cols`.
+/// Four elements of a row, of which the first is at `place`: 0 where they are outside of `rows` × `cols`.
 #[inline(always)]
-fn guarded(matrix: In<f32>, rows: u32, cols: u32, row: u32, col: u32) -> [f32; 4] {
+fn guarded(matrix: In<f32>, place: usize, [rows, cols]: [u32; 2], row: u32, col: u32) -> [f32; 4] {
     [0, 1, 2, 3].map(|i| {
         let inside = row < rows && col + i < cols;
-        if inside { matrix.load(row as usize * cols as usize + (col + i) as usize) } else { 0.0 }
+        if inside { matrix.load(place + i as usize) } else { 0.0 }
     })
 }
 
@@ -124,14 +124,17 @@ impl<const N: usize> Block<N> {
         let t = thread::thread_idx_x();
         let (a_row, a_col) = (self.row + t / 2, at + t % 2 * 4);
         let (b_row, b_col) = (at + t / Self::ACROSS, self.col + t % Self::ACROSS * 4);
+        // One address for both ways: registers are short.
+        let a_place = a_row as usize * self.k as usize + a_col as usize;
+        let b_place = b_row as usize * self.n as usize + b_col as usize;
+        let second = b_place + Self::DOWN as usize * self.n as usize;
         if self.whole && self.k - at >= DEPTH {
-            let place = b_row as usize * self.n as usize + b_col as usize;
-            let second = if N == 16 { self.b.load4(place + Self::DOWN as usize * self.n as usize) } else { [0.0; 4] };
-            (self.a.load4(a_row as usize * self.k as usize + a_col as usize), [self.b.load4(place), second])
+            let second = if N == 16 { self.b.load4(second) } else { [0.0; 4] };
+            (self.a.load4(a_place), [self.b.load4(b_place), second])
         } else {
-            let of_b = |row| guarded(self.b, self.k, self.n, row, b_col);
-            let second = if N == 16 { of_b(b_row + Self::DOWN) } else { [0.0; 4] };
-            (guarded(self.a, self.m, self.k, a_row, a_col), [of_b(b_row), second])
+            let of_b = |place, row| guarded(self.b, place, [self.k, self.n], row, b_col);
+            let second = if N == 16 { of_b(second, b_row + Self::DOWN) } else { [0.0; 4] };
+            (guarded(self.a, a_place, [self.m, self.k], a_row, a_col), [of_b(b_place, b_row), second])
         }
     }
 
