@@ -192,6 +192,9 @@ impl<const N: usize> Block<N> {
                     Self::put(tiles, 1 - buffer, coming);
                     thread::sync_threads();
                     factors = self.factors(tiles, 1 - buffer, 0);
+                } else {
+                    // Not those of the last step: to keep them both ways would be a copy for each, in every turn.
+                    factors = ([0.0; 8], [0.0; N]);
                 }
                 eight!(I => {
                     eight!(J => {
