@@ -117,7 +117,7 @@ mod tests {
         let element = |value, magnitude| Element { value, magnitude };
         // 2 x 3 times 3 x 2.
         assert_eq!(row(&a, &b, [2, 2, 3], 0), [element(22.0, 22.0), element(12.0, 28.0)]);
-        assert_eq!(col(&a, &b, [2, 2, 3], 1), [element(12.0, 28.0), element(-6.0, 66.0)]);
+        assert_eq!(col(&a, &b, [2, 2, 3], 1), [element(12.0, 28.0), element(-8.0, 64.0)]);
     }
 
     #[test]
