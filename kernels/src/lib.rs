@@ -20,6 +20,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::banks::KERNELS,
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
+    primer::matmul::KERNELS,
     selftest::KERNELS,
 ];
 

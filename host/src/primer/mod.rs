@@ -21,6 +21,7 @@ use crate::exec::{Device, DeviceError};
 pub mod banks;
 pub mod copy;
 mod data;
+pub mod matmul;
 mod predict;
 pub mod reduce;
 pub mod transpose;
@@ -119,7 +120,7 @@ pub trait Run {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE];
+pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

@@ -6,8 +6,10 @@
 //! | `banks` | loads from shared memory at a stride |
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
+//! | `matmul/` | products of matrices |
 
 pub mod banks;
 pub mod copy;
+pub mod matmul;
 pub mod reduce;
 pub mod transpose;

@@ -99,7 +99,7 @@ macro_rules! eight {
         }
     }};
 }
-use eight;
+pub(crate) use eight;
 
 /// `$body` with `$i` the constants 0 and 4: where the two pieces of a thread's words begin.
 macro_rules! pieces {
