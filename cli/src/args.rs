@@ -110,6 +110,18 @@ pub enum Bench {
     /// Copies with gaps: bandwidth against stride
     #[command(after_help = bench_primer::HELP)]
     Stride(BenchTopicArgs),
+    /// Conflicts of banks: shared memory against the stride of what lanes load
+    #[command(after_help = bench_primer::HELP)]
+    Banks(BenchTopicArgs),
+    /// The ladder of reductions: sums, least and largest numbers
+    #[command(after_help = bench_primer::HELP)]
+    Reduce(BenchTopicArgs),
+    /// The ladder of transposes
+    #[command(after_help = bench_primer::HELP)]
+    Transpose(BenchTopicArgs),
+    /// The ladder of matrix multiplications, in f32
+    #[command(after_help = bench_primer::HELP)]
+    Matmul(BenchTopicArgs),
     /// All topics of the optimisation primer, in one record
     #[command(after_help = bench_primer::HELP)]
     Primer(BenchPrimerArgs),

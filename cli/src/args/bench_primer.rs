@@ -12,8 +12,8 @@ the exit code is 1.
 The table: \"median ms\" is of the kernels alone, by the device's clock; the rate is of the bytes, operations or accesses that the \
 work needs at least, whatever a kernel does; \"of ceiling\" its share of what the device can do: bytes, of a copy within its memory \
 in the same run; operations and accesses to shared memory, of what its clock allows. \"faster\" is than the rung before. The last \
-columns are what the emulator counts of the same kernel on less data: passes that a warp's access to shared memory takes, and sectors \
-of 32 bytes that one to global memory touches.
+columns are what the emulator counts of the same kernel on less data: passes over the banks that a warp's loads from shared memory take \
+on average, and its stores; sectors of 32 bytes that its loads from global memory touch, and its stores.
 
 --device auto is cuda:0 where there is one, and the emulator otherwise, whose times say nothing of a GPU.
 

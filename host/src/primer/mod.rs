@@ -120,7 +120,8 @@ pub trait Run {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] = &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
+pub const TOPICS: &[Topic] =
+    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

@@ -16,7 +16,7 @@ use crate::exec::emulator::{AccessKind, CountedLaunch, EmulatedDevice, Space, To
 use crate::exec::{Device, DeviceError};
 
 /// What the emulator counts of all kernels of a run. Null (`None`) where there are no such accesses.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counted {
     /// Loads from shared memory.
     pub shared_loads: Option<Passes>,

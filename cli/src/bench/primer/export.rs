@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use halotile::bench::Outcome;
-use halotile::bench::primer::{Record, Row, Unit};
+use halotile::bench::primer::{Record, Row, Timing, Unit};
 use serde::Serialize;
 
 use super::table::{HEADINGS, columns, head, label, title};
@@ -32,12 +32,17 @@ struct Line<'a> {
     per_second: Option<f64>,
     share_of_ceiling: Option<f64>,
     speedup: Option<f64>,
-    passes_per_access: Option<f64>,
-    sectors_per_access: Option<f64>,
+    passes_per_shared_load: Option<f64>,
+    conflicts_per_shared_load: Option<f64>,
+    passes_per_shared_store: Option<f64>,
+    conflicts_per_shared_store: Option<f64>,
+    sectors_per_global_load: Option<f64>,
+    sectors_per_global_store: Option<f64>,
 }
 
 impl<'a> Line<'a> {
     fn new(row: &'a Row) -> Self {
+        let counted = |t: &Timing| t.counted.unwrap_or_default();
         let joined = |parts: Vec<String>, with| parts.join(with);
         let line = Self {
             topic: &row.topic,
@@ -65,8 +70,12 @@ impl<'a> Line<'a> {
                 per_second: Some(t.per_second),
                 share_of_ceiling: t.share_of_ceiling,
                 speedup: t.speedup,
-                passes_per_access: t.counted.as_ref().and_then(|counted| counted.passes_per_access),
-                sectors_per_access: t.counted.as_ref().and_then(|counted| counted.sectors_per_access),
+                passes_per_shared_load: counted(t).shared_loads.map(|loads| loads.per_access),
+                conflicts_per_shared_load: counted(t).shared_loads.map(|loads| loads.conflicts_per_access),
+                passes_per_shared_store: counted(t).shared_stores.map(|stores| stores.per_access),
+                conflicts_per_shared_store: counted(t).shared_stores.map(|stores| stores.conflicts_per_access),
+                sectors_per_global_load: counted(t).global_loads.map(|loads| loads.per_access),
+                sectors_per_global_store: counted(t).global_stores.map(|stores| stores.per_access),
                 ..line
             },
         }

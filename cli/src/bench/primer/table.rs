@@ -8,7 +8,7 @@ use crate::bench::table::{columns_of, line_of, machine};
 /// The columns after the kernel's name, as headings.
 pub const HEADINGS: [&str; 7] = ["median ms", "min .. max", "rate", "of ceiling", "faster", "passes", "sectors"];
 /// Their widths.
-const WIDTHS: [usize; 7] = [10, 18, 12, 10, 7, 7, 7];
+const WIDTHS: [usize; 7] = [10, 18, 12, 10, 7, 10, 10];
 /// Room for the kernel's name and its parameters.
 const LABEL: usize = 26;
 
@@ -23,17 +23,22 @@ pub fn rate(unit: Unit, per_second: f64) -> String {
 
 /// The columns of a row that was timed, in the order of [`HEADINGS`].
 pub fn columns(timing: &Timing) -> [String; 7] {
-    let counted = |of: fn(&halotile::bench::primer::Counted) -> Option<f64>| {
-        or_none(timing.counted.as_ref().and_then(of).map(significant))
+    // Of loads, and of stores.
+    let both = |loads: Option<f64>, stores: Option<f64>| match (loads, stores) {
+        (None, None) => or_none(None),
+        _ => format!("{}/{}", or_none(loads.map(significant)), or_none(stores.map(significant))),
     };
+    let counted = timing.counted.unwrap_or_default();
+    let [from_shared, to_shared] = [counted.shared_loads, counted.shared_stores].map(|of| Some(of?.per_access));
+    let [from_global, to_global] = [counted.global_loads, counted.global_stores].map(|of| Some(of?.per_access));
     [
         ms(timing.time.median),
         format!("{} .. {}", ms(timing.time.min), ms(timing.time.max)),
         rate(timing.unit, timing.per_second),
         or_none(timing.share_of_ceiling.map(percent)),
         or_none(timing.speedup.map(|times| format!("{}x", significant(times)))),
-        counted(|counted| counted.passes_per_access),
-        counted(|counted| counted.sectors_per_access),
+        both(from_shared, to_shared),
+        both(from_global, to_global),
     ]
 }
 
