@@ -200,7 +200,7 @@ for stage in $stages; do
             metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_$way.sum,l1tex__t_requests_pipe_lsu_mem_global_op_$way.sum
         done
         tables=()
-        for topic in 'reduce --sizes 1048576' 'transpose --sizes 1024x1024' 'banks --sizes 64'; do
+        for topic in 'reduce --sizes 256' 'transpose --sizes 1024x1024' 'banks --sizes 64'; do
             table=$out/ncu-${topic%% *}
             # shellcheck disable=SC2086
             ncu --clock-control none --csv --page raw --metrics "$metrics" -k regex:primer_ \

@@ -17,6 +17,7 @@ use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedD
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::occupancy::{Architecture, Demand};
+use halotile::primer;
 use halotile::resources;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
@@ -74,6 +75,7 @@ fn main() -> Result<()> {
         little_memory(&cuda)?;
         several_devices(&device)?;
         shortest_paths(&device)?;
+        the_primer(&device)?;
     }
     if args.bench {
         bench(&args, &cuda)?;
@@ -119,6 +121,48 @@ fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
         }
         let on = gpus.min(count);
         println!("shortest paths  {graphs} graphs by {count} devices on {on} GPUs, whole and in blocks, 0 failed");
+    }
+    Ok(())
+}
+
+/// Every case of the primer, over sizes that no tile and no vector divides, against its oracle.
+fn the_primer(device: &Arc<dyn Device>) -> Result<()> {
+    const SIZES: [&[primer::Size]; 3] = [
+        &[[1, 0, 0], [31, 0, 0], [257, 0, 0], [4099, 0, 0]],
+        &[
+            [1, 1, 0],
+            [1, 1000, 0],
+            [1000, 1, 0],
+            [31, 33, 0],
+            [65, 127, 0],
+            [129, 257, 0],
+            [1024, 1024, 0],
+            [1001, 999, 0],
+        ],
+        &[[1, 1, 1], [1, 1000, 1], [33, 31, 17], [127, 129, 9], [128, 256, 64], [257, 255, 1000], [1024, 1024, 8]],
+    ];
+    for topic in primer::TOPICS {
+        let mut count = 0;
+        for &size in SIZES[topic.size.split('x').count() - 1] {
+            for &elements in topic.elements {
+                for case in (topic.cases)(&primer::Ask { size, elements, seed: 11 }) {
+                    let mut run = case.start(device, 2)?;
+                    for _ in 0..3 {
+                        run.run()?;
+                    }
+                    run.check()?.map_err(|wrong| {
+                        Error::msg(format!(
+                            "{} {size:?} {elements}: {} {:?}: {wrong}",
+                            topic.name,
+                            case.name(),
+                            case.parameters()
+                        ))
+                    })?;
+                    count += 1;
+                }
+            }
+        }
+        println!("primer          {count} cases of {}, 0 failed", topic.name);
     }
     Ok(())
 }

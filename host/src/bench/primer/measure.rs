@@ -105,7 +105,7 @@ pub fn run(
                 outcome: Outcome::Skipped { reason: String::new() },
             };
             if let Outcome::Timed(timing) = &mut outcome {
-                timing.counted = counted(topic, &ask, case.as_ref());
+                timing.counted = counted(topic, &ask, case.as_ref(), target);
                 timing.share_of_ceiling = record.ceilings.of(timing.unit).map(|ceiling| timing.per_second / ceiling);
                 let before = record.results.iter().find(|other| {
                     other.beside(&row)
@@ -122,9 +122,10 @@ pub fn run(
     Ok(record)
 }
 
-/// What the emulator counts of the same case at the topic's size for it; nothing if it is not there, or does not run.
-fn counted(topic: &Topic, ask: &Ask, case: &dyn Case) -> Option<Counted> {
-    let size = *topic.sizes[1].first()?;
+/// What the emulator counts of the same case: at the topic's size for it, or, where it was just emulated, as it is. Nothing if it is not there,
+/// or does not run.
+fn counted(topic: &Topic, ask: &Ask, case: &dyn Case, target: &Target) -> Option<Counted> {
+    let size = if matches!(target, Target::Emulator(_)) { ask.size } else { *topic.sizes[1].first()? };
     let cases = (topic.cases)(&Ask { size, ..*ask });
     let same = cases.iter().find(|other| other.name() == case.name() && other.parameters() == case.parameters())?;
     predict(same.as_ref()).inspect_err(|error| tracing::debug!(%error, kernel = case.name(), "not counted")).ok()

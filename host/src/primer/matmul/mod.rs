@@ -24,7 +24,7 @@ pub const MATMUL: Topic = Topic {
     name: "matmul",
     title: "matrix multiply: arithmetic against the reuse of what is loaded",
     size: "MxNxK",
-    sizes: [&[[1024, 0, 0], [4096, 0, 0], [8192, 0, 0], [1000, 1001, 1002]], &[[70, 50, 40]]],
+    sizes: [&[[1024, 0, 0], [4096, 0, 0], [8192, 0, 0], [1000, 1001, 1002]], &[[128, 256, 16]]],
     elements: &[Elements::F32],
     rungs: || Rung::ALL.map(Rung::name).to_vec(),
     cases: |ask| {

@@ -20,7 +20,7 @@ pub const REDUCE: Topic = Topic {
     name: "reduce",
     title: "the sum, the least, the largest of n numbers: from one step at a time to one pass at the memory's speed",
     size: "N",
-    sizes: [&[[1 << 20, 0, 0], [1 << 24, 0, 0], [1 << 30, 0, 0]], &[[5000, 0, 0]]],
+    sizes: [&[[1 << 20, 0, 0], [1 << 24, 0, 0], [1 << 30, 0, 0]], &[[4096, 0, 0]]],
     elements: &[Elements::I32, Elements::F32, Elements::F64],
     rungs: || Rung::ALL.map(Rung::name).to_vec(),
     cases: |ask| match ask.elements {

@@ -16,7 +16,7 @@ pub const TRANSPOSE: Topic = Topic {
     name: "transpose",
     title: "transpose: reads and writes that both want to run along rows",
     size: "ROWSxCOLS",
-    sizes: [&[[4096, 4096, 0], [16384, 16384, 0], [16001, 15999, 0]], &[[70, 100, 0]]],
+    sizes: [&[[4096, 4096, 0], [16384, 16384, 0], [16001, 15999, 0]], &[[128, 128, 0]]],
     elements: &[Elements::U8, Elements::U16, Elements::U32, Elements::F64],
     rungs: || Rung::ALL.map(Rung::name).to_vec(),
     cases: |ask| Rung::ALL.map(|rung| Box::new(Transpose::new(ask, rung)) as Box<dyn Case>).into(),

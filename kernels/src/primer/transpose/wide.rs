@@ -31,8 +31,8 @@
 //! rows V apart, whose c / V are all different: again all 32 banks. (The second XOR is for the ragged way in, where
 //! lanes are in neighbouring rows: four passes instead of sixteen for bytes.)
 //!
-//! *Order.* Blocks take tiles in strips, row by row within a strip, so that those that run together make about a square: both matrices are
-//! then touched in pieces of several KiB, in few pages.
+//! *Order.* Blocks take tiles in strips, row by row within a strip. How wide a strip is the host says, who has measured it: narrow ones
+//! are best for small elements, because those that run together then write long pieces of few rows of `out`.
 //!
 //! *Any shape.* If `cols` is a multiple of V, every row of `input` begins at a multiple of 16 bytes, and 16 bytes are all inside or all
 //! outside. If not, elements are loaded one by one, neighbouring lanes in neighbouring columns. The same holds for `rows` and `out`, independently.
