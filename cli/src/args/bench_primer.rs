@@ -73,7 +73,8 @@ impl BenchTopicArgs {
         let sizes = if self.sizes.is_empty() { if emulated { in_emulator } else { on_gpu } } else { &self.sizes };
         let most = topic.size.split('x').count();
         if let Some(size) = sizes.iter().find(|size| size.iter().filter(|&&extent| extent > 0).count() > most) {
-            let given = size.map(|extent| extent.to_string()).join("x");
+            let given: Vec<_> = size.iter().filter(|&&extent| extent > 0).map(usize::to_string).collect();
+            let given = given.join("x");
             return Err(format!("--sizes {given}: a size of {} is {}", topic.name, topic.size));
         }
         let elements = if self.elements.is_empty() { topic.elements } else { &self.elements };
