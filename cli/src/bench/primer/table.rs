@@ -1,6 +1,6 @@
 //! The columns of all tables, and the table on the terminal.
 
-use halotile::bench::primer::{Record, Row, Timing, Unit};
+use halotile::bench::primer::{Parameter, Record, Row, Timing, Unit};
 
 use crate::bench::figures::{ms, or_none, percent, significant};
 use crate::bench::table::{columns_of, line_of, machine};
@@ -42,14 +42,18 @@ pub fn columns(timing: &Timing) -> [String; 7] {
     ]
 }
 
-/// A kernel and its parameters: "reduce6 min". A parameter that says what the kernel's name says has its value only.
+/// A kernel and its parameters, in few letters: "reduce6 min", "offset 3", "u8 x5", "tile x32 +1".
 pub fn label(row: &Row) -> String {
-    let of = |parameter: &halotile::bench::primer::Parameter| match parameter.value.parse::<f64>() {
-        // A number by itself says nothing.
-        Ok(_) if parameter.name != row.kernel => format!(" {} {}", parameter.name, parameter.value),
-        _ => format!(" {}", parameter.value),
+    // A topic of one kernel says its name in the heading.
+    let kernel = (row.kernel != row.topic || row.parameters.len() == 1).then(|| row.kernel.clone());
+    let of = |parameter: &Parameter| match (parameter.name.as_str(), parameter.value.as_str()) {
+        (name, value) if name == row.kernel => Some(value.to_owned()),
+        ("stride", value) => Some(format!("x{value}")),
+        ("padding", "0") => None,
+        ("padding", value) => Some(format!("+{value}")),
+        (_, value) => Some(value.to_owned()),
     };
-    row.kernel.clone() + &row.parameters.iter().map(of).collect::<String>()
+    kernel.into_iter().chain(row.parameters.iter().filter_map(of)).collect::<Vec<_>>().join(" ")
 }
 
 /// What all rows of a table have: "reduce, 1048576, f32".

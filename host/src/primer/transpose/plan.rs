@@ -99,7 +99,7 @@ impl Plan {
         args.push(self.rows.into());
         args.push(self.cols.into());
         if self.rung == Rung::Wide {
-            args.push(STRIP[self.log as usize].min(across).into());
+            args.push(STRIP[self.log].min(across).into());
         }
         // SAFETY: buffers are long enough (above) and begin at multiples of 256; there is a block for each tile. A strip has no more tiles
         // than there are, which fit a launch.
