@@ -284,6 +284,14 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// What it holds, to the last whole element.
+    pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
+        let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+        self.device.download(self, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        Ok(data)
+    }
+
     /// Device address of the first byte.
     pub fn address(&self) -> u64 {
         self.address

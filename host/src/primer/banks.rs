@@ -3,7 +3,6 @@
 //!
 //! The oracle: every thread's sum of what its loads were to find, in integers.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use halotile_kernels::primer::banks::{
@@ -14,7 +13,7 @@ use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::data::{Elements, random};
 use super::{Ask, Case, Run, Topic, Work};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Limits};
 
 /// Loads from shared memory, all 32 lanes of a warp a stride apart.
 pub const BANKS: Topic = Topic {
@@ -31,20 +30,17 @@ pub const BANKS: Topic = Topic {
 /// Blocks for each multiprocessor: enough to keep its shared memory busy, whether all run at once or not.
 const BLOCKS: u32 = 8;
 
+/// Blocks that fill a device.
+fn blocks(limits: &Limits) -> u32 {
+    limits.multiprocessors * BLOCKS
+}
+
 /// Every type with every stride, and the tile.
 fn probes(ask: &Ask) -> impl Iterator<Item = Probe> + use<> {
     let (rounds, seed) = (ask.size[0] as u32, ask.seed);
     let strided = Type::STRIDED.into_iter().flat_map(|of| (1..=32).map(move |stride| (of, stride, 0)));
     let tiles = [(Type::Tile, 32, 0), (Type::Tile, 32, 1)];
-    let blocks = Cell::new(BLOCKS);
-    strided.chain(tiles).map(move |(of, stride, padding)| Probe {
-        of,
-        stride,
-        padding,
-        rounds,
-        seed,
-        blocks: blocks.clone(),
-    })
+    strided.chain(tiles).map(move |(of, stride, padding)| Probe { of, stride, padding, rounds, seed })
 }
 
 /// What a lane loads.
@@ -124,8 +120,6 @@ struct Probe {
     padding: u32,
     rounds: u32,
     seed: u64,
-    /// Of a run. They fill the device, so they are known when there is one; until then, those of one multiprocessor.
-    blocks: Cell<u32>,
 }
 
 impl Probe {
@@ -169,12 +163,12 @@ impl Case for Probe {
         self.of.idea()
     }
 
-    fn kernel(&self) -> &'static KernelEntry {
-        self.of.kernel()
+    fn kernel(&self) -> Option<&'static KernelEntry> {
+        Some(self.of.kernel())
     }
 
-    fn work(&self) -> Work {
-        let warps = f64::from(self.blocks.get() * BANKS_THREADS / 32);
+    fn work(&self, limits: &Limits) -> Work {
+        let warps = f64::from(blocks(limits) * BANKS_THREADS / 32);
         Work::Accesses(warps * (self.loads() * self.of.loads()) as f64)
     }
 
@@ -185,8 +179,7 @@ impl Case for Probe {
     }
 
     fn start<'a>(&'a self, device: &Arc<dyn Device>, _: usize) -> Result<Box<dyn Run + 'a>, DeviceError> {
-        self.blocks.set(device.limits().multiprocessors * BLOCKS);
-        let threads = (self.blocks.get() * BANKS_THREADS) as usize;
+        let threads = (blocks(&device.limits()) * BANKS_THREADS) as usize;
         let words = Buffer::from_slice(device, &self.words())?;
         let sums = Buffer::new(device, threads * size_of::<u32>())?;
         device.fill(&sums, 0xFF)?;
@@ -216,14 +209,12 @@ impl Run for Started<'_> {
             BANKS_MASK.into(),
         ];
         // SAFETY: `words` has BANKS_WORDS words and `sums` one for each thread; strides are at most 32 and padding, 33.
-        unsafe { self.device.launch(self.case.kernel(), &config, &args) }
+        unsafe { self.device.launch(self.case.of.kernel(), &config, &args) }
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
         let expected = self.case.sums();
-        let mut got = vec![0u32; self.threads];
-        let bytes = got.len() * size_of::<u32>();
-        self.device.download(&self.sums, 0, bytes, bytemuck::cast_slice_mut(&mut got), bytes, bytes, 1)?;
+        let got: Vec<u32> = self.sums.to_vec()?;
         let wrong = (0..got.len()).find(|&thread| got[thread] != expected[thread % 32]);
         Ok(match wrong {
             None => Ok("every thread's sum, to the bit".to_owned()),
@@ -261,7 +252,11 @@ mod tests {
                 run.run().unwrap();
                 assert_eq!(run.check().unwrap(), Ok("every thread's sum, to the bit".to_owned()), "{case:?}");
                 let warps = 2 * 8 * 8;
-                assert_eq!(case.work(), Work::Accesses((warps * 8 * rounds * case.of.loads()) as f64), "{case:?}");
+                assert_eq!(
+                    case.work(&device.limits()),
+                    Work::Accesses((warps * 8 * rounds * case.of.loads()) as f64),
+                    "{case:?}"
+                );
             }
         }
     }
@@ -279,6 +274,7 @@ mod tests {
 
     #[test]
     fn the_emulator_predicts_the_conflicts_that_arithmetic_does() {
+        let limits = EmulatedDevice::new(0, None).limits();
         for case in all(BANKS.sizes[1][0][0]) {
             let stride = case.elements();
             let (passes, least) = match case.of {
@@ -293,7 +289,7 @@ mod tests {
             assert_eq!(most, passes, "{case:?}");
             assert_eq!(per_access, f64::from(passes), "{case:?}");
             assert_eq!(conflicts_per_access, f64::from(passes - least), "{case:?}");
-            assert_eq!(Work::Accesses(accesses as f64), case.work(), "{case:?}");
+            assert_eq!(Work::Accesses(accesses as f64), case.work(&limits), "{case:?}");
             assert_eq!(counted.shared_stores.unwrap().conflicts_per_access, 0.0, "{case:?}");
         }
     }

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use halotile_kernels::primer::copy::{COPY_THREADS, primer_copy_offset, primer_copy_stride};
 use simt::launch::{KernelEntry, LaunchConfig};
 
-use super::data::{Elements, random};
+use super::data::{Elements, Turns, random};
 use super::{Ask, Case, Run, Topic, Work};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Limits};
 
 /// Copies of numbers that begin somewhere.
 pub const COPY: Topic = Topic {
@@ -71,6 +71,10 @@ impl Copy {
         }
     }
 
+    fn entry(&self) -> &'static KernelEntry {
+        if self.kind == Kind::Offset { &primer_copy_offset::ENTRY } else { &primer_copy_stride::ENTRY }
+    }
+
     fn number(&self, at: usize) -> f32 {
         (random(self.seed, at) >> 40) as f32
     }
@@ -92,11 +96,11 @@ impl Case for Copy {
         }
     }
 
-    fn kernel(&self) -> &'static KernelEntry {
-        if self.kind == Kind::Offset { &primer_copy_offset::ENTRY } else { &primer_copy_stride::ENTRY }
+    fn kernel(&self) -> Option<&'static KernelEntry> {
+        Some(self.entry())
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, _: &Limits) -> Work {
         Work::Bytes(self.count as f64 * 8.0)
     }
 
@@ -111,35 +115,30 @@ impl Case for Copy {
             device.fill(&out, 0xFF)?;
             Ok((input, out))
         };
-        let buffers = (0..copies).map(pair).collect::<Result<_, DeviceError>>()?;
-        Ok(Box::new(Started { case: self, device: Arc::clone(device), buffers, turn: 0 }))
+        let buffers = Turns::new((0..copies).map(pair).collect::<Result<_, DeviceError>>()?);
+        Ok(Box::new(Started { case: self, device: Arc::clone(device), buffers }))
     }
 }
 
 struct Started<'a> {
     case: &'a Copy,
     device: Arc<dyn Device>,
-    buffers: Vec<(Buffer, Buffer)>,
-    turn: usize,
+    buffers: Turns<(Buffer, Buffer)>,
 }
 
 impl Run for Started<'_> {
     fn run(&mut self) -> Result<f64, DeviceError> {
-        self.turn = (self.turn + 1) % self.buffers.len();
-        let (input, out) = &self.buffers[self.turn];
+        let (input, out) = self.buffers.next();
         let count = self.case.count as u32;
         let config = LaunchConfig::linear(count.div_ceil(COPY_THREADS), COPY_THREADS);
         let args = [input.input::<f32>(), out.output::<f32>(), count.into(), self.case.by.into()];
         // SAFETY: buffers are as long as the last number's place, and there is a thread for each.
-        unsafe { self.device.launch(self.case.kernel(), &config, &args) }
+        unsafe { self.device.launch(self.case.entry(), &config, &args) }
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
         let case = self.case;
-        let (_, out) = &self.buffers[self.turn];
-        let mut got = vec![0u32; case.numbers()];
-        let bytes = got.len() * 4;
-        self.device.download(out, 0, bytes, bytemuck::cast_slice_mut(&mut got), bytes, bytes, 1)?;
+        let got: Vec<u32> = self.buffers.current().1.to_vec()?;
         let expected = |at: usize| if case.copied(at) { case.number(at).to_bits() } else { u32::MAX };
         Ok(match got.par_iter().enumerate().position_first(|(at, &got)| got != expected(at)) {
             None => Ok("every element and every gap, to the bit".to_owned()),

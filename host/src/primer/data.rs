@@ -1,4 +1,4 @@
-//! Numbers for cases, and their types.
+//! Numbers for cases, their types, and sets of buffers that runs take in turn.
 
 use std::fmt;
 
@@ -64,4 +64,29 @@ pub fn random(seed: u64, at: usize) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
+}
+
+/// Sets of buffers that runs take in turn, so that a cache does not flatter.
+pub(super) struct Turns<T> {
+    sets: Vec<T>,
+    current: usize,
+}
+
+impl<T> Turns<T> {
+    /// At least one set.
+    pub(super) fn new(sets: Vec<T>) -> Self {
+        assert!(!sets.is_empty(), "runs need a set of buffers");
+        Self { sets, current: 0 }
+    }
+
+    /// The set for the next run.
+    pub(super) fn next(&mut self) -> &T {
+        self.current = (self.current + 1) % self.sets.len();
+        &self.sets[self.current]
+    }
+
+    /// The set of the last run; the first before any.
+    pub(super) fn current(&self) -> &T {
+        &self.sets[self.current]
+    }
 }

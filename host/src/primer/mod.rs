@@ -14,9 +14,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use simt::launch::KernelEntry;
 
-use crate::exec::{Device, DeviceError};
+use crate::bench::Clock;
+use crate::exec::{Device, DeviceError, Limits};
 
 pub mod banks;
 pub mod copy;
@@ -75,6 +77,12 @@ pub enum Work {
     Flops(f64),
     /// Accesses of a warp to shared memory.
     Accesses(f64),
+    /// Bytes that cross the bus between host and device, in either direction.
+    Transferred(f64),
+    /// Operations of a lane, as an addition is one.
+    Operations(f64),
+    /// Launches of a kernel.
+    Launches(f64),
 }
 
 /// A kernel, or a few, and the data that it works on: a line of a table.
@@ -95,11 +103,23 @@ pub trait Case: Debug {
     /// What it changes, or shows, in a line.
     fn idea(&self) -> &'static str;
 
-    /// The kernel that does it, or most of it.
-    fn kernel(&self) -> &'static KernelEntry;
+    /// The kernel that does it, or most of it; none where nothing but copies is timed.
+    fn kernel(&self) -> Option<&'static KernelEntry>;
 
-    /// What a run does.
-    fn work(&self) -> Work;
+    /// What a run does on a device of these limits.
+    fn work(&self, limits: &Limits) -> Work;
+
+    /// How much of its work a multiprocessor of this architecture does in a clock, as NVIDIA's documents have it; where there is such a figure, it
+    /// is the ceiling.
+    fn per_clock(&self, arch: u32) -> Option<f64> {
+        let _ = arch;
+        None
+    }
+
+    /// What measures its runs.
+    fn clock(&self) -> Clock {
+        Clock::Device
+    }
 
     /// Bytes of device memory that [`start`](Self::start) takes, with `copies` sets of buffers.
     fn bytes(&self, copies: usize) -> usize;
@@ -111,12 +131,28 @@ pub trait Case: Debug {
 
 /// A case on a device.
 pub trait Run {
-    /// Runs once. Returns the seconds that the kernels took, by the device's clock.
+    /// Runs once. Returns the seconds that it took: the kernels, by the device's clock, or all of it by the wall clock ([`Case::clock`]).
     fn run(&mut self) -> Result<f64, DeviceError>;
 
     /// Compares what the last run made with the oracle. The inner error says what is wrong, and where. `Ok` says what was compared and how
     /// closely: `every element, exactly`.
     fn check(&mut self) -> Result<Result<String, String>, DeviceError>;
+
+    /// What else there is to tell beside a run's time, known when the timed runs are over: a latency, a clock's own reading.
+    fn readings(&mut self) -> Result<Vec<Reading>, DeviceError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A figure beside a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// What it is: "latency".
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Of what: "clocks".
+    pub unit: String,
 }
 
 /// All topics, in the order of the primer.

@@ -149,11 +149,11 @@ mod tests {
             fn idea(&self) -> &'static str {
                 self.0.idea()
             }
-            fn kernel(&self) -> &'static simt::launch::KernelEntry {
+            fn kernel(&self) -> Option<&'static simt::launch::KernelEntry> {
                 self.0.kernel()
             }
-            fn work(&self) -> crate::primer::Work {
-                self.0.work()
+            fn work(&self, limits: &crate::exec::Limits) -> crate::primer::Work {
+                self.0.work(limits)
             }
             fn bytes(&self, copies: usize) -> usize {
                 self.0.bytes(copies)

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use halotile::bench::Outcome;
-use halotile::bench::primer::{Record, Row, Timing, Unit};
+use halotile::bench::primer::{Record, Row, Timing};
 use serde::Serialize;
 
 use super::table::{HEADINGS, columns, head, label, title};
@@ -38,6 +38,8 @@ struct Line<'a> {
     conflicts_per_shared_store: Option<f64>,
     sectors_per_global_load: Option<f64>,
     sectors_per_global_store: Option<f64>,
+    /// As "latency=4.1 clocks; ...".
+    readings: String,
 }
 
 impl<'a> Line<'a> {
@@ -62,11 +64,7 @@ impl<'a> Line<'a> {
                 min_seconds: Some(t.time.min),
                 max_seconds: Some(t.time.max),
                 runs: Some(t.time.raw.len()),
-                unit: Some(match t.unit {
-                    Unit::Bytes => "bytes",
-                    Unit::Flops => "flops",
-                    Unit::Accesses => "accesses",
-                }),
+                unit: Some(t.unit.name()),
                 per_second: Some(t.per_second),
                 share_of_ceiling: t.share_of_ceiling,
                 speedup: t.speedup,
@@ -76,6 +74,10 @@ impl<'a> Line<'a> {
                 conflicts_per_shared_store: counted(t).shared_stores.map(|stores| stores.conflicts_per_access),
                 sectors_per_global_load: counted(t).global_loads.map(|loads| loads.per_access),
                 sectors_per_global_store: counted(t).global_stores.map(|stores| stores.per_access),
+                readings: joined(
+                    t.readings.iter().map(|r| format!("{}={} {}", r.name, r.value, r.unit)).collect(),
+                    "; ",
+                ),
                 ..line
             },
         }

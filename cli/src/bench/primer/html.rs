@@ -91,7 +91,9 @@ fn charts(record: &Record, topic: &Topic) -> String {
             axis: match unit {
                 Some(Unit::Flops) => "Gflop/s",
                 Some(Unit::Accesses) => "accesses of a warp, billions a second",
-                _ => "GB/s",
+                Some(Unit::Operations) => "operations of a lane, billions a second",
+                Some(Unit::Launches) => "launches, billions a second",
+                Some(Unit::Bytes | Unit::Transferred) | None => "GB/s",
             }
             .to_owned(),
             scale: Scale::Linear { end: chart::round(most) },

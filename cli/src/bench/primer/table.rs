@@ -1,14 +1,16 @@
 //! The columns of all tables, and the table on the terminal.
 
 use halotile::bench::primer::{Parameter, Record, Row, Timing, Unit};
+use halotile::primer::Reading;
 
 use crate::bench::figures::{ms, or_none, percent, significant};
 use crate::bench::table::{columns_of, line_of, machine};
 
 /// The columns after the kernel's name, as headings.
-pub const HEADINGS: [&str; 7] = ["median ms", "min .. max", "rate", "of ceiling", "faster", "passes", "sectors"];
+pub const HEADINGS: [&str; 8] =
+    ["median ms", "min .. max", "rate", "of ceiling", "faster", "passes", "sectors", "also"];
 /// Their widths.
-const WIDTHS: [usize; 7] = [10, 18, 12, 10, 7, 10, 10];
+const WIDTHS: [usize; 8] = [10, 18, 12, 10, 7, 10, 10, 5];
 /// Room for the kernel's name and its parameters.
 const LABEL: usize = 26;
 
@@ -18,17 +20,22 @@ pub fn rate(unit: Unit, per_second: f64) -> String {
         Unit::Bytes => format!("{} GB/s", significant(per_second / 1e9)),
         Unit::Flops => format!("{} Gflop/s", significant(per_second / 1e9)),
         Unit::Accesses => format!("{} Gacc/s", significant(per_second / 1e9)),
+        Unit::Transferred => format!("{} GB/s", significant(per_second / 1e9)),
+        Unit::Operations => format!("{} Gop/s", significant(per_second / 1e9)),
+        Unit::Launches => format!("{} k/s", significant(per_second / 1e3)),
     }
 }
 
 /// The columns of a row that was timed, in the order of [`HEADINGS`].
-pub fn columns(timing: &Timing) -> [String; 7] {
+pub fn columns(timing: &Timing) -> [String; 8] {
     // Of loads, and of stores.
     let both = |loads: Option<f64>, stores: Option<f64>| match (loads, stores) {
         (None, None) => or_none(None),
         _ => format!("{}/{}", or_none(loads.map(significant)), or_none(stores.map(significant))),
     };
     let counted = timing.counted.unwrap_or_default();
+    let reading = |reading: &Reading| format!("{} {} {}", reading.name, significant(reading.value), reading.unit);
+    let readings: Vec<String> = timing.readings.iter().map(reading).collect();
     let [from_shared, to_shared] = [counted.shared_loads, counted.shared_stores].map(|of| Some(of?.per_access));
     let [from_global, to_global] = [counted.global_loads, counted.global_stores].map(|of| Some(of?.per_access));
     [
@@ -39,6 +46,7 @@ pub fn columns(timing: &Timing) -> [String; 7] {
         or_none(timing.speedup.map(|times| format!("{}x", significant(times)))),
         both(from_shared, to_shared),
         both(from_global, to_global),
+        if readings.is_empty() { or_none(None) } else { readings.join(", ") },
     ]
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::record::{Ceilings, Parameter, Record, Row, Timing, Unit};
 use crate::bench::measure::repeat;
-use crate::bench::{Clock, Effort, Outcome, Target, Times, Usage};
+use crate::bench::{Effort, Outcome, Target, Times, Usage};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 use crate::primer::{Ask, Case, Counted, Elements, Size, Topic, predict};
@@ -106,7 +106,9 @@ pub fn run(
             };
             if let Outcome::Timed(timing) = &mut outcome {
                 timing.counted = counted(topic, &ask, case.as_ref(), target);
-                timing.share_of_ceiling = record.ceilings.of(timing.unit).map(|ceiling| timing.per_second / ceiling);
+                let per_clock = case.per_clock(device.limits().arch).zip(record.ceilings.clocks);
+                let ceiling = per_clock.map(|(amount, clocks)| amount * clocks).or(record.ceilings.of(timing.unit));
+                timing.share_of_ceiling = ceiling.map(|ceiling| timing.per_second / ceiling);
                 let before = record.results.iter().find(|other| {
                     other.beside(&row)
                         && Some(&other.kernel) == row.before.as_ref()
@@ -157,8 +159,10 @@ fn measure(
     };
     let mut again = || run.run().map_err(Error::from);
     repeat(&effort.warmup, 0, first, observer, &mut again)?;
-    let time = Times::new(Clock::Device, repeat(&effort.timed, 1, 0.0, observer, &mut again)?);
-    let (unit, amount) = Unit::of(case.work());
+    let time = Times::new(case.clock(), repeat(&effort.timed, 1, 0.0, observer, &mut again)?);
+    let readings = run.readings()?;
+    let (unit, amount) = Unit::of(case.work(&device.limits()));
+    let architecture = target.architecture();
     Ok(Outcome::Timed(Box::new(Timing {
         per_second: amount / time.median,
         time,
@@ -167,7 +171,8 @@ fn measure(
         // Known when the row is.
         share_of_ceiling: None,
         speedup: None,
-        usage: target.architecture().and_then(|architecture| Usage::of(case.kernel().name, architecture)),
+        usage: case.kernel().zip(architecture).and_then(|(kernel, architecture)| Usage::of(kernel.name, architecture)),
+        readings,
         copies,
         counted: None,
         verified,

@@ -9,7 +9,7 @@ use super::measure::Plan;
 use crate::bench::record::now;
 use crate::bench::{DeviceInfo, Effort, Machine, Outcome, Target, Times, Usage};
 use crate::exec::DeviceError;
-use crate::primer::{Counted, Work};
+use crate::primer::{Counted, Reading, Work};
 
 /// The version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -64,6 +64,10 @@ pub struct Ceilings {
     pub flops: Option<f64>,
     /// Accesses of a warp to shared memory.
     pub accesses: Option<f64>,
+    /// Clocks of all multiprocessors together, at the clock's highest rate.
+    pub clocks: Option<f64>,
+    /// Bytes between host and device, in one direction.
+    pub transferred: Option<f64>,
     /// [`CEILING`].
     pub how: String,
 }
@@ -77,6 +81,8 @@ impl Ceilings {
             bytes: target.copy()?,
             flops: clocks.map(|clocks| clocks * FMAS_PER_CLOCK * 2.0),
             accesses: clocks,
+            clocks,
+            transferred: None,
             how: CEILING.to_owned(),
         })
     }
@@ -87,6 +93,9 @@ impl Ceilings {
             Unit::Bytes => self.bytes,
             Unit::Flops => self.flops,
             Unit::Accesses => self.accesses,
+            Unit::Transferred => self.transferred,
+            // A case's own, if it has one.
+            Unit::Operations | Unit::Launches => None,
         }
     }
 }
@@ -101,14 +110,35 @@ pub enum Unit {
     Flops,
     /// Accesses of a warp to shared memory.
     Accesses,
+    /// Bytes between host and device.
+    Transferred,
+    /// Operations of a lane.
+    Operations,
+    /// Launches of a kernel.
+    Launches,
 }
 
 impl Unit {
+    /// Its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Flops => "flops",
+            Self::Accesses => "accesses",
+            Self::Transferred => "transferred",
+            Self::Operations => "operations",
+            Self::Launches => "launches",
+        }
+    }
+
     pub(super) fn of(work: Work) -> (Self, f64) {
         match work {
             Work::Bytes(count) => (Self::Bytes, count),
             Work::Flops(count) => (Self::Flops, count),
             Work::Accesses(count) => (Self::Accesses, count),
+            Work::Transferred(count) => (Self::Transferred, count),
+            Work::Operations(count) => (Self::Operations, count),
+            Work::Launches(count) => (Self::Launches, count),
         }
     }
 }
@@ -147,7 +177,7 @@ pub struct Row {
 /// The times of a row that is right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// The kernels, by the device's clock.
+    /// Of a run.
     pub time: Times,
     /// What `amount` counts.
     pub unit: Unit,
@@ -165,6 +195,8 @@ pub struct Timing {
     pub copies: usize,
     /// What the emulator counts of the kernel's accesses, on a small case of the same parameters.
     pub counted: Option<Counted>,
+    /// What else was read.
+    pub readings: Vec<Reading>,
     /// What was compared with the oracle.
     pub verified: String,
 }

@@ -13,9 +13,9 @@ use halotile_kernels::primer::matmul::{
 use rayon::prelude::*;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use super::data::{Elements, random};
+use super::data::{Elements, Turns, random};
 use super::{Ask, Case, Run, Size, Topic, Work};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Limits};
 
 mod oracle;
 
@@ -204,10 +204,7 @@ impl Matrices {
     }
 
     fn product(&self) -> Result<Vec<f32>, DeviceError> {
-        let mut product = vec![0f32; self.extents[0] * self.extents[1]];
-        let bytes = self.c.bytes();
-        self.device.download(&self.c, 0, bytes, bytemuck::cast_slice_mut(&mut product), bytes, bytes, 1)?;
-        Ok(product)
+        self.c.to_vec()
     }
 
     fn replace(&self, [a, b]: &Factors) -> Result<(), DeviceError> {
@@ -302,11 +299,11 @@ impl Case for Multiply {
         self.rung.idea()
     }
 
-    fn kernel(&self) -> &'static KernelEntry {
-        self.rung.kernel()
+    fn kernel(&self) -> Option<&'static KernelEntry> {
+        Some(self.rung.kernel())
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, _: &Limits) -> Work {
         Work::Flops(2.0 * self.problem.extents.map(|extent| extent as f64).iter().product::<f64>())
     }
 
@@ -324,20 +321,19 @@ impl Multiply {
     fn started(&self, device: &Arc<dyn Device>, copies: usize) -> Result<Started<'_>, DeviceError> {
         let [a, b] = self.problem.factors();
         let matrices = (0..copies).map(|_| Matrices::new(device, a, b, self.problem.extents));
-        Ok(Started { case: self, matrices: matrices.collect::<Result<_, _>>()?, turn: 0 })
+        Ok(Started { case: self, matrices: Turns::new(matrices.collect::<Result<_, _>>()?) })
     }
 }
 
 struct Started<'a> {
     case: &'a Multiply,
-    matrices: Vec<Matrices>,
-    turn: usize,
+    matrices: Turns<Matrices>,
 }
 
 impl Started<'_> {
     /// Rows and columns of the last run's product; then a product of whole numbers, by checksum.
     fn check_some(&self) -> Result<Result<String, String>, DeviceError> {
-        let (problem, matrices) = (&*self.case.problem, &self.matrices[self.turn]);
+        let (problem, matrices) = (&*self.case.problem, self.matrices.current());
         let extents @ [m, n, k] = problem.extents;
         let c = matrices.product()?;
         let [rows, cols] = LINES;
@@ -358,8 +354,7 @@ impl Started<'_> {
 
 impl Run for Started<'_> {
     fn run(&mut self) -> Result<f64, DeviceError> {
-        self.turn = (self.turn + 1) % self.matrices.len();
-        self.matrices[self.turn].multiply(self.case.rung)
+        self.matrices.next().multiply(self.case.rung)
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
@@ -367,7 +362,7 @@ impl Run for Started<'_> {
         if problem.extents.iter().product::<usize>() > EVERY_ELEMENT {
             return self.check_some();
         }
-        let checked = problem.check_all(&self.matrices[self.turn].product()?);
+        let checked = problem.check_all(&self.matrices.current().product()?);
         Ok(checked.map(|()| "every element, within (1 + 2^-24)^k - 1 of |A| |B|".to_owned()))
     }
 }
@@ -433,7 +428,7 @@ mod tests {
         let cases = (MATMUL.cases)(&ask);
         assert_eq!(cases.iter().map(|case| case.name()).collect::<Vec<_>>(), (MATMUL.rungs)());
         for case in cases {
-            assert_eq!(case.work(), Work::Flops(280_000.0));
+            assert_eq!(case.work(&device().limits()), Work::Flops(280_000.0));
             assert_eq!(case.bytes(2), 2 * 4 * (70 * 40 + 40 * 50 + 70 * 50));
             let mut run = case.start(&device(), 2).unwrap();
             // Nothing has been written yet.
@@ -456,7 +451,7 @@ mod tests {
         run.run().unwrap();
         assert!(run.check().unwrap().unwrap().starts_with("every element"));
         // An element of the last column, in a row that is not looked at.
-        let mut c = run.matrices[0].product().unwrap();
+        let mut c = run.matrices.current().product().unwrap();
         let rows = case.problem.lines(33, 24);
         let hidden = (0..33).find(|i| !rows.contains(i)).unwrap();
         c[hidden * 20 + 19] += 1.0;

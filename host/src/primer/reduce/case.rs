@@ -12,7 +12,8 @@ use simt::launch::KernelEntry;
 use super::launch::kernel;
 use super::oracle::Truth;
 use super::{Number, Operation, Reduction, Rung};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Limits};
+use crate::primer::data::Turns;
 use crate::primer::{Ask, Case, Elements, Run, Topic, Work};
 
 /// Reductions.
@@ -116,11 +117,11 @@ impl<T: Number> Case for Reduce<T> {
         self.rung.idea()
     }
 
-    fn kernel(&self) -> &'static KernelEntry {
-        kernel::<T>(self.rung, self.operation)
+    fn kernel(&self) -> Option<&'static KernelEntry> {
+        Some(kernel::<T>(self.rung, self.operation))
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, _: &Limits) -> Work {
         Work::Bytes((self.data.count * size_of::<T>()) as f64)
     }
 
@@ -131,21 +132,19 @@ impl<T: Number> Case for Reduce<T> {
     fn start<'a>(&'a self, device: &Arc<dyn Device>, copies: usize) -> Result<Box<dyn Run + 'a>, DeviceError> {
         let reduction = Reduction::new(device, self.rung, self.operation, self.data.count)?;
         let buffers = self.data.on(device, copies)?;
-        Ok(Box::new(Started { case: self, reduction, buffers, turn: 0 }))
+        Ok(Box::new(Started { case: self, reduction, buffers: Turns::new(buffers) }))
     }
 }
 
 struct Started<'a, T> {
     case: &'a Reduce<T>,
     reduction: Reduction<T>,
-    buffers: Vec<Arc<Buffer>>,
-    turn: usize,
+    buffers: Turns<Arc<Buffer>>,
 }
 
 impl<T: Number> Run for Started<'_, T> {
     fn run(&mut self) -> Result<f64, DeviceError> {
-        self.turn = (self.turn + 1) % self.buffers.len();
-        self.reduction.run(&self.buffers[self.turn], 0)
+        self.reduction.run(self.buffers.next(), 0)
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {

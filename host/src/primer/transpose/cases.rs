@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use simt::launch::KernelEntry;
 
 use super::{Plan, Rung};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Limits};
+use crate::primer::data::Turns;
 use crate::primer::{Ask, Case, Elements, Run, Topic, Work, random, rows_and_cols};
 
 /// Matrices transposed.
@@ -74,7 +75,7 @@ impl Transpose {
             device.upload(from, 0, bytes, &matrix, bytes, bytes, 1)?;
             device.fill(to, 0)?;
         }
-        Ok(Started { case: self, device: Arc::clone(device), plan, buffers, turn: 0 })
+        Ok(Started { case: self, device: Arc::clone(device), plan, buffers: Turns::new(buffers) })
     }
 }
 
@@ -91,11 +92,11 @@ impl Case for Transpose {
         self.rung.idea()
     }
 
-    fn kernel(&self) -> &'static KernelEntry {
-        Plan::kernel(self.rung, self.elements.bytes().trailing_zeros() as usize)
+    fn kernel(&self) -> Option<&'static KernelEntry> {
+        Some(Plan::kernel(self.rung, self.elements.bytes().trailing_zeros() as usize))
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, _: &Limits) -> Work {
         Work::Bytes(2.0 * self.rows as f64 * self.cols as f64 * self.elements.bytes() as f64)
     }
 
@@ -112,23 +113,19 @@ pub(super) struct Started<'a> {
     case: &'a Transpose,
     device: Arc<dyn Device>,
     plan: Plan,
-    pub(super) buffers: Vec<(Buffer, Buffer)>,
-    turn: usize,
+    pub(super) buffers: Turns<(Buffer, Buffer)>,
 }
 
 impl Run for Started<'_> {
     fn run(&mut self) -> Result<f64, DeviceError> {
-        self.turn = (self.turn + 1) % self.buffers.len();
-        let (from, to) = &self.buffers[self.turn];
+        let (from, to) = self.buffers.next();
         self.plan.run(self.device.as_ref(), from, to)
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
         let Transpose { elements, rows, cols, .. } = *self.case;
         let size = elements.bytes();
-        let mut got = vec![0; self.case.matrix_bytes()];
-        let bytes = got.len();
-        self.device.download(&self.buffers[self.turn].1, 0, bytes, &mut got, bytes, bytes, 1)?;
+        let got: Vec<u8> = self.buffers.current().1.to_vec()?;
         let wrong = got.par_chunks(PIECE * size).enumerate().find_map_first(|(piece, got)| {
             got.chunks_exact(size).enumerate().find_map(|(i, got)| {
                 let at = piece * PIECE + i;

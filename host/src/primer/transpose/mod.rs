@@ -137,7 +137,5 @@ pub fn transpose<T: Element>(
     let bytes = size_of_val(input);
     let (from, to) = (Buffer::from_slice(device, input)?, Buffer::new(device, bytes)?);
     plan.run(device.as_ref(), &from, &to)?;
-    let mut turned = vec![T::zeroed(); input.len()];
-    device.download(&to, 0, bytes, bytemuck::cast_slice_mut(&mut turned), bytes, bytes, 1)?;
-    Ok(turned)
+    Ok(to.to_vec()?)
 }

@@ -71,11 +71,12 @@ fn a_wrong_element_is_found() {
     // Row 3, column 4 of the result.
     let at = (3 * 5 + 4) * 2;
     let mut element = [0u8; 2];
-    let bytes =
-        |run: &cases::Started<'_>, element: &mut [u8]| device.download(&run.buffers[1].1, at, 2, element, 2, 2, 1);
+    let bytes = |run: &cases::Started<'_>, element: &mut [u8]| {
+        device.download(&run.buffers.current().1, at, 2, element, 2, 2, 1)
+    };
     bytes(&run, &mut element).unwrap();
     element[1] ^= 1;
-    device.upload(&run.buffers[1].1, at, 2, &element, 2, 2, 1).unwrap();
+    device.upload(&run.buffers.current().1, at, 2, &element, 2, 2, 1).unwrap();
     let wrong = run.check().unwrap().unwrap_err();
     assert!(wrong.starts_with("row 3, column 4 is 0x"), "{wrong}");
 }
@@ -117,7 +118,7 @@ fn a_case_names_its_kernel_and_its_work() {
     all(|rung, elements| {
         let case = Transpose::new(&ask(3, 5, elements), rung);
         let item = if elements == Elements::F64 { "u64" } else { elements.name() };
-        assert_eq!(case.kernel().name, format!("primer_transpose_{}_{item}", rung.name()));
-        assert_eq!(case.work(), crate::primer::Work::Bytes(30.0 * elements.bytes() as f64));
+        assert_eq!(case.kernel().unwrap().name, format!("primer_transpose_{}_{item}", rung.name()));
+        assert_eq!(case.work(&device().limits()), crate::primer::Work::Bytes(30.0 * elements.bytes() as f64));
     });
 }
