@@ -23,6 +23,7 @@
 #     raster     a GeoTIFF of 3.6 Gcell from file to file within 1 GiB, on the CPU and on a GPU (likewise; 5 GB in TMPDIR)
 #     primer     every topic of the primer, between two runs of its peers: device copies, CUB, cuBLAS (likewise; needs nvcc)
 #     primer-counters what Nsight Compute counts of the primer's accesses to shared and global memory (likewise; needs ncu)
+#     profile    what --profile says, beside the clock of the shell and Nsight Compute (likewise; needs ncu, and 5 GB in TMPDIR)
 set -euo pipefail
 bin=$(realpath "$1") out=$(realpath "$2") commit=$3
 shift 3
@@ -143,19 +144,22 @@ for stage in $stages; do
             --record "$out/paths-${gpus##*,}-blocks.json" | tee -a "$out/paths-${gpus##*,}.txt"
         ;;
     paths-file)
+        # From inside, so that records name no folder of a machine.
         folder=$(mktemp -d)
-        "$halotile" generate graph --vertices 17000 --shape complete "$folder/in.bin" -q
-        ls -l "$folder" | tee "$out/paths-file.txt"
+        pushd "$folder" >/dev/null
+        "$halotile" generate graph --vertices 17000 --shape complete in.bin -q
+        ls -l | tee "$out/paths-file.txt"
         for run in 1 2 3; do
-            rm -f "$folder/copy" "$folder/out.bin"
+            rm -f copy out.bin
             {
-                dd if="$folder/in.bin" of=/dev/null bs=16M
-                dd if=/dev/zero of="$folder/copy" bs=16M count=1156000000 iflag=count_bytes
+                dd if=in.bin of=/dev/null bs=16M
+                dd if=/dev/zero of=copy bs=16M count=1156000000 iflag=count_bytes
             } 2>&1 | grep copied
-            "$halotile" apsp "$folder/in.bin" "$folder/out.bin" --device cuda --json -q
+            "$halotile" apsp in.bin out.bin --device cuda --json -q
         done | tee -a "$out/paths-file.txt"
-        "$halotile" apsp "$folder/in.bin" "$folder/paths.bin" --paths "$folder/before.bin" --device cuda --json -q | tee -a "$out/paths-file.txt"
-        cmp "$folder/out.bin" "$folder/paths.bin"
+        "$halotile" apsp in.bin paths.bin --paths before.bin --device cuda --json -q | tee -a "$out/paths-file.txt"
+        cmp out.bin paths.bin
+        popd >/dev/null
         rm -r "$folder"
         ;;
     paths-check)
@@ -168,19 +172,22 @@ for stage in $stages; do
         done
         ;;
     raster)
+        # From inside, so that records name no folder of a machine.
         folder=$(mktemp -d)
-        "$halotile" generate grid --rows 60000 --cols 60000 --pattern clustered --levels 16 --seed 1 "$folder/in.tif" -q
-        ls -l "$folder" | tee "$out/raster.txt"
+        pushd "$folder" >/dev/null
+        "$halotile" generate grid --rows 60000 --cols 60000 --pattern clustered --levels 16 --seed 1 in.tif -q
+        ls -l | tee "$out/raster.txt"
         for device in cpu cuda; do
             for options in '' '--co PREDICTOR=3' '--co COMPRESS=NONE'; do
                 # shellcheck disable=SC2086
-                /usr/bin/env time -v "$halotile" entropy "$folder/in.tif" "$folder/out.tif" --overwrite -q --json --levels 16 \
-                    --memory 1GiB --device "$device" $options 2>"$folder/time.txt" >>"$out/raster.jsonl"
+                /usr/bin/env time -v "$halotile" entropy in.tif out.tif --overwrite -q --json --levels 16 \
+                    --memory 1GiB --device "$device" $options 2>time.txt >>"$out/raster.jsonl"
                 printf '%s %s\n' "$device" "$options"
-                grep -E 'Maximum resident|Elapsed|User time' "$folder/time.txt"
-                stat -c '%s bytes' "$folder/out.tif"
+                grep -E 'Maximum resident|Elapsed|User time' time.txt
+                stat -c '%s bytes' out.tif
             done
         done | tee -a "$out/raster.txt"
+        popd >/dev/null
         rm -r "$folder"
         ;;
     primer)
@@ -212,6 +219,36 @@ for stage in $stages; do
         grep '^"' "$out/ncu-banks.csv" >"$out/primer-banks.csv" || true
         rm -f "${tables[@]}"
         wc -l "$out/primer-counters.csv" "$out/primer-banks.csv"
+        ;;
+    profile)
+        # What --profile says beside the clock of the shell, without it and with it; and its kernels beside Nsight Compute's.
+        folder=$(mktemp -d)
+        pushd "$folder" >/dev/null
+        gpus=$(seq -s, 0 $(($(nvidia-smi -L | wc -l) - 1)))
+        "$halotile" generate grid --rows 30000 --cols 30000 --pattern random --levels 16 --seed 1 in.npy -q
+        TIMEFORMAT='%R s by the shell'
+        for run in 1 2 3; do
+            for profile in '' '--profile entropy.json' '--profile entropy.html'; do
+                echo "entropy $profile, run $run"
+                # shellcheck disable=SC2086
+                time "$halotile" entropy in.npy out.npy --levels 16 --device "cuda:$gpus" --overwrite $profile
+            done
+        done 2>&1 | tee "$out/profile-entropy.txt"
+        "$halotile" generate graph --vertices 12000 --shape complete graph.bin -q
+        for profile in '' '--profile apsp.json' '--profile apsp.html'; do
+            echo "apsp $profile"
+            # shellcheck disable=SC2086
+            time "$halotile" apsp graph.bin out.bin --device "cuda:$gpus" --overwrite $profile
+        done 2>&1 | tee "$out/profile-apsp.txt"
+        kernels=(bench entropy --device cuda --kernels v7,sliding,tensor --sizes 10240 --warmup 3 --runs 10 --overwrite)
+        "$halotile" "${kernels[@]}" --profile kernels.json >"$out/profile-kernels.txt" 2>&1
+        "$halotile" "${kernels[@]}" >"$out/profile-kernels-without.txt" 2>&1
+        ncu --clock-control none --cache-control none --csv --page raw --metrics gpu__time_duration.sum -k 'regex:v7|sliding|tensor' \
+            "$halotile" "${kernels[@]}" -q >"$out/profile-ncu.csv" 2>&1 || tail -5 "$out/profile-ncu.csv"
+        cp entropy.json entropy.html apsp.html kernels.json "$out/"
+        gzip -f "$out/entropy.json" "$out/kernels.json"
+        popd >/dev/null
+        rm -r "$folder"
         ;;
     *)
         printf 'no stage %s\n' "$stage" >&2
