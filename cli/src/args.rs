@@ -6,6 +6,7 @@ mod apsp;
 mod bench_apsp;
 mod bench_primer;
 mod graph;
+mod profile;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub use apsp::{ApspArgs, PathArgs};
 pub use bench_apsp::BenchApspArgs;
 pub use bench_primer::{BenchPrimerArgs, BenchTopicArgs};
 pub use graph::GraphArgs;
+pub use profile::ProfileArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -328,7 +330,9 @@ pub struct EntropyArgs {
     /// Also draw the result, with a legend, to this PNG file
     #[arg(long, value_name = "PNG", value_hint = ValueHint::FilePath)]
     pub preview: Option<PathBuf>,
-    /// Replace OUTPUT and the preview if they exist
+    #[command(flatten)]
+    pub profile: ProfileArgs,
+    /// Replace OUTPUT, the preview and the profile if they exist
     #[arg(long)]
     pub overwrite: bool,
     #[command(flatten)]
@@ -482,6 +486,8 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub exports: ExportArgs,
     #[command(flatten)]
+    pub profile: ProfileArgs,
+    #[command(flatten)]
     pub loudness: Loudness,
 }
 
@@ -517,7 +523,7 @@ pub struct ExportArgs {
     /// Write a page with charts and tables, in one file that needs no network
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub export_html: Option<PathBuf>,
-    /// Replace the exported files if they exist
+    /// Replace the exported files and the profile if they exist
     #[arg(long)]
     pub overwrite: bool,
 }

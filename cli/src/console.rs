@@ -7,9 +7,13 @@ use std::time::Duration;
 
 use halotile::observe::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Loudness;
 use crate::interrupt::{self, Interrupted};
+use crate::profile;
 
 /// Writes `halotile: text` to stderr, as one line whatever the text holds.
 pub fn say(text: &str) {
@@ -36,13 +40,13 @@ impl Console {
             1 => tracing::Level::INFO,
             _ => tracing::Level::DEBUG,
         };
-        tracing_subscriber::fmt()
-            .with_max_level(level)
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(false)
             .without_time()
             .with_target(false)
-            .init();
+            .with_filter(LevelFilter::from_level(level));
+        tracing_subscriber::registry().with(lines).with(profile::layer()).init();
         let bar = if loudness.quiet || loudness.verbose > 0 || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {

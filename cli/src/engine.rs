@@ -7,10 +7,12 @@ use halotile::entropy::{Engine, Kernel, Place};
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};
+use halotile::profile::stage;
 
 use crate::args::DeviceArg;
 use crate::console::Console;
 use crate::outcome::Absent;
+use crate::profile;
 
 /// Cells below which nobody needs an estimate: the CPU is done before a GPU is ready.
 const WORTH_AN_ESTIMATE: usize = 1 << 20;
@@ -40,6 +42,21 @@ impl Load {
     }
 }
 
+/// Opens a graphics card, watched by the profile if one is wanted.
+pub fn open_gpu(ordinal: usize) -> Result<Arc<CudaDevice>, DeviceError> {
+    let _stage = stage("open device");
+    let device = Arc::new(CudaDevice::new(ordinal)?);
+    profile::watch(device.as_ref())?;
+    Ok(device)
+}
+
+/// Makes an emulated device, watched likewise.
+pub fn open_emulated(ordinal: usize) -> Result<Arc<EmulatedDevice>, DeviceError> {
+    let device = Arc::new(EmulatedDevice::new(ordinal, None));
+    profile::watch(device.as_ref())?;
+    Ok(device)
+}
+
 /// An engine, and what to call it.
 #[derive(Clone)]
 pub struct Chosen {
@@ -59,7 +76,7 @@ impl Chosen {
 
     /// Graphics cards that are there; the error says why one is not.
     pub fn cuda(ordinals: &[usize]) -> Result<Self, DeviceError> {
-        let open = |&ordinal: &usize| Ok(Arc::new(CudaDevice::new(ordinal)?) as Arc<dyn Device>);
+        let open = |&ordinal: &usize| Ok(open_gpu(ordinal)? as Arc<dyn Device>);
         ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::devices)
     }
 
@@ -70,8 +87,8 @@ impl Chosen {
             DeviceArg::Cpu => Some(Self::cpu()),
             DeviceArg::Cuda(ordinals) => Some(Self::cuda(ordinals)?),
             DeviceArg::Emulator(count) => {
-                let device = |ordinal| Arc::new(EmulatedDevice::new(ordinal, None)) as Arc<dyn Device>;
-                Some(Self::devices((0..*count).map(device).collect()))
+                let open = |ordinal| Ok(open_emulated(ordinal)? as Arc<dyn Device>);
+                Some(Self::devices((0..*count).map(open).collect::<Result<_, DeviceError>>()?))
             }
         })
     }

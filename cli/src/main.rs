@@ -14,6 +14,7 @@
 //! devices     what this machine has
 //! occupancy   how many blocks of a kernel run at once
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
+//! profile     what devices and threads did, and when
 //! report      what a run tells of itself at its end
 //! interrupt   Ctrl-C itself
 //! machine     its threads and its memory
@@ -37,6 +38,7 @@ mod occupancy;
 mod outcome;
 mod pages;
 mod path;
+mod profile;
 mod report;
 mod sink;
 mod source;

@@ -21,6 +21,7 @@ pub mod observe;
 pub mod occupancy;
 mod part;
 pub mod primer;
+pub mod profile;
 pub mod raster;
 pub mod reference;
 pub mod resources;

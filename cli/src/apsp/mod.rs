@@ -33,27 +33,32 @@ use summary::Summary;
 use crate::args::ApspArgs;
 use crate::console::Console;
 use crate::outcome::Done;
+use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
 use crate::source::{self, is_dash};
 use crate::{interrupt, machine, report};
 
 pub fn run(args: &ApspArgs) -> anyhow::Result<Done> {
-    let start = Instant::now();
     let files = check::check(args)?;
+    let others = [Some(args.output.as_path()), args.paths.as_deref()];
+    profile::during("apsp", &args.profile, args.overwrite, args.loudness, &others, || finish(args, &files))
+}
+
+fn finish(args: &ApspArgs, files: &Files) -> anyhow::Result<Done> {
+    let start = Instant::now();
     let console = Console::new(args.loudness);
     let threads = machine::start_threads(args.threads)?;
     let output = Sink::create(&args.output, args.overwrite)?;
     let paths = args.paths.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
-    let mut summary = Summary::of(args, &files, threads);
+    let mut summary = Summary::of(args, files, threads);
     let mut place = Place::named(&args.device, args.kernel.0)?;
-    let solution = solve(args, &files, &mut place, &mut summary, &console)?;
+    let solution = solve(args, files, &mut place, &mut summary, &console)?;
     summary.device = place.name().to_owned();
     summary.seconds.device = place.seconds;
     summary.add(&solution);
 
     let writing = Instant::now();
-    let sinks = write(&files, solution, output, paths, &console)?;
-    sink::commit(sinks)?;
+    staged("write", || sink::commit(write(files, solution, output, paths, &console)?))?;
     summary.seconds.write = writing.elapsed().as_secs_f64();
     console.finish();
     summary.memory.peak = machine::peak_memory();
@@ -78,7 +83,7 @@ fn solve(
     let memory = Memory::of(args);
     loop {
         let reading = Instant::now();
-        let graph = match read(args, files, &memory, place, console) {
+        let graph = match staged("read", || read(args, files, &memory, place, console)) {
             Ok(graph) => graph,
             // It was stopped because of that.
             Err(error) => return Err(place.failure().map_or(error, Into::into)),
@@ -94,13 +99,13 @@ fn solve(
         if let (Some(format), Some(path)) = (files.paths, &args.paths) {
             distances::check::<i32>(size, format, &sink::name_of(path))?;
         }
-        let engine = place.engine(size, console)?;
+        let engine = staged("wait for device", || place.engine(size, console))?;
         let apsp = Apsp::new()
             .weight(args.weight)
             .predecessors(args.paths.is_some())
             .kernel(args.kernel.0)
             .memory(memory.allowed.map(u128::from));
-        match apsp.run(&engine, graph, console) {
+        match staged("compute", || apsp.run(&engine, graph, console)) {
             Ok(solution) => return Ok(solution),
             Err(error @ (Error::Device(_) | Error::Misfit { .. })) if !is_dash(&args.input) => {
                 if !place.fall_back(&error.to_string(), console) {

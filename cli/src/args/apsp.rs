@@ -8,7 +8,7 @@ use halotile::apsp::{Kernel, Weight};
 use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 
-use super::{DeviceArg, Loudness, device, memory, named, threads};
+use super::{DeviceArg, Loudness, ProfileArgs, device, memory, named, threads};
 
 pub const APSP_HELP: &str = "\
 Of parallel edges the lightest counts. An edge from a vertex to itself counts for nothing, unless it is negative: then it is a negative cycle, \
@@ -89,7 +89,9 @@ pub struct ApspArgs {
     /// CPU threads, 0 to 1024; 0 for as many as there are cores
     #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
     pub threads: usize,
-    /// Replace OUTPUT and the paths if they exist
+    #[command(flatten)]
+    pub profile: ProfileArgs,
+    /// Replace OUTPUT, the paths and the profile if they exist
     #[arg(long)]
     pub overwrite: bool,
     #[command(flatten)]

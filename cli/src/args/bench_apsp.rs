@@ -3,7 +3,7 @@
 use halotile::apsp::Weight;
 use halotile::bench::apsp::{GraphKind, Plan, Subject};
 
-use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, device, named, threads};
+use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named, threads};
 
 pub const HELP: &str = "\
 Every kernel is compared with Dijkstra's algorithm before it is timed: all distances of a graph of up to 512 vertices, and of a \
@@ -61,6 +61,8 @@ pub struct BenchApspArgs {
     pub threads: usize,
     #[command(flatten)]
     pub exports: ExportArgs,
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     #[command(flatten)]
     pub loudness: Loudness,
 }

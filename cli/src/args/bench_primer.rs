@@ -3,7 +3,7 @@
 use halotile::bench::primer::Plan;
 use halotile::primer::{Elements, Size, TOPICS, Topic};
 
-use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, device, named};
+use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named};
 
 pub const HELP: &str = "\
 Every case is compared with the definition before it is timed. One that is wrong stands in the table as WRONG, without a time, and \
@@ -53,6 +53,8 @@ pub struct BenchPrimerArgs {
     pub effort: EffortArgs,
     #[command(flatten)]
     pub exports: ExportArgs,
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     #[command(flatten)]
     pub loudness: Loudness,
 }

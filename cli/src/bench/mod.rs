@@ -12,30 +12,29 @@
 //! cannot be written. The files appear when all is done, a wrong kernel or not; the exit code tells of it.
 
 pub mod apsp;
-mod export;
-mod figures;
+pub mod export;
+pub mod figures;
 pub mod primer;
 mod table;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
 use halotile::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
 use halotile::entropy::Error;
 use halotile::exec::DeviceError;
-use halotile::exec::cuda::CudaDevice;
-use halotile::exec::emulator::EmulatedDevice;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
 
 use crate::args::{BenchArgs, DeviceArg, ExportArgs};
 use crate::console::Console;
+use crate::engine;
 use crate::interrupt;
 use crate::machine::{memory_available, start_threads};
 use crate::outcome::{Done, Usage};
+use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
 use export::Exporter;
 
@@ -47,6 +46,11 @@ const EMULATED: [(usize, usize); 1] = [(64, 64)];
 const MOST_EMULATED: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
+    let BenchArgs { profile, exports, loudness, .. } = args;
+    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || kernels(args))
+}
+
+fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     let exports = exports(args)?;
     let console = Console::new(args.loudness);
     start_threads(args.threads)?;
@@ -109,7 +113,8 @@ fn measure(
             print(&(if new { table::shape(row) } else { String::new() } + &table::line(row)));
         }
     };
-    let result = bench::run(plan, subjects, target, commit, &mut watch, &Stop { console, unprinted: &unprinted });
+    let stop = Stop { console, unprinted: &unprinted };
+    let result = staged("bench", || bench::run(plan, subjects, target, commit, &mut watch, &stop));
     console.finish();
     drop(print);
     printed?;
@@ -133,14 +138,14 @@ impl Observer for Stop<'_> {
 /// The devices asked for. With auto a GPU, if there is one.
 fn open(device: &DeviceArg, console: &Console) -> Result<Target, DeviceError> {
     let cuda = |ordinals: &[usize]| -> Result<Target, DeviceError> {
-        let gpus = ordinals.iter().map(|&ordinal| Ok(Arc::new(CudaDevice::new(ordinal)?)));
+        let gpus = ordinals.iter().map(|&ordinal| engine::open_gpu(ordinal));
         Ok(Target::Cuda(gpus.collect::<Result<_, DeviceError>>()?))
     };
     match device {
         DeviceArg::Cpu => Ok(Target::Cpu),
         DeviceArg::Cuda(ordinals) => cuda(ordinals),
         DeviceArg::Emulator(count) => {
-            Ok(Target::Emulator((0..*count).map(|ordinal| Arc::new(EmulatedDevice::new(ordinal, None))).collect()))
+            Ok(Target::Emulator((0..*count).map(engine::open_emulated).collect::<Result<_, _>>()?))
         }
         DeviceArg::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
             console.note(&format!("device auto: cpu, because {error}"));
@@ -203,6 +208,11 @@ fn wrong<'a, T: 'a>(rows: impl Iterator<Item = (String, &'a Outcome<T>)>) -> any
 }
 
 impl ExportArgs {
+    /// The files to be written.
+    fn paths(&self) -> [Option<&Path>; 4] {
+        [&self.export_json, &self.export_csv, &self.export_markdown, &self.export_html].map(Option::as_deref)
+    }
+
     /// The commit that the record names.
     fn commit(&self) -> Option<String> {
         self.commit.clone().or_else(|| option_env!("HALOTILE_COMMIT").map(str::to_owned))

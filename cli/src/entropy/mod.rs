@@ -23,6 +23,7 @@ use halotile::grid::Grid;
 use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
+use halotile::profile::stage;
 use halotile::raster::{Cells, CodedRaster, ResultSink};
 
 mod check;
@@ -31,6 +32,7 @@ mod input;
 mod output;
 mod summary;
 
+use check::Files;
 use classing::Classing;
 use halotile::classes::Classes;
 use input::{Input, Sheet};
@@ -41,6 +43,7 @@ use crate::args::{EntropyArgs, Precision};
 use crate::console::Console;
 use crate::engine::{Chooser, Load};
 use crate::outcome::Done;
+use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
 use crate::{machine, report};
 
@@ -65,8 +68,14 @@ struct Job<'a> {
 }
 
 pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
-    let start = Instant::now();
     let files = check::check(args)?;
+    let others = files.outputs.clone().into_iter().chain(args.preview.clone()).collect::<Vec<_>>();
+    let others: Vec<_> = others.iter().map(|path| Some(path.as_path())).collect();
+    profile::during("entropy", &args.profile, args.overwrite, args.loudness, &others, || finish(args, files))
+}
+
+fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
+    let start = Instant::now();
     let console = Console::new(args.loudness);
     let threads = machine::start_threads(args.threads)?;
     let window = input::window(args)?;
@@ -167,7 +176,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         if several || summary.samples == 0 {
             console.bytes("reading");
         }
-        let Some(mut sheet) = input.next(args)? else { break };
+        let Some(mut sheet) = staged("read", || input.next(args))? else { break };
         if several && (matches!(format, OutputFormat::Npy | OutputFormat::GeoTiff) || preview_sink.is_some()) {
             alone(&mut input, args, format, &name)?;
         }
@@ -179,11 +188,13 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
             sheet.raster.keep(kept);
         }
         let start = Instant::now();
+        let begun = stage("classes");
         let mask = input::mask(args)?;
         let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
         let Sheet { raster, .. } = sheet;
         let mut cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
+        drop(begun);
         summary.seconds.classes += start.elapsed().as_secs_f64();
         if let Some(kept) = kept {
             cells.keep(kept);
@@ -216,6 +227,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         }
     }
     let start = Instant::now();
+    let _stage = stage("finish files");
     let mut sinks = outputs.finish()?;
     if let (Some(preview), Some(sink)) = (preview, preview_sink) {
         let (max, unit) = scale(args, given.unwrap_or(levels), &window);
@@ -266,6 +278,7 @@ impl Run<'_> {
         let load = || Load { cells: rows * cols, size, levels: self.cells.levels(), bytes };
         let mut chosen = self.chooser.engine(load, self.console)?;
         let start = Instant::now();
+        let begun = stage("compute");
         let report = loop {
             self.console.cells("computing", (rows * cols) as u64);
             let sink = outputs.sink((rows, cols), self.cells.georeference(), preview.as_mut())?;
@@ -287,6 +300,7 @@ impl Run<'_> {
                 Err(error) => return Err(explain(error, self.name)),
             }
         };
+        drop(begun);
         let seconds = start.elapsed().as_secs_f64();
         summary.seconds.compute += seconds;
         tracing::debug!(

@@ -2,7 +2,7 @@
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
 //! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench`, `bench_apsp`
-//! and `bench_primer` benchmarks, `graphs` files of graphs, `others` the other commands.
+//! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `others` the other commands.
 
 mod apsp;
 mod bench;
@@ -15,4 +15,5 @@ mod graphs;
 mod occupancy;
 mod others;
 mod place;
+mod profile;
 mod rasters;

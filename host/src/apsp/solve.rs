@@ -13,6 +13,7 @@ use crate::entropy::Engine;
 use crate::exec::DeviceError;
 use crate::io::graph::AnyGraph;
 use crate::observe::{Cancelled, Observer};
+use crate::profile::stage;
 
 /// Shortest paths between all vertices: what is wanted of them.
 ///
@@ -312,18 +313,18 @@ impl Run<'_> {
             (false, None) => (self.solved(weights, heaviest, true, &mut report)?, None),
             (true, None) => (self.solved(copy(&weights)?, heaviest, true, &mut report)?, Some(weights)),
             (false, Some(short)) => {
-                timed(&mut report.width, || width::widen(&short, &mut weights));
+                timed("widen distances", &mut report.width, || width::widen(&short, &mut weights));
                 (weights, None)
             }
             (true, Some(short)) => {
                 let mut distances = Matrix::unreachable(weights.vertices())?;
-                timed(&mut report.width, || width::widen(&short, &mut distances));
+                timed("widen distances", &mut report.width, || width::widen(&short, &mut distances));
                 (distances, Some(weights))
             }
         };
         let predecessors = self.paths(weights, &distances, &mut report)?;
         if let Some(h) = h {
-            timed(&mut report.potential, || potential::restore(&mut distances, &h))?;
+            timed("restore potentials", &mut report.potential, || potential::restore(&mut distances, &h))?;
         }
         Ok(Solution { distances: Distances::I32(distances), predecessors, report })
     }
@@ -335,13 +336,15 @@ impl Run<'_> {
         let mut distances = weights;
         self.solve(&mut distances, &mut report)?;
         if h.is_none() {
-            timed(&mut report.width, || width::check(&distances, heaviest))?;
+            timed("check distances", &mut report.width, || width::check(&distances, heaviest))?;
         }
         let Some(given) = given else {
             return Ok(Solution { distances: Distances::F32(distances), predecessors: None, report });
         };
         self.observer.begin("finding paths", given.vertices() as u64);
-        let grown = timed(&mut report.paths, || trees::grow(&given, h.as_deref(), &mut distances, self.observer))?;
+        let grown = timed("trees of paths", &mut report.paths, || {
+            trees::grow(&given, h.as_deref(), &mut distances, self.observer)
+        })?;
         let predecessors = self.options.predecessors.then_some(grown);
         Ok(Solution { distances: Distances::F32(distances), predecessors, report })
     }
@@ -359,8 +362,8 @@ impl Run<'_> {
         let predecessors = self.paths(kept, &distances, &mut report)?;
         let Some(h) = h else { return Ok(Solution { distances: Distances::I16(distances), predecessors, report }) };
         let mut wide = Matrix::unreachable(distances.vertices())?;
-        timed(&mut report.width, || width::widen(&distances, &mut wide));
-        timed(&mut report.potential, || potential::restore(&mut wide, &h))?;
+        timed("widen distances", &mut report.width, || width::widen(&distances, &mut wide));
+        timed("restore potentials", &mut report.potential, || potential::restore(&mut wide, &h))?;
         Ok(Solution { distances: Distances::I32(wide), predecessors, report })
     }
 
@@ -376,6 +379,7 @@ impl Run<'_> {
             return Ok(Prepared { weights, h: None, heaviest: heaviest.to_f64(), report });
         }
         let start = Instant::now();
+        let _stage = stage("potentials");
         let h = potential::potentials(&weights, self.observer)?;
         let heaviest = potential::reweight(&mut weights, &h);
         report.potential = start.elapsed().as_secs_f64();
@@ -398,10 +402,10 @@ impl Run<'_> {
         };
         let room = Matrix::<i32>::bytes(weights.vertices()) + Matrix::<u16>::bytes(weights.vertices());
         let room = self.options.memory.is_none_or(|memory| room <= memory);
-        if !able || !room || !timed(&mut report.width, || width::promising(weights, heaviest)) {
+        if !able || !room || !timed("look at weights", &mut report.width, || width::promising(weights, heaviest)) {
             return Ok(None);
         }
-        let Ok(narrow) = timed(&mut report.width, || width::narrow(weights)) else { return Ok(None) };
+        let Ok(narrow) = timed("narrow weights", &mut report.width, || width::narrow(weights)) else { return Ok(None) };
         match self.solved(narrow, heaviest, false, report) {
             Ok(distances) => {
                 report.weight = Weight::I16;
@@ -424,7 +428,7 @@ impl Run<'_> {
         report: &mut Report,
     ) -> Result<Matrix<T>, Error> {
         self.solve(&mut weights, report)?;
-        timed(&mut report.width, || {
+        timed("check distances", &mut report.width, || {
             let settle = |doubt| if thoroughly { width::settle(&weights, doubt) } else { Err(doubt) };
             width::check(&weights, heaviest).or_else(settle)
         })?;
@@ -435,6 +439,7 @@ impl Run<'_> {
         self.observer.begin("computing", matrix.vertices() as u64);
         let misfit = |kernel, reason: &str| Err(Error::Misfit { kernel, reason: reason.to_owned() });
         let start = Instant::now();
+        let _stage = stage("distances");
         match (self.engine, self.options.kernel) {
             (Engine::Cpu, None) => cpu::solve(matrix, self.observer)?,
             (Engine::Cpu, Some(kernel @ Kernel::Threads)) => {
@@ -461,15 +466,16 @@ impl Run<'_> {
     ) -> Result<Option<Matrix<i32>>, Error> {
         let Some(weights) = weights else { return Ok(None) };
         self.observer.begin("finding paths", weights.vertices() as u64);
-        Ok(Some(timed(&mut report.paths, || predecessors::find(&weights, distances, self.observer))?))
+        Ok(Some(timed("predecessors", &mut report.paths, || predecessors::find(&weights, distances, self.observer))?))
     }
 }
 
 /// The compute capability from which GPUs have 16-bit lanes: 10 · major + minor.
 const SHORT_ARCH: u32 = 90;
 
-/// Does something, and adds the seconds that it took.
-fn timed<T>(seconds: &mut f64, what: impl FnOnce() -> T) -> T {
+/// Does something as a stage of this thread, and adds the seconds that it took.
+fn timed<T>(name: &'static str, seconds: &mut f64, what: impl FnOnce() -> T) -> T {
+    let _stage = stage(name);
     let start = Instant::now();
     let result = what();
     *seconds += start.elapsed().as_secs_f64();

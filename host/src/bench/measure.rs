@@ -14,6 +14,7 @@ use crate::exec::DeviceError;
 use crate::generate::{Generator, Pattern};
 use crate::grid::{Grid, GridView};
 use crate::observe::{Cancelled, Observer};
+use crate::profile::stage;
 
 /// How often something runs: until it has run `most` times, or, once it has run `least` times, for so many seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -257,6 +258,7 @@ pub(super) fn repeat<R, E: From<Cancelled>>(
     observer: &dyn Observer,
     mut run: impl FnMut() -> Result<R, E>,
 ) -> Result<Vec<R>, E> {
+    let _stage = stage("repeat runs");
     let start = Instant::now();
     let mut runs = Vec::new();
     while runs.len() < floor || repeat.again(runs.len(), before + start.elapsed().as_secs_f64()) {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{DriverError, result, sys};
 use rayon::prelude::*;
@@ -16,6 +16,11 @@ use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::host_memory::Owner;
 use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
+use crate::profile::{Direction, Launch, Profile, What};
+
+mod tape;
+
+use tape::{Tape, Thing};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
 /// its instructions.
@@ -186,6 +191,8 @@ pub struct CudaDevice {
     locked: Arc<Mutex<Reserve>>,
     /// Contexts of other devices that this one has been told to write to, by address.
     friends: Mutex<HashSet<usize>>,
+    /// What has been put on streams, where somebody wants a profile.
+    tape: OnceLock<Tape>,
 }
 
 /// Memory that was given back and waits for somebody who wants just as much: to make it anew takes milliseconds, in which all
@@ -253,6 +260,8 @@ struct Queues {
 struct Stream {
     stream: sys::CUstream,
     kernels: Vec<[sys::CUevent; 2]>,
+    /// Its number in profiles: 1 and up, the least that no other open one has.
+    lane: u32,
 }
 
 // SAFETY: stream and event handles belong to the context, not to a thread.
@@ -303,6 +312,7 @@ impl CudaDevice {
             memory: Mutex::default(),
             locked: Arc::default(),
             friends: Mutex::default(),
+            tape: OnceLock::new(),
         })
     }
 
@@ -321,9 +331,11 @@ impl CudaDevice {
         let mut best = f64::INFINITY;
         for _ in 0..12 {
             let seconds = self.timed(|| {
-                // SAFETY: both buffers are live and `bytes` long.
-                unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
-                    .map_err(self.fail("cuMemcpyDtoDAsync"))
+                self.noted(self.stream, Thing::copy(Direction::Within, bytes), || {
+                    // SAFETY: both buffers are live and `bytes` long.
+                    unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
+                        .map_err(self.fail("cuMemcpyDtoDAsync"))
+                })
             })?;
             best = best.min(seconds);
         }
@@ -332,9 +344,13 @@ impl CudaDevice {
 
     /// What the driver's compiler gave a kernel.
     pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
-        use sys::CUfunction_attribute_enum as attribute;
         self.enter()?;
         let (_, function) = self.function(kernel)?;
+        self.compiled_function(function)
+    }
+
+    fn compiled_function(&self, function: sys::CUfunction) -> Result<Compiled, DeviceError> {
+        use sys::CUfunction_attribute_enum as attribute;
         let get = |attribute| self.attribute(function, attribute).map(i32::unsigned_abs);
         Ok(Compiled {
             registers: get(attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
@@ -389,9 +405,31 @@ impl CudaDevice {
         let (address, bytes) =
             unsafe { result::module::get_global(module, name) }.map_err(self.fail("cuModuleGetGlobal"))?;
         assert!(constant.bytes.len() <= bytes, "{} has {bytes} bytes, not {}", constant.name, constant.bytes.len());
-        // SAFETY: the variable is that long, and the driver has copied pageable memory when it returns.
-        unsafe { result::memcpy_htod_async(address, &constant.bytes, self.stream) }
-            .map_err(self.fail("cuMemcpyHtoDAsync"))
+        self.noted(self.stream, Thing::copy(Direction::Up, constant.bytes.len()), || {
+            // SAFETY: the variable is that long, and the driver has copied pageable memory when it returns.
+            unsafe { result::memcpy_htod_async(address, &constant.bytes, self.stream) }
+                .map_err(self.fail("cuMemcpyHtoDAsync"))
+        })
+    }
+
+    /// Puts one thing on a stream by `work`, and notes it where there is a profile.
+    fn noted(
+        &self,
+        stream: sys::CUstream,
+        thing: Thing,
+        work: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        match self.tape.get() {
+            Some(tape) => tape.note(self, stream, thing, work),
+            None => work(),
+        }
+    }
+
+    /// Has the profile, if there is one, take what is over.
+    fn collect(&self) {
+        if let Some(tape) = self.tape.get() {
+            tape.collect(self);
+        }
     }
 
     /// Lets the function have all the dynamic shared memory that the device has for it. Once and for all: two threads that
@@ -424,6 +462,7 @@ impl CudaDevice {
             // SAFETY: created above and not used again. A failure here would hide the first one.
             let _ = unsafe { result::event::destroy(event) };
         }
+        self.collect();
         Ok(f64::from(milliseconds?) / 1000.0)
     }
 
@@ -433,7 +472,6 @@ impl CudaDevice {
     /// # Safety
     /// Both sides are large enough for the rows, and live until the stream has been waited for.
     unsafe fn copy_rows(&self, copy: &sys::CUDA_MEMCPY2D, stream: sys::CUstream) -> Result<(), DeviceError> {
-        self.enter()?;
         // SAFETY: the caller's promise.
         unsafe { sys::cuMemcpy2DAsync_v2(copy, stream) }.result().map_err(self.fail("cuMemcpy2DAsync"))
     }
@@ -456,15 +494,18 @@ impl CudaDevice {
     ) -> Result<(), DeviceError> {
         check_rows(source.len(), source_pitch, width, rows);
         check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
-        if rows != 1 {
-            // SAFETY: just checked, and the caller's promise.
-            return unsafe { self.copy_rows(&to_device(to, start, pitch, source, source_pitch, width, rows), stream) };
-        }
         self.enter()?;
-        // What lies in one piece may be longer than the driver takes rows to be.
-        // SAFETY: as above.
-        unsafe { result::memcpy_htod_async(to.address() + start as u64, &source[..width], stream) }
-            .map_err(self.fail("cuMemcpyHtoDAsync"))
+        self.noted(stream, Thing::copy(Direction::Up, rows * width), || {
+            if rows != 1 {
+                let copy = to_device(to, start, pitch, source, source_pitch, width, rows);
+                // SAFETY: just checked, and the caller's promise.
+                return unsafe { self.copy_rows(&copy, stream) };
+            }
+            // What lies in one piece may be longer than the driver takes rows to be.
+            // SAFETY: as above.
+            unsafe { result::memcpy_htod_async(to.address() + start as u64, &source[..width], stream) }
+                .map_err(self.fail("cuMemcpyHtoDAsync"))
+        })
     }
 
     /// Puts a copy of rows from the device on a stream.
@@ -485,26 +526,38 @@ impl CudaDevice {
     ) -> Result<(), DeviceError> {
         check_rows(target.len(), target_pitch, width, rows);
         check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
-        if rows != 1 {
-            // SAFETY: just checked, and the caller's promise.
-            return unsafe { self.copy_rows(&to_host(from, start, pitch, target, target_pitch, width, rows), stream) };
-        }
         self.enter()?;
-        // SAFETY: as above.
-        unsafe { result::memcpy_dtoh_async(&mut target[..width], from.address() + start as u64, stream) }
-            .map_err(self.fail("cuMemcpyDtoHAsync"))
+        self.noted(stream, Thing::copy(Direction::Down, rows * width), || {
+            if rows != 1 {
+                let copy = to_host(from, start, pitch, target, target_pitch, width, rows);
+                // SAFETY: just checked, and the caller's promise.
+                return unsafe { self.copy_rows(&copy, stream) };
+            }
+            // SAFETY: as above.
+            unsafe { result::memcpy_dtoh_async(&mut target[..width], from.address() + start as u64, stream) }
+                .map_err(self.fail("cuMemcpyDtoHAsync"))
+        })
     }
 
     /// Waits until the device's own stream has nothing left to do.
     fn settle(&self) -> Result<(), DeviceError> {
         // SAFETY: our own stream.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))
+        unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))?;
+        self.collect();
+        Ok(())
     }
 
     /// The stream of a queue.
     fn stream_of(&self, queue: u64) -> sys::CUstream {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.open.get(&queue).expect("the queue is open").stream
+    }
+
+    /// The number of a stream in profiles.
+    fn lane_of(&self, stream: sys::CUstream) -> u32 {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        // The device's own is none of them.
+        queues.open.values().find(|open| open.stream == stream).map_or(0, |open| open.lane)
     }
 
     /// The context whose memory an address is of.
@@ -551,6 +604,7 @@ impl CudaDevice {
     /// The arguments keep the kernel's promise until the stream has been waited for.
     unsafe fn start(
         &self,
+        kernel: &KernelEntry,
         function: sys::CUfunction,
         config: &LaunchConfig,
         args: &[Arg],
@@ -572,16 +626,19 @@ impl CudaDevice {
             .collect();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller has checked the arguments' number and types (all little-endian, at most 8 bytes); that they
-        // keep the kernel's promise is its own promise.
-        unsafe {
-            result::launch_kernel(function, (gx, gy, gz), (bx, by, bz), config.shared_bytes, stream, &mut pointers)
-        }
-        .map_err(|error| match error {
-            // A kernel's thread-private memory is taken when it is launched.
-            DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
-            error => driver_error(&self.name(), "cuLaunchKernel", error),
-        })
+        let launch = || {
+            // SAFETY: the caller has checked the arguments' number and types (all little-endian, at most 8 bytes); that they
+            // keep the kernel's promise is its own promise.
+            unsafe {
+                result::launch_kernel(function, (gx, gy, gz), (bx, by, bz), config.shared_bytes, stream, &mut pointers)
+            }
+            .map_err(|error| match error {
+                // A kernel's thread-private memory is taken when it is launched.
+                DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
+                error => driver_error(&self.name(), "cuLaunchKernel", error),
+            })
+        };
+        self.noted(stream, Thing::Launch { kernel: kernel.name, function, config: *config }, launch)
     }
 }
 
@@ -723,6 +780,8 @@ impl Drop for CudaDevice {
         // failure here.
         unsafe {
             let _ = result::ctx::set_current(self.context);
+            self.collect();
+            drop(self.tape.take());
             for address in self.memory.get_mut().unwrap_or_else(PoisonError::into_inner).clear() {
                 let _ = result::free_sync(address);
             }
@@ -731,7 +790,7 @@ impl Drop for CudaDevice {
             }
             let _ = result::stream::destroy(self.stream);
             let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
-            for Stream { stream, kernels } in queues.open.into_values() {
+            for Stream { stream, kernels, .. } in queues.open.into_values() {
                 for event in kernels.into_iter().flatten() {
                     let _ = result::event::destroy(event);
                 }
@@ -759,6 +818,13 @@ impl Device for CudaDevice {
             // A tenth of a second of copying at the pace of pageable memory.
             launch_cells: 1 << 28,
         }
+    }
+
+    fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError> {
+        self.enter()?;
+        // A second one is not taken.
+        let _ = self.tape.set(Tape::new(self, profile)?);
+        Ok(())
     }
 
     fn free_memory(&self) -> Result<usize, DeviceError> {
@@ -811,9 +877,11 @@ impl Device for CudaDevice {
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
         self.enter()?;
-        // SAFETY: the buffer is live and that long.
-        unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.stream) }
-            .map_err(self.fail("cuMemsetD8Async"))?;
+        self.noted(self.stream, Thing::Fill { bytes: buffer.bytes() }, || {
+            // SAFETY: the buffer is live and that long.
+            unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.stream) }
+                .map_err(self.fail("cuMemsetD8Async"))
+        })?;
         self.settle()
     }
 
@@ -923,7 +991,7 @@ impl Device for CudaDevice {
         constants.iter().try_for_each(|constant| self.set(module, constant))?;
         // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise, and the
         // timing waits.
-        self.timed(|| unsafe { self.start(function, config, args, self.stream) })
+        self.timed(|| unsafe { self.start(kernel, function, config, args, self.stream) })
     }
 
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
@@ -991,13 +1059,15 @@ impl Device for CudaDevice {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.last += 1;
         let number = queues.last;
-        queues.open.insert(number, Stream { stream, kernels: Vec::new() });
+        let taken = |lane: &u32| queues.open.values().any(|other| other.lane == *lane);
+        let lane = (1..).find(|lane| !taken(lane)).expect("there are more numbers than queues");
+        queues.open.insert(number, Stream { stream, kernels: Vec::new(), lane });
         Ok(number)
     }
 
     fn close_queue(&self, queue: u64) {
         let closed = self.queues.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&queue);
-        if let Some(Stream { stream, kernels }) = closed
+        if let Some(Stream { stream, kernels, .. }) = closed
             && self.enter().is_ok()
         {
             // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a failure.
@@ -1029,9 +1099,11 @@ impl Device for CudaDevice {
         let there = self.context_of(to.address())?;
         self.befriend(there);
         let (stream, bytes) = (self.stream_of(queue), from.bytes());
-        // SAFETY: the buffers are as long, and that both live is the caller's promise.
-        unsafe { result::memcpy_peer_async(there, to.address(), self.context, from.address(), bytes, stream) }
-            .map_err(self.fail("cuMemcpyPeerAsync"))
+        self.noted(stream, Thing::copy(Direction::Across, bytes), || {
+            // SAFETY: the buffers are as long, and that both live is the caller's promise.
+            unsafe { result::memcpy_peer_async(there, to.address(), self.context, from.address(), bytes, stream) }
+                .map_err(self.fail("cuMemcpyPeerAsync"))
+        })
     }
 
     unsafe fn upload_on(
@@ -1086,7 +1158,7 @@ impl Device for CudaDevice {
             .push(events);
         self.record(events[0], stream)?;
         // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise.
-        unsafe { self.start(function, config, args, stream) }?;
+        unsafe { self.start(kernel, function, config, args, stream) }?;
         self.record(events[1], stream)?;
         Ok(0.0)
     }
@@ -1096,6 +1168,7 @@ impl Device for CudaDevice {
         let stream = self.stream_of(queue);
         // SAFETY: a stream of ours.
         unsafe { result::stream::synchronize(stream) }.map_err(self.fail("cuStreamSynchronize"))?;
+        self.collect();
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = std::mem::take(&mut queues.open.get_mut(&queue).expect("the queue is open").kernels);
         drop(queues);

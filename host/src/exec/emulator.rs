@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use simt::emulator::{self, Memory, Options, launch};
@@ -14,6 +14,8 @@ pub use simt::emulator::{AccessKind, Accesses, Order, Site, Space, Totals};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
+use crate::profile::{Direction, Launch, Profile, Span, Track, What};
+use crate::resources;
 
 /// An emulated device.
 pub struct EmulatedDevice {
@@ -24,6 +26,7 @@ pub struct EmulatedDevice {
     launches: Option<AtomicUsize>,
     /// Whether it counts what launches do to memory.
     counting: bool,
+    profile: OnceLock<Arc<Profile>>,
     state: Mutex<State>,
 }
 
@@ -67,7 +70,15 @@ impl EmulatedDevice {
             textures: HashMap::new(),
             counted: Vec::new(),
         };
-        Self { ordinal, limits, order: Order::Forward, launches: None, counting: false, state: Mutex::new(state) }
+        Self {
+            ordinal,
+            limits,
+            order: Order::Forward,
+            launches: None,
+            counting: false,
+            profile: OnceLock::new(),
+            state: Mutex::new(state),
+        }
     }
 
     /// The same with another limit to the shared memory of a block, in bytes.
@@ -116,6 +127,33 @@ impl EmulatedDevice {
         Ok(())
     }
 
+    /// Does something, and notes it where there is a profile.
+    fn noted<T>(
+        &self,
+        name: &'static str,
+        what: impl FnOnce() -> What,
+        work: impl FnOnce() -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        let Some(profile) = self.profile.get() else { return work() };
+        let begun = Instant::now();
+        let done = work()?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let track = Track::Device { device: self.name().into(), stream: 0 };
+        let start = profile.at(begun);
+        profile.add(Span { name: name.into(), track, start, seconds, host_seconds: seconds, what: what() });
+        Ok(done)
+    }
+
+    /// [`noted`](Self::noted) of a copy.
+    fn noted_copy(
+        &self,
+        direction: Direction,
+        bytes: usize,
+        work: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.noted(direction.name(), || What::Copy { direction, bytes }, work)
+    }
+
     /// The memory. A launch that panicked has left nothing half done in it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,6 +167,12 @@ impl Device for EmulatedDevice {
 
     fn limits(&self) -> Limits {
         self.limits.clone()
+    }
+
+    fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError> {
+        // A second one is not taken.
+        let _ = self.profile.set(Arc::clone(profile));
+        Ok(())
     }
 
     fn free_memory(&self) -> Result<usize, DeviceError> {
@@ -154,10 +198,16 @@ impl Device for EmulatedDevice {
     }
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
-        let mut state = self.lock();
-        let target = state.buffer(buffer);
-        state.memory.write(target, 0, &vec![byte; target.bytes()]);
-        Ok(())
+        self.noted(
+            "fill",
+            || What::Fill { bytes: buffer.bytes() },
+            || {
+                let mut state = self.lock();
+                let target = state.buffer(buffer);
+                state.memory.write(target, 0, &vec![byte; target.bytes()]);
+                Ok(())
+            },
+        )
     }
 
     fn upload(
@@ -173,12 +223,14 @@ impl Device for EmulatedDevice {
         check_rows(source.len(), source_pitch, width, rows);
         check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
         self.alive("upload")?;
-        let mut state = self.lock();
-        let target = state.buffer(to);
-        for row in 0..rows {
-            state.memory.write(target, start + row * pitch, &source[row * source_pitch..][..width]);
-        }
-        Ok(())
+        self.noted_copy(Direction::Up, rows * width, || {
+            let mut state = self.lock();
+            let target = state.buffer(to);
+            for row in 0..rows {
+                state.memory.write(target, start + row * pitch, &source[row * source_pitch..][..width]);
+            }
+            Ok(())
+        })
     }
 
     fn download(
@@ -194,12 +246,14 @@ impl Device for EmulatedDevice {
         check_rows(target.len(), target_pitch, width, rows);
         check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
         self.alive("download")?;
-        let state = self.lock();
-        let source = state.buffer(from);
-        for row in 0..rows {
-            state.memory.read(source, start + row * pitch, &mut target[row * target_pitch..][..width]);
-        }
-        Ok(())
+        self.noted_copy(Direction::Down, rows * width, || {
+            let state = self.lock();
+            let source = state.buffer(from);
+            for row in 0..rows {
+                state.memory.read(source, start + row * pitch, &mut target[row * target_pitch..][..width]);
+            }
+            Ok(())
+        })
     }
 
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
@@ -246,10 +300,18 @@ impl Device for EmulatedDevice {
             constants,
             ..Options::default()
         };
-        let start = Instant::now();
-        let report = launch(&mut state.memory, kernel, config, args, &options)
-            .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
-        let seconds = start.elapsed().as_secs_f64();
+        let what = || {
+            let used = resources::kernel(kernel.name, &format!("sm_{}", self.limits.arch));
+            let used = used.map(|used| (used.registers, used.shared_bytes));
+            What::Launch(Launch::new(config, used, self.limits.arch))
+        };
+        let run = || {
+            let start = Instant::now();
+            let report = launch(&mut state.memory, kernel, config, args, &options)
+                .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
+            Ok((report, start.elapsed().as_secs_f64()))
+        };
+        let (report, seconds) = self.noted(kernel.name, what, run)?;
         state.counted.extend(report.accesses.map(|accesses| CountedLaunch { kernel: kernel.name, accesses }));
         Ok(seconds)
     }

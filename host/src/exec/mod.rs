@@ -9,6 +9,8 @@ use std::sync::Arc;
 use simt::launch::{Arg, ArgumentError, BufferArg, Constant, KernelEntry, LaunchConfig, element_name};
 use simt::scalar::Scalar;
 
+use crate::profile::Profile;
+
 pub mod cuda;
 pub mod emulator;
 mod host_memory;
@@ -86,6 +88,9 @@ pub trait Device: Send + Sync {
 
     /// What it can hold and run.
     fn limits(&self) -> Limits;
+
+    /// Notes every launch, copy and fill from now on in `profile`; a device that has one already keeps it.
+    fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError>;
 
     /// Bytes of memory that are free now.
     fn free_memory(&self) -> Result<usize, DeviceError>;

@@ -21,6 +21,7 @@ use crate::args::BenchApspArgs;
 use crate::console::Console;
 use crate::machine::start_threads;
 use crate::outcome::{Done, Usage};
+use crate::profile::{self, staged};
 
 /// Vertices of the graphs: one that fits in a cache, one that does not.
 const ON_CPU: [usize; 2] = [512, 2048];
@@ -30,6 +31,11 @@ const EMULATED: [usize; 1] = [64];
 const MOST_EMULATED: usize = 512;
 
 pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
+    let BenchApspArgs { profile, exports, loudness, .. } = args;
+    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || measure(args))
+}
+
+fn measure(args: &BenchApspArgs) -> anyhow::Result<Done> {
     let exports = Exports::create(&args.exports, [&export::Csv, &export::Markdown, &html::Html], args.loudness.quiet)?;
     let console = Console::new(args.loudness);
     start_threads(args.threads)?;
@@ -67,7 +73,7 @@ pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
         }
     };
     let stop = Stop { console: &console, unprinted: &unprinted };
-    let result = apsp::run(&plan, &subjects, &target, args.exports.commit(), &mut watch, &stop);
+    let result = staged("bench", || apsp::run(&plan, &subjects, &target, args.exports.commit(), &mut watch, &stop));
     console.finish();
     drop(print);
     printed?;

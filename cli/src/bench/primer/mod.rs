@@ -10,19 +10,19 @@ mod export;
 mod html;
 mod table;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use halotile::bench::Target;
 use halotile::bench::primer::{self, Event, Plan, Record};
-use halotile::exec::emulator::EmulatedDevice;
 use halotile::primer::Topic;
 
 use super::{Exports, Stop, open, wrong};
 use crate::args::{BenchPrimerArgs, BenchTopicArgs, DeviceArg};
 use crate::console::Console;
+use crate::engine;
 use crate::machine::start_threads;
 use crate::outcome::{Done, Usage};
+use crate::profile::{self, staged};
 
 /// One topic.
 pub fn topic(topic: &'static Topic, args: &BenchTopicArgs) -> anyhow::Result<Done> {
@@ -35,6 +35,11 @@ pub fn all(args: &BenchPrimerArgs) -> anyhow::Result<Done> {
 }
 
 fn run(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> anyhow::Result<Done> {
+    let BenchPrimerArgs { profile, exports, loudness, .. } = args;
+    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || measure(args, plan))
+}
+
+fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> anyhow::Result<Done> {
     // Said before anything is opened.
     plan(false)?;
     let exports = Exports::create(&args.exports, [&export::Csv, &export::Markdown, &html::Html], args.loudness.quiet)?;
@@ -46,7 +51,7 @@ fn run(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> a
         }
         (Target::Cpu, _) => {
             console.note("device auto: emulator; its times say nothing of a GPU");
-            Target::Emulator(vec![Arc::new(EmulatedDevice::new(0, None))])
+            Target::Emulator(vec![engine::open_emulated(0)?])
         }
         (target, _) => target,
     };
@@ -77,7 +82,7 @@ fn run(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> a
         }
     };
     let stop = Stop { console: &console, unprinted: &unprinted };
-    let result = primer::run(&plan, &target, args.exports.commit(), &mut watch, &stop);
+    let result = staged("bench", || primer::run(&plan, &target, args.exports.commit(), &mut watch, &stop));
     console.finish();
     drop(print);
     printed?;

@@ -47,6 +47,7 @@ use crate::measure::Edge;
 use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Axis, Part};
+use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
 
 /// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
@@ -451,9 +452,11 @@ fn read<'m, T: Real>(
             None => Output::Own(memory.output),
         };
         let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
+        let begun = stage("read piece");
         if let Err(error) = from.load(&mut piece, plan.grid, plan.edge) {
             return depot.fail(error);
         }
+        drop(begun);
         depot.put(piece);
     }
 }
@@ -477,6 +480,7 @@ fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
             scale: plan.scale,
         };
         let watch = Watch(depot, plan.observer);
+        let _stage = stage("compute piece");
         let done = match &plan.window {
             Some(window) => cpu::measures::run(&task, window, planes, &watch),
             None => cpu::run(&task, planes.remove(0), &watch),
@@ -512,9 +516,11 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>) {
             Ok(None) => break,
             Err(Over) => return,
         };
+        let begun = stage("store piece");
         if let Err(error) = to.store(&mut piece, plan.planes, plan.grid, plan.rim()) {
             return depot.fail(error);
         }
+        drop(begun);
         let input = match piece.input {
             Input::Own(input) => input,
             Input::There(_) | Input::Away => HostMemory::plain(0),

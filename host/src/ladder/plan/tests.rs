@@ -181,6 +181,9 @@ struct Copies {
 struct Watched(EmulatedDevice, Arc<Copies>);
 
 impl Device for Watched {
+    fn profile(&self, profile: &Arc<crate::profile::Profile>) -> Result<(), DeviceError> {
+        self.0.profile(profile)
+    }
     fn download(
         &self,
         from: &Buffer,
