@@ -60,6 +60,7 @@ fn finish(args: &ApspArgs, files: &Files) -> anyhow::Result<Done> {
     let writing = Instant::now();
     staged("write", || sink::commit(write(files, solution, output, paths, &console)?))?;
     summary.seconds.write = writing.elapsed().as_secs_f64();
+    staged("close devices", || drop(place));
     console.finish();
     summary.memory.peak = machine::peak_memory();
     summary.seconds.total = start.elapsed().as_secs_f64();

@@ -70,7 +70,10 @@ fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
             }
         }
     }
-    measure(&plan, &subjects, &target, args.exports.commit(), exports, &console)
+    let done = measure(&plan, &subjects, &target, args.exports.commit(), exports, &console);
+    drop(subjects);
+    staged("close devices", || drop(target));
+    done
 }
 
 fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {

@@ -227,15 +227,17 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         }
     }
     let start = Instant::now();
-    let _stage = stage("finish files");
+    let begun = stage("finish files");
     let mut sinks = outputs.finish()?;
     if let (Some(preview), Some(sink)) = (preview, preview_sink) {
         let (max, unit) = scale(args, given.unwrap_or(levels), &window);
         sinks.push(draw(preview, sink, max, &unit)?);
     }
     sink::commit(sinks)?;
+    drop(begun);
     summary.seconds.write += start.elapsed().as_secs_f64();
     summary.seconds.device = chooser.seconds;
+    staged("close devices", || drop(chooser));
     summary.cells_per_second = summary.cells as f64 / summary.seconds.compute;
     Ok(summary)
 }

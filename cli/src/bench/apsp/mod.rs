@@ -78,6 +78,7 @@ fn measure(args: &BenchApspArgs) -> anyhow::Result<Done> {
     drop(print);
     printed?;
     let record = result?;
+    staged("close devices", || drop(target));
     exports.write(&record)?;
     failures(&record)
 }

@@ -87,6 +87,7 @@ fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) 
     drop(print);
     printed?;
     let record = result?;
+    staged("close devices", || drop(target));
     exports.write(&record)?;
     failures(&record)
 }
