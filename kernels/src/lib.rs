@@ -21,6 +21,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     primer::matmul::KERNELS,
+    primer::clock::KERNELS,
     selftest::KERNELS,
 ];
 

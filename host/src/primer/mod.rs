@@ -21,6 +21,7 @@ use crate::bench::Clock;
 use crate::exec::{Device, DeviceError, Limits};
 
 pub mod banks;
+pub mod clock;
 pub mod copy;
 mod data;
 pub mod matmul;
@@ -157,7 +158,7 @@ pub struct Reading {
 
 /// All topics, in the order of the primer.
 pub const TOPICS: &[Topic] =
-    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
+    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL, clock::CLOCK];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {
