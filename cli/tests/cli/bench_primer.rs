@@ -13,7 +13,10 @@ fn a_topic_is_verified_timed_and_exported_in_every_format() {
     let table = place.run(args).quietly();
     assert_eq!(place.names(), ["r.csv", "r.html", "r.json", "r.md"]);
     let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
-    assert_eq!((record.what.as_str(), record.commit.as_deref(), record.options.seed), ("primer", Some("abc123"), 7));
+    assert_eq!(
+        (record.head.what.as_str(), record.head.commit.as_deref(), record.options.seed),
+        ("primer", Some("abc123"), 7)
+    );
     assert_eq!(record.results.len(), 2 * 33);
     for row in &record.results {
         let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };

@@ -35,7 +35,7 @@ fn items<'a>(rows: &'a [Row], labels: &'a [String]) -> Vec<Item<'a, Timing>> {
 }
 
 fn page(record: &Record) -> String {
-    let device = record.devices.first().map_or("no device", |device| &device.name);
+    let device = record.head.devices.first().map_or("no device", |device| &device.name);
     let labels: Vec<String> = record.results.iter().map(label).collect();
     let all = items(&record.results, &labels);
     let figures: String =
@@ -52,11 +52,11 @@ fn page(record: &Record) -> String {
 }
 
 fn facts(record: &Record) -> Vec<(&'static str, String)> {
-    let mut facts = parts::machine(&record.machine, &record.devices);
+    let mut facts = parts::machine(&record.head);
     let ceilings = [Unit::Bytes, Unit::Flops, Unit::Accesses];
     let ceilings = ceilings.iter().filter_map(|&unit| Some(rate(unit, record.ceilings.of(unit)?)));
     facts.push(("Ceilings", ceilings.collect::<Vec<_>>().join(", ")));
-    facts.push(parts::measured(&record.time, &record.halotile, record.commit.as_deref()));
+    facts.push(parts::measured(&record.head));
     facts
 }
 
