@@ -8,6 +8,7 @@ pub mod entropy;
 pub mod ladder;
 pub mod primer;
 pub mod selftest;
+mod unroll;
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]

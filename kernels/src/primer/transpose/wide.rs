@@ -44,6 +44,7 @@ use simt::shared::Shared;
 use simt::{kernel, shared, thread};
 
 use super::Matrix;
+use crate::unroll::four;
 
 /// Threads of a block.
 pub const TRANSPOSE_WIDE_THREADS: u32 = 256;
@@ -57,28 +58,6 @@ const TILE_BYTES: u32 = 16384;
 
 shared! {
     static PRIMER_TRANSPOSE_WIDE: [u32; 4096];
-}
-
-/// `$body` four times, with `$i` the constants 0 to 3: what is indexed by it can stay in registers.
-macro_rules! four {
-    ($i:ident => $body:block) => {{
-        {
-            const $i: usize = 0;
-            $body
-        }
-        {
-            const $i: usize = 1;
-            $body
-        }
-        {
-            const $i: usize = 2;
-            $body
-        }
-        {
-            const $i: usize = 3;
-            $body
-        }
-    }};
 }
 
 /// A size of elements.
