@@ -41,11 +41,10 @@ pub unsafe fn primer_clock_minima(input: In<f32>, minima: Out<f32>, clocks: Out<
         clocks.store(CLOCK_READINGS * block + 2, clock::nanoseconds());
         clocks.store(CLOCK_READINGS * block, clock::cycles());
     }
-    let mut at = t;
-    while at < CLOCK_NUMBERS {
-        tile.store(at, input.load(first + at as usize));
-        at += CLOCK_THREADS;
-    }
+    let own = first + t as usize;
+    let (low, high) = (input.load(own), input.load(own + CLOCK_THREADS as usize));
+    tile.store(t, low);
+    tile.store(t + CLOCK_THREADS, high);
     let mut apart = CLOCK_THREADS;
     while apart > 0 {
         thread::sync_threads();
