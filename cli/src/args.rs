@@ -124,6 +124,9 @@ pub enum Bench {
     /// The ladder of matrix multiplications, in f32
     #[command(after_help = bench_primer::HELP)]
     Matmul(BenchTopicArgs),
+    /// Clocks: blocks that time themselves, what a launch costs, one kernel by every clock
+    #[command(after_help = bench_primer::HELP)]
+    Clock(BenchTopicArgs),
     /// All topics of the optimisation primer, in one record
     #[command(after_help = bench_primer::HELP)]
     Primer(BenchPrimerArgs),

@@ -8,6 +8,7 @@ pub mod entropy;
 pub mod ladder;
 pub mod primer;
 pub mod selftest;
+mod unroll;
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -21,6 +22,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     primer::matmul::KERNELS,
+    primer::clock::KERNELS,
     selftest::KERNELS,
 ];
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use halotile::bench::{DeviceInfo, Machine, Outcome, Record, Row};
+use halotile::bench::{Head, Outcome, Record, Row};
 
 use super::figures::{HEADINGS, columns, shape as shape_of, significant};
 
@@ -16,13 +16,13 @@ pub fn head(record: &Record) -> String {
     let o = &record.options;
     let copy = |rate: f64| format!("copy {} GB/s", significant(rate / 1e9));
     let ceilings = (record.ceilings.device_copy.map(copy), copy(record.ceilings.cpu_copy));
-    let mut text = machine(&record.machine, &record.devices, ceilings);
+    let mut text = machine(&record.head, ceilings);
     let _ = writeln!(text, "windows {0} x {0}; {1} levels; {2} cells, seed {3}", o.size, o.levels, o.pattern, o.seed);
     text
 }
 
 /// The lines about the machine. `ceilings` are what stands beside the first device, and beside the CPU.
-pub fn machine(machine: &Machine, devices: &[DeviceInfo], ceilings: (Option<String>, String)) -> String {
+pub fn machine(Head { machine, devices, .. }: &Head, ceilings: (Option<String>, String)) -> String {
     let mut text = String::new();
     let mut ceiling = ceilings.0;
     for device in devices {

@@ -43,9 +43,9 @@ fn the_emulator_times_every_kernel_and_exports_every_format() {
         assert_eq!(timing.copies.is_some_and(|copies| copies > 1), device, "{}", row.kernel);
         assert!(table.contains(&format!("\n{:15} ", row.kernel)), "{table}");
     }
-    assert_eq!((record.commit.as_deref(), record.options.effort.timed.most), (Some("abc123"), 2));
-    assert_eq!((record.devices.len(), record.devices[0].name.as_str()), (1, "emulator:0"));
-    assert!(record.ceilings.cpu_copy > 0.0 && record.machine.threads > 0 && record.time.ends_with('Z'));
+    assert_eq!((record.head.commit.as_deref(), record.options.effort.timed.most), (Some("abc123"), 2));
+    assert_eq!((record.head.devices.len(), record.head.devices[0].name.as_str()), (1, "emulator:0"));
+    assert!(record.ceilings.cpu_copy > 0.0 && record.head.machine.threads > 0 && record.head.time.ends_with('Z'));
     assert!(table.contains("\n24 x 40 cells\nkernel ") && table.contains("\n33 x 33 cells\nkernel "), "{table}");
     assert_eq!(place.text("r.csv").lines().count(), 1 + record.results.len());
     assert!(place.text("r.md").contains("### 24 x 40 cells") && place.text("r.md").contains("commit abc123"));
@@ -78,7 +78,7 @@ fn the_cpu_times_its_own_and_says_why_not_the_others() {
     assert_eq!((cpu.time.raw.len(), cpu.time.clock), (3, Clock::Wall));
     let sliding = &record.row("sliding", 50, 50).expect("a row").outcome;
     assert_eq!(*sliding, Outcome::Skipped { reason: "it runs on a device (cuda, emulator)".into() });
-    assert_eq!((record.options.pattern.as_str(), record.options.seed, record.devices.len()), ("clustered", 3, 0));
+    assert_eq!((record.options.pattern.as_str(), record.options.seed, record.head.devices.len()), ("clustered", 3, 0));
 
     let ran = place.run("bench entropy --device cpu --sizes 9 --kernels cpu --min-time 0.01 --export-csv - -q");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));

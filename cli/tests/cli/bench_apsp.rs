@@ -29,7 +29,10 @@ fn the_cpu_is_timed_and_exported_in_every_format() {
             Outcome::Wrong { reason } => panic!("{reason}"),
         }
     }
-    assert_eq!((record.what.as_str(), record.commit.as_deref(), record.results.len()), ("apsp", Some("abc123"), 12));
+    assert_eq!(
+        (record.head.what.as_str(), record.head.commit.as_deref(), record.results.len()),
+        ("apsp", Some("abc123"), 12)
+    );
     assert!(table.contains("\n65 vertices\nkernel ") && table.contains("\n20 vertices\nkernel "), "{table}");
     assert!(table.contains("\ncomplete graphs; weights 1 to 100, i32; seed 0\n"), "{table}");
     assert_eq!(place.text("r.csv").lines().count(), 13);
@@ -45,7 +48,7 @@ fn the_emulator_has_every_kernel_and_the_graph_can_be_chosen() {
     let record: Record = serde_json::from_slice(&ran.out).unwrap();
     let o = &record.options;
     assert_eq!((o.graph.as_str(), o.weights, o.weight.as_str(), o.seed), ("sparse", (0, 9), "i16", 3));
-    assert_eq!((record.devices.len(), record.ceilings.device), (2, None));
+    assert_eq!((record.head.devices.len(), record.ceilings.device), (2, None));
     let names: Vec<_> = record.results.iter().map(|row| row.kernel.as_str()).collect();
     assert_eq!(names, ["cpu", Kernel::Tiled.name()]);
     assert!(!record.results.iter().any(|row| matches!(row.outcome, Outcome::Wrong { .. })), "{record:?}");

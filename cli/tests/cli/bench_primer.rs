@@ -1,7 +1,7 @@
 //! `halotile bench copy`, `stride` and the other topics of the primer: what they print, what they export, what they refuse.
 
-use halotile::bench::Outcome;
 use halotile::bench::primer::{Record, Unit};
+use halotile::bench::{Clock, Outcome};
 
 use crate::place::Place;
 
@@ -13,7 +13,10 @@ fn a_topic_is_verified_timed_and_exported_in_every_format() {
     let table = place.run(args).quietly();
     assert_eq!(place.names(), ["r.csv", "r.html", "r.json", "r.md"]);
     let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
-    assert_eq!((record.what.as_str(), record.commit.as_deref(), record.options.seed), ("primer", Some("abc123"), 7));
+    assert_eq!(
+        (record.head.what.as_str(), record.head.commit.as_deref(), record.options.seed),
+        ("primer", Some("abc123"), 7)
+    );
     assert_eq!(record.results.len(), 2 * 33);
     for row in &record.results {
         let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
@@ -47,6 +50,37 @@ fn the_emulator_counts_beside_the_times() {
     for (label, loads) in expected {
         assert!(passes(label).starts_with(&format!("{loads}/")), "{label}: {table}");
     }
+}
+
+#[test]
+fn clocks_tell_more_than_a_time() {
+    let place = Place::new();
+    let args = "bench clock --device emulator --sizes 3 --runs 1 --warmup 0 --export-json r.json --export-csv r.csv --export-html r.html";
+    let table = place.run(args).quietly();
+    let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+    let told = |kernel: &str, of: &str| {
+        let found = record.results.iter().find(|row| row.kernel == kernel && row.parameters[0].value == of);
+        found.and_then(|row| row.timing()).unwrap_or_else(|| panic!("{kernel} {of}: {record:?}"))
+    };
+    for (kernel, of, clock, readings) in [
+        ("minima", "64 blocks", Clock::Device, "grid blocks, block cycles, span ns"),
+        ("wait", "8 args", Clock::Wall, "events us"),
+        ("row", "32 args", Clock::Wall, "a launch us, to put it on the queue us, events us"),
+        ("events", "0 args", Clock::Device, ""),
+        ("spin", "30 us", Clock::Device, "wall us, nanoseconds us, cycles / rate us, rate GHz, step ns"),
+    ] {
+        let timing = told(kernel, of);
+        let names: Vec<_> = timing.readings.iter().map(|r| format!("{} {}", r.name, r.unit)).collect();
+        assert_eq!((timing.time.clock, timing.unit), (clock, Unit::Launches));
+        // In the emulator, multiprocessors count operations, which is no clock.
+        assert_eq!(names.join(", ").replace(", span by cycles cycles", ""), readings, "{kernel} {of}");
+        assert!(timing.readings.iter().all(|reading| reading.value > 0.0), "{kernel} {of}: {:?}", timing.readings);
+    }
+    assert_eq!((told("row", "0 args").amount, told("minima", "8 an SM").readings[0].value), (3.0, 16.0));
+    assert!(table.contains("\nminima 1 block ") && table.contains("grid 64.0 blocks, block "), "{table}");
+    assert!(place.text("r.csv").contains(",launches,") && place.text("r.csv").contains("a launch="));
+    let page = place.text("r.html");
+    assert!(page.contains(">launches, thousands a second<") && !page.contains("billions a second"), "{page}");
 }
 
 #[test]

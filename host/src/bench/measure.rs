@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(ours.speedup, Some(theirs.time.median / ours.time.median));
         assert_eq!(ours.cells_per_second, 600.0 / ours.time.median);
         assert_eq!(ours.share_of_copy, Some(ours.cells_per_second * 5.0 / record.ceilings.cpu_copy));
-        assert_eq!((theirs.speedup, record.commit.as_deref()), (None, Some("abc")));
+        assert_eq!((theirs.speedup, record.head.commit.as_deref()), (None, Some("abc")));
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod verify;
 
 pub use measure::{Effort, Event, Plan, Repeat, run};
 pub use record::{
-    BYTES_PER_CELL, CEILING, Ceilings, Clock, DeviceInfo, Machine, Options, Outcome, Record, Row, SCHEMA, Times,
+    BYTES_PER_CELL, CEILING, Ceilings, Clock, DeviceInfo, Head, Machine, Options, Outcome, Record, Row, SCHEMA, Times,
     Timing, Usage,
 };
 pub use subject::{CPU_ENGINE, Details, Facts, Run, Subject, Values, Way, cpu_engine, is_misfit, kernel, kernels};

@@ -24,9 +24,23 @@ pub const CEILING: &str = "device: copy within device memory, bytes read + writt
 /// What was measured: the machine, the options, the ceilings and the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
+    /// What was asked for.
+    pub options: Options,
+    /// The limits, measured in the same run.
+    pub ceilings: Ceilings,
+    /// A row for each kernel and shape; all of a shape together.
+    pub results: Vec<Row>,
+}
+
+/// What the records of all benchmarks begin with: what was measured, when and where. Its fields stand beside the record's others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The version of the record's schema.
     pub schema: u32,
-    /// What is computed: "entropy".
+    /// What is measured: "entropy", "apsp", "primer".
     pub what: String,
     /// The version of halotile.
     pub halotile: String,
@@ -38,12 +52,21 @@ pub struct Record {
     pub machine: Machine,
     /// The devices; none where all runs on the CPU. Kernels alone are timed on the first.
     pub devices: Vec<DeviceInfo>,
-    /// What was asked for.
-    pub options: Options,
-    /// The limits, measured in the same run.
-    pub ceilings: Ceilings,
-    /// A row for each kernel and shape; all of a shape together.
-    pub results: Vec<Row>,
+}
+
+impl Head {
+    /// Of a measurement that begins now, on this machine.
+    pub(super) fn new(schema: u32, what: &str, target: &Target, commit: Option<String>) -> Self {
+        Self {
+            schema,
+            what: what.to_owned(),
+            halotile: env!("CARGO_PKG_VERSION").to_owned(),
+            commit,
+            time: now(),
+            machine: Machine::here(),
+            devices: target.infos(),
+        }
+    }
 }
 
 /// The machine.
@@ -271,13 +294,7 @@ impl Row {
 impl Record {
     pub(super) fn new(plan: &Plan, target: &Target, commit: Option<String>, ceilings: Ceilings) -> Self {
         Self {
-            schema: SCHEMA,
-            what: "entropy".to_owned(),
-            halotile: env!("CARGO_PKG_VERSION").to_owned(),
-            commit,
-            time: now(),
-            machine: Machine::here(),
-            devices: target.infos(),
+            head: Head::new(SCHEMA, "entropy", target, commit),
             options: Options {
                 size: plan.size,
                 levels: plan.levels,
@@ -298,7 +315,7 @@ impl Record {
 
 impl Machine {
     /// This one.
-    pub(super) fn here() -> Self {
+    fn here() -> Self {
         Self {
             cpu: cpu_name(),
             threads: rayon::current_num_threads(),
@@ -309,7 +326,7 @@ impl Machine {
 }
 
 /// The time in UTC, as 2026-11-21T09:30:00Z.
-pub(super) fn now() -> String {
+fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
@@ -367,6 +384,23 @@ mod tests {
         assert_eq!(v10.speedup_over(&v9), Some(2.0));
         let wrong = Row { outcome: Outcome::Wrong { reason: "x".into() }, ..v8.clone() };
         assert_eq!(v9.speedup_over(&wrong), None);
+    }
+
+    #[test]
+    fn a_record_is_one_object_with_the_head_first() {
+        let head = Head::new(SCHEMA, "entropy", &Target::Cpu, Some("abc".into()));
+        let options =
+            Options { size: 5, levels: 16, pattern: "random".into(), seed: u64::MAX, effort: Effort::default() };
+        let ceilings = Ceilings { device_copy: None, cpu_copy: 0.1, how: CEILING.into() };
+        let time = Times::new(Clock::Wall, vec![0.3]);
+        let record = Record { head, options, ceilings, results: vec![row("v1", time, Some(0.7))] };
+        let json = serde_json::to_string(&record).unwrap();
+        let begin = "{\"schema\":2,\"what\":\"entropy\",\"halotile\":\"";
+        assert!(json.starts_with(begin), "{json}");
+        let names = ["commit", "time", "machine", "devices", "options", "ceilings", "results"];
+        let at = names.map(|name| json.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("{name}: {json}")));
+        assert!(at.is_sorted(), "{json}");
+        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::bench::Clock;
 use crate::exec::{Device, DeviceError, Limits};
 
 pub mod banks;
+pub mod clock;
 pub mod copy;
 mod data;
 pub mod matmul;
@@ -52,9 +53,16 @@ pub struct Topic {
 /// One to three extents. A topic of squares or cubes takes one of them for all.
 pub type Size = [usize; 3];
 
-/// The rows and columns that a size stands for: one number is the side of a square.
-pub fn rows_and_cols(size: Size) -> (usize, usize) {
-    (size[0], if size[1] == 0 { size[0] } else { size[1] })
+/// All extents that a size stands for: one that was not given is as the one before. One number is the side of a square, or of a cube.
+///
+/// ```
+/// use halotile::primer::extents;
+/// assert_eq!(extents([5, 0, 0]), [5, 5, 5]);
+/// assert_eq!(extents([5, 6, 0]), [5, 6, 6]);
+/// ```
+pub fn extents([m, n, k]: Size) -> Size {
+    let n = if n == 0 { m } else { n };
+    [m, n, if k == 0 { n } else { k }]
 }
 
 /// What is asked of a topic.
@@ -157,7 +165,7 @@ pub struct Reading {
 
 /// All topics, in the order of the primer.
 pub const TOPICS: &[Topic] =
-    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
+    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL, clock::CLOCK];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

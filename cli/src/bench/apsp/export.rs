@@ -74,7 +74,7 @@ pub struct Markdown;
 
 impl Exporter<Record> for Markdown {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
-        markdown::facts(out, (&record.halotile, record.commit.as_deref(), &record.time), &head(record))?;
+        markdown::facts(out, &record.head, &head(record))?;
         for rows in record.results.chunk_by(|a, b| a.vertices == b.vertices) {
             let lines = rows.iter().map(|row| (row.kernel.as_str(), &row.outcome));
             markdown::section(out, &format!("{} vertices", rows[0].vertices), &HEADINGS, lines, columns)?;

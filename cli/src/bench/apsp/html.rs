@@ -35,7 +35,7 @@ fn items(rows: &[Row]) -> Vec<Item<'_, Timing>> {
 }
 
 fn page(record: &Record) -> String {
-    let device = record.devices.first().map_or("the CPU", |device| &device.name);
+    let device = record.head.devices.first().map_or("the CPU", |device| &device.name);
     let all = items(&record.results);
     let tables: String = sizes(record).map(|rows| parts::table(&items(rows), &HEADINGS, columns)).collect();
     let sections = [
@@ -56,9 +56,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let ceiling = format!("{}{} on the CPU", device.unwrap_or_default(), rate(record.ceilings.cpu));
     let (least, most) = o.weights;
     let work = format!("{} graphs, weights {least} to {most}, {} (seed {})", o.graph, o.weight, o.seed);
-    let mut facts = parts::machine(&record.machine, &record.devices);
+    let mut facts = parts::machine(&record.head);
     facts.extend([("Ceiling", ceiling), ("Work", work)]);
-    facts.push(parts::measured(&record.time, &record.halotile, record.commit.as_deref()));
+    facts.push(parts::measured(&record.head));
     facts
 }
 

@@ -30,7 +30,7 @@ pub fn head(record: &Record) -> String {
     let o = &record.options;
     let rate = |rate: f64| format!("{} Grelax/s", significant(rate / 1e9));
     let device = record.ceilings.device.map(|ceiling| format!("{} by its clock", rate(ceiling)));
-    let mut text = machine(&record.machine, &record.devices, (device, rate(record.ceilings.cpu) + " in registers"));
+    let mut text = machine(&record.head, (device, rate(record.ceilings.cpu) + " in registers"));
     let (least, most) = o.weights;
     let _ = writeln!(text, "{} graphs; weights {least} to {most}, {}; seed {}", o.graph, o.weight, o.seed);
     text

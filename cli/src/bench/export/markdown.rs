@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use halotile::bench::{Outcome, Record};
+use halotile::bench::{Head, Outcome, Record};
 
 use super::Exporter;
 use crate::bench::figures::{HEADINGS, columns, shape};
@@ -13,7 +13,7 @@ pub struct Markdown;
 
 impl Exporter<Record> for Markdown {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
-        facts(out, (&record.halotile, record.commit.as_deref(), &record.time), &table::head(record))?;
+        facts(out, &record.head, &table::head(record))?;
         for rows in record.results.chunk_by(|a, b| (a.rows, a.cols) == (b.rows, b.cols)) {
             let lines = rows.iter().map(|row| (row.kernel.as_str(), &row.outcome));
             section(out, &format!("{} cells", shape(&rows[0])), &HEADINGS, lines, columns)?;
@@ -22,12 +22,11 @@ impl Exporter<Record> for Markdown {
     }
 }
 
-/// The list of facts: version, commit and time, then the lines of `head`.
-pub fn facts(out: &mut dyn Write, of: (&str, Option<&str>, &str), head: &str) -> anyhow::Result<()> {
-    let (version, commit, time) = of;
-    let commit = commit.map(|commit| format!(", commit {}", escape(commit)));
-    writeln!(out, "- halotile {version}{}, {time}", commit.unwrap_or_default())?;
-    head.lines().try_for_each(|line| Ok(writeln!(out, "- {}", escape(line))?))
+/// The list of facts: version, commit and time, then these lines.
+pub fn facts(out: &mut dyn Write, Head { halotile, commit, time, .. }: &Head, lines: &str) -> anyhow::Result<()> {
+    let commit = commit.as_ref().map(|commit| format!(", commit {}", escape(commit)));
+    writeln!(out, "- halotile {halotile}{}, {time}", commit.unwrap_or_default())?;
+    lines.lines().try_for_each(|line| Ok(writeln!(out, "- {}", escape(line))?))
 }
 
 /// A heading and a table, a line for each kernel.
@@ -75,7 +74,7 @@ mod tests {
     fn tables_have_as_many_cells_in_every_line() {
         let mut record = sample::record();
         record.results[0].outcome = Outcome::Wrong { reason: "a|b\nc <i>".into() };
-        record.commit = Some("x_y".into());
+        record.head.commit = Some("x_y".into());
         let mut bytes = Vec::new();
         Markdown.write(&record, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();

@@ -2,7 +2,8 @@
 //! be. For tests, and for looking at the page: the test of `html` writes it to the file that `HALOTILE_SAMPLE_HTML` names.
 
 use halotile::bench::{
-    CEILING, Ceilings, Clock, DeviceInfo, Effort, Machine, Options, Outcome, Record, Row, SCHEMA, Times, Timing, Usage,
+    CEILING, Ceilings, Clock, DeviceInfo, Effort, Head, Machine, Options, Outcome, Record, Row, SCHEMA, Times, Timing,
+    Usage,
 };
 
 /// Kernel, place, seconds of 10,240 × 10,240 cells.
@@ -46,27 +47,29 @@ pub fn record() -> Record {
     let shapes = [(400, 400), (2560, 2560), (10_240, 10_240)];
     let results = shapes.into_iter().flat_map(|(rows, cols)| (0..KERNELS.len()).map(move |i| row(i, rows, cols)));
     Record {
-        schema: SCHEMA,
-        what: "entropy".into(),
-        halotile: "0.1.0".into(),
-        commit: Some("0123abc".into()),
-        time: "2026-11-21T09:30:00Z".into(),
-        machine: Machine {
-            cpu: Some("Intel(R) Xeon(R) <Platinum> 8480+".into()),
-            threads: 16,
-            instruction_set: Some("Avx512".into()),
-            system: "linux, x86_64".into(),
+        head: Head {
+            schema: SCHEMA,
+            what: "entropy".into(),
+            halotile: "0.1.0".into(),
+            commit: Some("0123abc".into()),
+            time: "2026-11-21T09:30:00Z".into(),
+            machine: Machine {
+                cpu: Some("Intel(R) Xeon(R) <Platinum> 8480+".into()),
+                threads: 16,
+                instruction_set: Some("Avx512".into()),
+                system: "linux, x86_64".into(),
+            },
+            devices: vec![DeviceInfo {
+                name: "cuda:0 (NVIDIA H200)".into(),
+                compute_capability: Some("9.0".into()),
+                multiprocessors: Some(132),
+                clock_khz: Some(1_980_000),
+                memory_bytes: Some(150_000_000_000),
+                l2_bytes: Some(62_914_560),
+                cuda_version: Some("13.0".into()),
+                driver_version: Some("580.159.04".into()),
+            }],
         },
-        devices: vec![DeviceInfo {
-            name: "cuda:0 (NVIDIA H200)".into(),
-            compute_capability: Some("9.0".into()),
-            multiprocessors: Some(132),
-            clock_khz: Some(1_980_000),
-            memory_bytes: Some(150_000_000_000),
-            l2_bytes: Some(62_914_560),
-            cuda_version: Some("13.0".into()),
-            driver_version: Some("580.159.04".into()),
-        }],
         options: Options { size: 5, levels: 16, pattern: "random".into(), seed: 0, effort: Effort::default() },
         ceilings: Ceilings { device_copy: Some(4.21e12), cpu_copy: 1.1e11, how: CEILING.into() },
         results: results.collect(),

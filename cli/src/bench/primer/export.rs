@@ -97,7 +97,7 @@ pub struct Markdown;
 
 impl Exporter<Record> for Markdown {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
-        markdown::facts(out, (&record.halotile, record.commit.as_deref(), &record.time), &head(record))?;
+        markdown::facts(out, &record.head, &head(record))?;
         for rows in record.results.chunk_by(Row::beside) {
             let labels: Vec<String> = rows.iter().map(label).collect();
             let lines = labels.iter().map(String::as_str).zip(rows.iter().map(|row| &row.outcome));

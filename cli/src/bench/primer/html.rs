@@ -35,7 +35,7 @@ fn items<'a>(rows: &'a [Row], labels: &'a [String]) -> Vec<Item<'a, Timing>> {
 }
 
 fn page(record: &Record) -> String {
-    let device = record.devices.first().map_or("no device", |device| &device.name);
+    let device = record.head.devices.first().map_or("no device", |device| &device.name);
     let labels: Vec<String> = record.results.iter().map(label).collect();
     let all = items(&record.results, &labels);
     let figures: String =
@@ -52,16 +52,27 @@ fn page(record: &Record) -> String {
 }
 
 fn facts(record: &Record) -> Vec<(&'static str, String)> {
-    let mut facts = parts::machine(&record.machine, &record.devices);
+    let mut facts = parts::machine(&record.head);
     let ceilings = [Unit::Bytes, Unit::Flops, Unit::Accesses];
     let ceilings = ceilings.iter().filter_map(|&unit| Some(rate(unit, record.ceilings.of(unit)?)));
     facts.push(("Ceilings", ceilings.collect::<Vec<_>>().join(", ")));
-    facts.push(parts::measured(&record.time, &record.halotile, record.commit.as_deref()));
+    facts.push(parts::measured(&record.head));
     facts
 }
 
 fn hint(timing: &Timing) -> (&Times, String, Option<f64>) {
     (&timing.time, rate(timing.unit, timing.per_second), timing.speedup)
+}
+
+/// What an axis counts in, and what it says: launches in thousands a second, all else in billions.
+fn axis(unit: Option<Unit>) -> (f64, &'static str) {
+    match unit {
+        Some(Unit::Flops) => (1e9, "Gflop/s"),
+        Some(Unit::Accesses) => (1e9, "accesses of a warp, billions a second"),
+        Some(Unit::Operations) => (1e9, "operations of a lane, billions a second"),
+        Some(Unit::Launches) => (1e3, "launches, thousands a second"),
+        Some(Unit::Bytes | Unit::Transferred) | None => (1e9, "GB/s"),
+    }
 }
 
 /// The topic's charts: rates, and where the ceiling is.
@@ -71,15 +82,16 @@ fn charts(record: &Record, topic: &Topic) -> String {
             Some(share) => format!("{}, {}", rate(timing.unit, timing.per_second), percent(share)),
             None => format!("{} ms", ms(timing.time.median)),
         };
-        Some(Length { value: timing.per_second / 1e9, spread: None, text })
+        Some(Length { value: timing.per_second / axis(Some(timing.unit)).0, spread: None, text })
     };
     let chart = |(i, (rows, labels)): (usize, (&[Row], Vec<String>))| {
         let unit = rows.iter().find_map(Row::timing).map(|timing| timing.unit);
         let ceiling = unit.and_then(|unit| record.ceilings.of(unit).map(|ceiling| (unit, ceiling)));
         let best = rows.iter().filter_map(|row| Some(row.timing()?.per_second)).fold(0.0, f64::max);
-        let most = best.max(ceiling.map_or(0.0, |(_, ceiling)| ceiling)) / 1e9;
+        let (scale, axis) = axis(unit);
+        let most = best.max(ceiling.map_or(0.0, |(_, ceiling)| ceiling)) / scale;
         let mark = |(unit, ceiling): (Unit, f64)| Mark {
-            value: ceiling / 1e9,
+            value: ceiling / scale,
             class: "device",
             text: format!("ceiling {}", rate(unit, ceiling)),
         };
@@ -88,14 +100,7 @@ fn charts(record: &Record, topic: &Topic) -> String {
             id: format!("{}-{i}", topic.name),
             description: format!("Bars: the rate of each kernel, {title}; longer is better."),
             title,
-            axis: match unit {
-                Some(Unit::Flops) => "Gflop/s",
-                Some(Unit::Accesses) => "accesses of a warp, billions a second",
-                Some(Unit::Operations) => "operations of a lane, billions a second",
-                Some(Unit::Launches) => "launches, billions a second",
-                Some(Unit::Bytes | Unit::Transferred) | None => "GB/s",
-            }
-            .to_owned(),
+            axis: axis.to_owned(),
             scale: Scale::Linear { end: chart::round(most) },
             bars: parts::bars(&items(rows, &labels), length, hint),
             marks: ceiling.map(mark).into_iter().collect(),

@@ -76,7 +76,7 @@ pub fn head(record: &Record) -> String {
         .map(|unit| record.ceilings.of(unit).map(|ceiling| rate(unit, ceiling)));
     let ceilings: Vec<String> = ceilings.into_iter().flatten().collect();
     let device = (!ceilings.is_empty()).then(|| format!("at most {}", ceilings.join(", ")));
-    machine(&record.machine, &record.devices, (device, format!("seed {}", record.options.seed)))
+    machine(&record.head, (device, format!("seed {}", record.options.seed)))
 }
 
 /// The heading of a table.

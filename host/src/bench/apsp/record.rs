@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::Plan;
 use crate::apsp::{Distance, Weight};
-use crate::bench::record::now;
-use crate::bench::{DeviceInfo, Effort, Machine, Outcome, Target, Times};
+use crate::bench::{DeviceInfo, Effort, Head, Outcome, Target, Times};
 
 /// The version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -24,20 +23,9 @@ pub const CEILING: &str = "device: multiprocessors x clock x 64 relaxations (of 
 /// What was measured: the machine, the options, the ceilings and the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// What is computed: "apsp".
-    pub what: String,
-    /// The version of halotile.
-    pub halotile: String,
-    /// The commit that it was built from.
-    pub commit: Option<String>,
-    /// When it began, in UTC, as 2026-11-21T09:30:00Z.
-    pub time: String,
-    /// The machine.
-    pub machine: Machine,
-    /// The devices; none where all runs on the CPU.
-    pub devices: Vec<DeviceInfo>,
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What was asked for.
     pub options: Options,
     /// The limits.
@@ -137,13 +125,7 @@ impl Record {
     pub(super) fn new(plan: &Plan, target: &Target, commit: Option<String>, ceilings: Ceilings) -> Self {
         let weight = if plan.weight == Weight::Auto { Weight::I32 } else { plan.weight };
         Self {
-            schema: SCHEMA,
-            what: "apsp".to_owned(),
-            halotile: env!("CARGO_PKG_VERSION").to_owned(),
-            commit,
-            time: now(),
-            machine: Machine::here(),
-            devices: target.infos(),
+            head: Head::new(SCHEMA, "apsp", target, commit),
             options: Options {
                 graph: plan.graph.name().to_owned(),
                 weights: plan.weights,

@@ -6,8 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Plan;
-use crate::bench::record::now;
-use crate::bench::{DeviceInfo, Effort, Machine, Outcome, Target, Times, Usage};
+use crate::bench::{Effort, Head, Outcome, Target, Times, Usage};
 use crate::exec::DeviceError;
 use crate::primer::{Counted, Reading, Work};
 
@@ -24,20 +23,9 @@ pub const CEILING: &str = "bytes: copy within device memory, read + written, mea
 /// What was measured: the machine, the options, the ceilings and the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// What is measured: "primer".
-    pub what: String,
-    /// The version of halotile.
-    pub halotile: String,
-    /// The commit that it was built from.
-    pub commit: Option<String>,
-    /// When it began, in UTC, as 2026-11-21T09:30:00Z.
-    pub time: String,
-    /// The machine.
-    pub machine: Machine,
-    /// The device.
-    pub devices: Vec<DeviceInfo>,
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What was asked for.
     pub options: Options,
     /// The limits.
@@ -216,13 +204,7 @@ impl Row {
 impl Record {
     pub(super) fn new(plan: &Plan, target: &Target, commit: Option<String>, ceilings: Ceilings) -> Self {
         Self {
-            schema: SCHEMA,
-            what: "primer".to_owned(),
-            halotile: env!("CARGO_PKG_VERSION").to_owned(),
-            commit,
-            time: now(),
-            machine: Machine::here(),
-            devices: target.infos(),
+            head: Head::new(SCHEMA, "primer", target, commit),
             options: Options { seed: plan.seed, effort: plan.effort },
             ceilings,
             results: Vec::new(),

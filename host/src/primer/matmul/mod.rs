@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::data::{Elements, Turns, random};
-use super::{Ask, Case, Run, Size, Topic, Work};
+use super::{Ask, Case, Run, Topic, Work, extents};
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 
 mod oracle;
@@ -273,13 +273,6 @@ impl Problem {
     }
 }
 
-/// m, n, k of a size: an extent that was not given is as the one before.
-fn extents(size: Size) -> [usize; 3] {
-    let [m, n, k] = size;
-    let n = if n == 0 { m } else { n };
-    [m, n, if k == 0 { n } else { k }]
-}
-
 #[derive(Debug)]
 struct Multiply {
     rung: Rung,
@@ -371,6 +364,7 @@ impl Run for Started<'_> {
 mod tests {
     use super::*;
     use crate::exec::emulator::EmulatedDevice;
+    use crate::primer::Size;
 
     fn device() -> Arc<dyn Device> {
         Arc::new(EmulatedDevice::new(0, None))

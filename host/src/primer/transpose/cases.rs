@@ -10,7 +10,7 @@ use simt::launch::KernelEntry;
 use super::{Plan, Rung};
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::primer::data::Turns;
-use crate::primer::{Ask, Case, Elements, Run, Topic, Work, random, rows_and_cols};
+use crate::primer::{Ask, Case, Elements, Run, Topic, Work, extents, random};
 
 /// Matrices transposed.
 pub const TRANSPOSE: Topic = Topic {
@@ -38,7 +38,7 @@ pub(super) struct Transpose {
 
 impl Transpose {
     pub(super) fn new(ask: &Ask, rung: Rung) -> Self {
-        let (rows, cols) = rows_and_cols(ask.size);
+        let [rows, cols, _] = extents(ask.size);
         Self { rung, elements: ask.elements, rows, cols, seed: ask.seed }
     }
 

@@ -62,57 +62,11 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     apsp_turn_16::ENTRY,
 ];
 
-/// `$body` eight times, with `$i` the constants 0 to 7: what is indexed by it can stay in registers.
-macro_rules! eight {
-    ($i:ident => $body:block) => {{
-        {
-            const $i: usize = 0;
-            $body
-        }
-        {
-            const $i: usize = 1;
-            $body
-        }
-        {
-            const $i: usize = 2;
-            $body
-        }
-        {
-            const $i: usize = 3;
-            $body
-        }
-        {
-            const $i: usize = 4;
-            $body
-        }
-        {
-            const $i: usize = 5;
-            $body
-        }
-        {
-            const $i: usize = 6;
-            $body
-        }
-        {
-            const $i: usize = 7;
-            $body
-        }
-    }};
-}
-pub(crate) use eight;
-
 /// `$body` with `$i` the constants 0 and 4: where the two pieces of a thread's words begin.
 macro_rules! pieces {
-    ($i:ident => $body:block) => {{
-        {
-            const $i: usize = 0;
-            $body
-        }
-        {
-            const $i: usize = 4;
-            $body
-        }
-    }};
+    ($i:ident => $body:block) => {
+        $crate::unroll::unroll!($i in 0 4 => $body)
+    };
 }
 use pieces;
 

@@ -10,7 +10,8 @@ use simt::{kernel, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
 use super::product::{Factor, Straight, product};
-use super::{PIVOTS, Spot, TILE, eight, pieces};
+use super::{PIVOTS, Spot, TILE, pieces};
+use crate::unroll::eight;
 
 /// Tile of a pivot column as a left factor: it lies row by row, and is turned on the way to shared memory. A thread has four neighbours in a
 /// row.

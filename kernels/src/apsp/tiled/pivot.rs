@@ -9,7 +9,8 @@ use simt::shared::Shared;
 use simt::{kernel, shared, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
-use super::{PIVOTS, Spot, eight};
+use super::{PIVOTS, Spot};
+use crate::unroll::eight;
 
 shared! {
     // Two rows, two columns.

@@ -5,7 +5,8 @@ use simt::shared::Shared;
 use simt::{shared, thread};
 
 use super::super::words::Words;
-use super::{Spot, TILE, eight};
+use super::{Spot, TILE};
+use crate::unroll::eight;
 
 /// How deep one buffer in shared memory is.
 pub(super) const DEPTH: u32 = 8;

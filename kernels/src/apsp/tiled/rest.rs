@@ -9,7 +9,8 @@ use simt::{kernel, thread};
 use super::super::words::{Halves, Real, Whole, Words};
 use super::pivot::PivotTile;
 use super::product::{Straight, product};
-use super::{PIVOTS, Spot, TILE, eight};
+use super::{PIVOTS, Spot, TILE};
+use crate::unroll::eight;
 
 #[derive(Clone, Copy)]
 struct Rest {

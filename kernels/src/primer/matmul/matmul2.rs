@@ -14,7 +14,7 @@ use simt::global::{In, Out};
 use simt::{kernel, shared, thread};
 
 use super::corner;
-use crate::apsp::tiled::eight;
+use crate::unroll::eight;
 
 /// Rows of a strip, and threads of its block: 16 along x, 4 along y.
 pub const MATMUL2_ROWS: u32 = 64;

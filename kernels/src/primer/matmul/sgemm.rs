@@ -29,7 +29,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread};
 
-use crate::apsp::tiled::eight;
+use crate::unroll::eight;
 
 /// Threads of a block.
 pub const SGEMM_THREADS: u32 = 256;

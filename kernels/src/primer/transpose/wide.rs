@@ -44,6 +44,7 @@ use simt::shared::Shared;
 use simt::{kernel, shared, thread};
 
 use super::Matrix;
+use crate::unroll::four;
 
 /// Threads of a block.
 pub const TRANSPOSE_WIDE_THREADS: u32 = 256;
@@ -59,47 +60,50 @@ shared! {
     static PRIMER_TRANSPOSE_WIDE: [u32; 4096];
 }
 
-/// `$body` four times, with `$i` the constants 0 to 3: what is indexed by it can stay in registers.
-macro_rules! four {
-    ($i:ident => $body:block) => {{
-        {
-            const $i: usize = 0;
-            $body
-        }
-        {
-            const $i: usize = 1;
-            $body
-        }
-        {
-            const $i: usize = 2;
-            $body
-        }
-        {
-            const $i: usize = 3;
-            $body
-        }
-    }};
+/// What is stored in the tile at a time: one word, or two.
+trait Unit: Scalar {
+    /// That of these bits, the lowest of them.
+    fn of(bits: u64) -> Self;
+}
+
+impl Unit for u32 {
+    #[inline(always)]
+    fn of(bits: u64) -> u32 {
+        bits as u32
+    }
+}
+
+impl Unit for u64 {
+    #[inline(always)]
+    fn of(bits: u64) -> u64 {
+        bits
+    }
 }
 
 /// A size of elements.
 trait Size: Copy {
     type Item: Scalar + Into<u64>;
-    /// What is stored in the tile at a time.
-    type Unit: Scalar;
+    type Unit: Unit;
     /// log₂ of the bytes of an element.
     const LOG: u32;
     /// Elements of a column in a unit.
     const DEEP: u32;
 
-    /// The units of what a thread has loaded: column after column, and then those of the next [`Self::DEEP`] rows. They are two words each
-    /// if elements are.
-    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4];
+    /// The units of what a thread has loaded: column after column, and then those of the next [`Self::DEEP`] rows. If a unit is one
+    /// element, that is how they were loaded.
+    #[inline(always)]
+    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+        loaded
+    }
 
     /// Unit `n` of them.
-    fn unit(units: &[[u32; 4]; 4], n: usize) -> Self::Unit;
-
-    /// The unit of these bits.
-    fn narrow(bits: u64) -> Self::Unit;
+    #[inline(always)]
+    fn unit(units: &[[u32; 4]; 4], n: usize) -> Self::Unit {
+        let words = size_of::<Self::Unit>() / 4;
+        let word = |at: usize| u64::from(units[at / 4][at % 4]);
+        let high = if words == 2 { word(2 * n + 1) << 32 } else { 0 };
+        Self::Unit::of(high | word(words * n))
+    }
 }
 
 /// Elements of one byte.
@@ -136,16 +140,6 @@ impl Size for One {
         };
         [square(0), square(1), square(2), square(3)]
     }
-
-    #[inline(always)]
-    fn unit(units: &[[u32; 4]; 4], n: usize) -> u32 {
-        units[n / 4][n % 4]
-    }
-
-    #[inline(always)]
-    fn narrow(bits: u64) -> u32 {
-        bits as u32
-    }
 }
 
 impl Size for Two {
@@ -163,16 +157,6 @@ impl Size for Two {
         };
         [squares(a, b, 0), squares(a, b, 2), squares(c, d, 0), squares(c, d, 2)]
     }
-
-    #[inline(always)]
-    fn unit(units: &[[u32; 4]; 4], n: usize) -> u32 {
-        units[n / 4][n % 4]
-    }
-
-    #[inline(always)]
-    fn narrow(bits: u64) -> u32 {
-        bits as u32
-    }
 }
 
 impl Size for Four {
@@ -180,21 +164,6 @@ impl Size for Four {
     type Unit = u32;
     const LOG: u32 = 2;
     const DEEP: u32 = 1;
-
-    #[inline(always)]
-    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
-        loaded
-    }
-
-    #[inline(always)]
-    fn unit(units: &[[u32; 4]; 4], n: usize) -> u32 {
-        units[n / 4][n % 4]
-    }
-
-    #[inline(always)]
-    fn narrow(bits: u64) -> u32 {
-        bits as u32
-    }
 }
 
 impl Size for Eight {
@@ -202,22 +171,6 @@ impl Size for Eight {
     type Unit = u64;
     const LOG: u32 = 3;
     const DEEP: u32 = 1;
-
-    #[inline(always)]
-    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
-        loaded
-    }
-
-    #[inline(always)]
-    fn unit(units: &[[u32; 4]; 4], n: usize) -> u64 {
-        let (low, high) = (units[n / 2][n % 2 * 2], units[n / 2][n % 2 * 2 + 1]);
-        (u64::from(high) << 32) | u64::from(low)
-    }
-
-    #[inline(always)]
-    fn narrow(bits: u64) -> u64 {
-        bits
-    }
 }
 
 /// A block's tile, and what follows from the size of its elements.
@@ -331,7 +284,7 @@ impl<S: Size> Tile<S> {
             });
             four!(I => {
                 let n = n + I as u32 * TRANSPOSE_WIDE_THREADS;
-                self.put(Self::place(n / Self::COLS * S::DEEP, n % Self::COLS), S::narrow(bits[I]));
+                self.put(Self::place(n / Self::COLS * S::DEEP, n % Self::COLS), S::Unit::of(bits[I]));
             });
             n += 4 * TRANSPOSE_WIDE_THREADS;
         }

@@ -41,7 +41,7 @@ fn items(rows: &[Row]) -> Vec<Item<'_, Timing>> {
 }
 
 fn page(record: &Record) -> String {
-    let device = record.devices.first().map_or("the CPU", |device| &device.name);
+    let device = record.head.devices.first().map_or("the CPU", |device| &device.name);
     let all = items(&record.results);
     let sections = [
         parts::failures(&all),
@@ -61,9 +61,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let device_copy = record.ceilings.device_copy.map(|rate| format!("{} on the device, ", gb(rate)));
     let cpu_copy = format!("{}{} on the CPU", device_copy.unwrap_or_default(), gb(record.ceilings.cpu_copy));
     let work = format!("{0} × {0} windows, {1} levels, {2} cells (seed {3})", o.size, o.levels, o.pattern, o.seed);
-    let mut facts = parts::machine(&record.machine, &record.devices);
+    let mut facts = parts::machine(&record.head);
     facts.extend([("Copy limit", cpu_copy), ("Work", work)]);
-    facts.push(parts::measured(&record.time, &record.halotile, record.commit.as_deref()));
+    facts.push(parts::measured(&record.head));
     facts
 }
 
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn a_page_is_alone_and_escapes_what_it_is_given() {
         let mut record = sample::record();
-        record.commit = Some("<script>alert(1)</script>".into());
-        record.devices[0].name = "\"><img src=x onerror=1>".into();
+        record.head.commit = Some("<script>alert(1)</script>".into());
+        record.head.devices[0].name = "\"><img src=x onerror=1>".into();
         record.results[0].kernel = "</svg><b>".into();
         let page = html(&record);
         assert!(
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_page_without_a_gpu_says_so() {
         let mut record = sample::record();
-        record.devices.clear();
+        record.head.devices.clear();
         record.ceilings.device_copy = None;
         record.results.retain(|row| row.place == "cpu");
         let page = html(&record);

@@ -1,7 +1,7 @@
 //! What pages of all benchmarks are made of: the frame, the facts, the list of what is wrong, bars, legends, tables. They look at rows
 //! as [`Item`]s, whatever was computed.
 
-use halotile::bench::{DeviceInfo, Machine, Outcome, Times};
+use halotile::bench::{Head, Outcome, Times};
 
 use super::chart::Bar;
 use crate::bench::figures::{ms, significant};
@@ -83,7 +83,7 @@ pub fn document(title: &str, facts: &[(&str, String)], sections: &str) -> String
 }
 
 /// What there is to know of the machine.
-pub fn machine(machine: &Machine, devices: &[DeviceInfo]) -> Vec<(&'static str, String)> {
+pub fn machine(Head { machine, devices, .. }: &Head) -> Vec<(&'static str, String)> {
     let mut facts: Vec<(&str, String)> = Vec::new();
     for device in devices {
         facts.push(("Device", device.name.clone()));
@@ -107,9 +107,9 @@ pub fn machine(machine: &Machine, devices: &[DeviceInfo]) -> Vec<(&'static str, 
 }
 
 /// When it was measured, and with what.
-pub fn measured(time: &str, version: &str, commit: Option<&str>) -> (&'static str, String) {
-    let commit = commit.map(|commit| format!(", commit {commit}")).unwrap_or_default();
-    ("Measured", format!("{}, halotile {version}{commit}", time.replace('T', " ").replace('Z', " UTC")))
+pub fn measured(Head { time, halotile, commit, .. }: &Head) -> (&'static str, String) {
+    let commit = commit.as_ref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
+    ("Measured", format!("{}, halotile {halotile}{commit}", time.replace('T', " ").replace('Z', " UTC")))
 }
 
 /// What is wrong.
