@@ -21,6 +21,8 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     primer::matmul::KERNELS,
+    primer::transfer::KERNELS,
+    primer::overlap::KERNELS,
     selftest::KERNELS,
 ];
 

@@ -24,8 +24,10 @@ pub mod banks;
 pub mod copy;
 mod data;
 pub mod matmul;
+pub mod overlap;
 mod predict;
 pub mod reduce;
+pub mod transfer;
 pub mod transpose;
 
 pub use data::{Elements, random};
@@ -156,8 +158,16 @@ pub struct Reading {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] =
-    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
+pub const TOPICS: &[Topic] = &[
+    copy::COPY,
+    copy::STRIDE,
+    banks::BANKS,
+    reduce::REDUCE,
+    transpose::TRANSPOSE,
+    matmul::MATMUL,
+    transfer::TRANSFER,
+    overlap::OVERLAP,
+];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

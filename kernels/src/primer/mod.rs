@@ -7,9 +7,13 @@
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
 //! | `matmul/` | products of matrices |
+//! | `transfer` | a copy over the bus |
+//! | `overlap` | work that copies hide behind |
 
 pub mod banks;
 pub mod copy;
 pub mod matmul;
+pub mod overlap;
 pub mod reduce;
+pub mod transfer;
 pub mod transpose;
