@@ -124,6 +124,12 @@ pub enum Bench {
     /// The ladder of matrix multiplications, in f32
     #[command(after_help = bench_primer::HELP)]
     Matmul(BenchTopicArgs),
+    /// Transfers between host and device: ordinary, page-locked, write-combined and mapped memory, by size
+    #[command(after_help = bench_primer::HELP)]
+    Transfer(BenchTopicArgs),
+    /// Copies that hide behind kernels: the same work cut in pieces, on 1 to 16 streams
+    #[command(after_help = bench_primer::HELP)]
+    Overlap(BenchTopicArgs),
     /// Clocks: blocks that time themselves, what a launch costs, one kernel by every clock
     #[command(after_help = bench_primer::HELP)]
     Clock(BenchTopicArgs),

@@ -22,6 +22,8 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     primer::matmul::KERNELS,
+    primer::transfer::KERNELS,
+    primer::overlap::KERNELS,
     primer::clock::KERNELS,
     selftest::KERNELS,
 ];

@@ -84,6 +84,38 @@ fn clocks_tell_more_than_a_time() {
 }
 
 #[test]
+fn what_crosses_the_bus_is_timed_by_the_wall_clock() {
+    let place = Place::new();
+    let args = "--device emulator --runs 1 --warmup 0 --export-json r.json --overwrite";
+    for (topic, sizes, kernels, labels) in [
+        (
+            "transfer",
+            "77",
+            13,
+            ["pageable up", "staged down", "pinned both", "pieces up", "write-combined down", "zero-copy down"]
+                .as_slice(),
+        ),
+        ("overlap", "300", 13, &["in", "run", "out", "serial", "streams 1", "streams 16", "pipeline 16"]),
+    ] {
+        let table = place.run(&format!("bench {topic} --sizes {sizes} {args}")).quietly();
+        for label in labels {
+            assert!(table.contains(&format!("\n{label:26}")), "{label}: {table}");
+        }
+        let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+        assert_eq!((record.results.len(), record.ceilings.transferred), (kernels, None));
+        for row in &record.results {
+            let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
+            assert_eq!(timing.time.clock, Clock::Wall, "{row:?}");
+            let alone = row.kernel == "run";
+            assert_eq!(timing.unit, if alone { Unit::Bytes } else { Unit::Transferred }, "{row:?}");
+        }
+        // What is told beside is in the table.
+        let beside = if topic == "transfer" { "CPU writes " } else { "longest stage " };
+        assert!(table.contains(beside), "{table}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_a_line_that_says_what_to_do() {
     let place = Place::new();
     for (args, message) in [

@@ -64,6 +64,14 @@ impl Target {
         }
     }
 
+    /// Bytes a second between host and the first GPU, in the faster direction. None for the others.
+    pub(super) fn bus(&self) -> Result<Option<f64>, DeviceError> {
+        match self {
+            Self::Cuda(gpus) => gpus.first().map(CudaDevice::measure_transfer).transpose(),
+            _ => Ok(None),
+        }
+    }
+
     pub(super) fn infos(&self) -> Vec<DeviceInfo> {
         let version = cuda::driver_version().ok().map(|(major, minor)| format!("{major}.{minor}"));
         match self {

@@ -9,13 +9,14 @@ use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use cudarc::driver::{DriverError, result, sys};
 use rayon::prelude::*;
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::host_memory::Owner;
-use super::{Buffer, Device, DeviceError, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
+use super::{Buffer, Device, DeviceError, HostKind, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
 use crate::profile::{Direction, Launch, Profile, What};
 
 mod tape;
@@ -90,7 +91,7 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 45] = [
+const NEEDED: [&str; 46] = [
     "cuCtxEnablePeerAccess",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
@@ -117,6 +118,7 @@ const NEEDED: [&str; 45] = [
     "cuMemFree_v2",
     "cuMemGetInfo_v2",
     "cuMemHostAlloc",
+    "cuMemHostGetDevicePointer_v2",
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
@@ -236,7 +238,17 @@ impl Reserve {
     }
 }
 
-/// Takes locked memory back.
+/// Frees locked memory of the kinds that hardly anybody asks for, and nobody keeps.
+struct Freed;
+
+impl Owner for Freed {
+    fn take_back(&self, address: NonNull<u8>, _: usize) {
+        // SAFETY: it came from `cuMemHostAlloc`, and nobody uses it any more.
+        unsafe { free_host(address.as_ptr()) };
+    }
+}
+
+/// Takes page-locked memory of the usual kind back.
 struct Locked(Arc<Mutex<Reserve>>);
 
 impl Owner for Locked {
@@ -340,6 +352,25 @@ impl CudaDevice {
             best = best.min(seconds);
         }
         Ok(2.0 * bytes as f64 / best)
+    }
+
+    /// Bytes a second of a copy between page-locked memory of the host and the device's memory, in the faster direction, by the wall clock: the
+    /// ceiling of whatever crosses the bus one way. The best of several copies of 256 MiB, or of an eighth of the free memory if that
+    /// is less.
+    pub fn measure_transfer(self: &Arc<Self>) -> Result<f64, DeviceError> {
+        let bytes = (self.free_memory()? / 8).min(1 << 28);
+        let device: Arc<dyn Device> = self.clone();
+        let buffer = Buffer::new(&device, bytes)?;
+        let mut memory = self.host_memory(bytes)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..6 {
+            let start = Instant::now();
+            self.upload(&buffer, 0, bytes, &memory, bytes, bytes, 1)?;
+            let there = Instant::now();
+            self.download(&buffer, 0, bytes, &mut memory, bytes, bytes, 1)?;
+            best = best.min((there - start).as_secs_f64()).min(there.elapsed().as_secs_f64());
+        }
+        Ok(bytes as f64 / best)
     }
 
     /// What the driver's compiler gave a kernel.
@@ -1005,16 +1036,25 @@ impl Device for CudaDevice {
         Ok(blocks.unsigned_abs().max(1) * self.description.multiprocessors)
     }
 
-    fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
+    fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
+        // Portable: page-locked for every device.
+        let flags = match kind {
+            HostKind::Pageable => return Ok(HostMemory::plain(bytes)),
+            HostKind::Pinned => sys::CU_MEMHOSTALLOC_PORTABLE,
+            HostKind::WriteCombined => sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_WRITECOMBINED,
+            HostKind::Mapped => sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP,
+        };
         self.enter()?;
         let bytes = bytes.max(1);
-        let taken = self.locked.lock().unwrap_or_else(PoisonError::into_inner).take(bytes);
+        // Only what is asked for all the time is kept, and only one kind, so that none is mistaken for another.
+        let kept = kind == HostKind::Pinned;
+        let reserve = || self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = if kept { reserve().take(bytes) } else { None };
         let address = match taken {
             Some(address) => std::ptr::with_exposed_provenance_mut(address as usize),
             None => {
-                // Portable: page-locked for every device. Not write-combined, which the CPU would read at a crawl.
                 // SAFETY: a context is current, and it is not 0 bytes.
-                let new = match unsafe { result::malloc_host(bytes, sys::CU_MEMHOSTALLOC_PORTABLE) } {
+                let new = match unsafe { result::malloc_host(bytes, flags) } {
                     Ok(new) => new.cast::<u8>(),
                     Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
                         return Err(DeviceError::HostMemory { device: self.name(), wanted: bytes });
@@ -1024,14 +1064,27 @@ impl Device for CudaDevice {
                 // SAFETY: it is new and so long. Written once, because nobody has promised that the driver has.
                 let all = unsafe { std::slice::from_raw_parts_mut(new.cast::<MaybeUninit<u8>>(), bytes) };
                 all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
-                let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
-                locked.lent.insert(new.expose_provenance() as u64, bytes);
+                if kept {
+                    reserve().lent.insert(new.expose_provenance() as u64, bytes);
+                }
                 new
             }
         };
         let address = NonNull::new(address).expect("the driver's memory has an address");
-        // SAFETY: the memory is so long, page-aligned, written, and nobody else's until `Locked` has it back.
-        Ok(unsafe { HostMemory::lent(address, bytes, Box::new(Locked(Arc::clone(&self.locked)))) })
+        let owner: Box<dyn Owner> = if kept { Box::new(Locked(Arc::clone(&self.locked))) } else { Box::new(Freed) };
+        // SAFETY: the memory is so long, page-aligned, written, and nobody else's until its owner has it back.
+        Ok(unsafe { HostMemory::lent(address, bytes, owner) })
+    }
+
+    fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
+        self.enter()?;
+        let mut address = 0;
+        let place = memory.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: a live place for the answer. The driver only looks the memory up, and refuses what it has not mapped.
+        unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, place, 0) }
+            .result()
+            .map_err(self.fail("cuMemHostGetDevicePointer"))?;
+        Ok(Some(address))
     }
 
     fn copies_directly(&self, memory: &[u8]) -> bool {

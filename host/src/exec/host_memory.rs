@@ -15,7 +15,20 @@ use rayon::prelude::*;
 use super::{Device, DeviceError};
 use crate::grid::{GridView, GridViewMut, ShapeError};
 
-/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`].
+/// Kinds of host memory, which a GPU and the CPU reach at different paces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKind {
+    /// Ordinary memory, which the operating system may move.
+    Pageable,
+    /// Page-locked: what a device copies to and from by itself.
+    Pinned,
+    /// Page-locked and past the CPU's caches: made to be written from front to back and copied up. The CPU reads it at a crawl.
+    WriteCombined,
+    /// Page-locked, and kernels reach it where it is, over the bus ([`Mapped`](super::Mapped)).
+    Mapped,
+}
+
+/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`] and [`Device::host_memory_of`].
 pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,

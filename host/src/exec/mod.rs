@@ -14,11 +14,13 @@ use crate::profile::Profile;
 pub mod cuda;
 pub mod emulator;
 mod host_memory;
+mod mapped;
 pub(crate) mod queue;
 pub(crate) mod staged;
 mod texture;
 
-pub use host_memory::{HostMemory, PinnedError, PinnedGrid};
+pub use host_memory::{HostKind, HostMemory, PinnedError, PinnedGrid};
+pub use mapped::Mapped;
 pub use simt::emulator::TexelFormat;
 pub use texture::{Texture, TextureShape};
 
@@ -161,10 +163,24 @@ pub trait Device: Send + Sync {
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
 
-    /// `bytes` bytes of host memory to and from which this device copies fastest. What is in them is left over from somebody
-    /// else.
+    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). What is in them is left over
+    /// from somebody else.
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
+        self.host_memory_of(HostKind::Pinned, bytes)
+    }
+
+    /// `bytes` bytes of host memory of a kind. What is in them is left over from somebody else. To a device that tells no kinds apart all
+    /// of them are ordinary memory.
+    fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
+        let _ = kind;
         Ok(HostMemory::plain(bytes))
+    }
+
+    /// Where kernels of this device find host memory of the kind [`HostKind::Mapped`]; none if they cannot reach the host's memory.
+    /// [`Mapped`] does for both.
+    fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
+        let _ = memory;
+        Ok(None)
     }
 
     /// True when this device copies to and from `memory` without a detour: page-locked memory.
@@ -333,8 +349,13 @@ impl Buffer {
     }
 
     fn arg<T: Scalar>(&self, writable: bool) -> Arg {
-        Arg::Buffer(BufferArg { address: self.address, element: element_name::<T>(), bytes: self.bytes, writable })
+        buffer_arg::<T>(self.address, self.bytes, writable)
     }
+}
+
+/// Memory at a device's address as an argument.
+fn buffer_arg<T: Scalar>(address: u64, bytes: usize, writable: bool) -> Arg {
+    Arg::Buffer(BufferArg { address, element: element_name::<T>(), bytes, writable })
 }
 
 impl Drop for Buffer {

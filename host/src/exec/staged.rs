@@ -97,7 +97,7 @@ fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMem
 }
 
 /// [`Device::upload`](super::Device::upload) for many bytes.
-pub(super) fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
+pub(crate) fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
     put(to, rows, |top, piece| {
         let sources = source[top * source_pitch..].par_chunks(source_pitch);
         let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(&from[..rows.width]);
@@ -106,7 +106,7 @@ pub(super) fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize
 }
 
 /// [`Device::download`](super::Device::download) for many bytes.
-pub(super) fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
+pub(crate) fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
     take(from, rows, |top, piece| {
         let targets = target[top * target_pitch..].par_chunks_mut(target_pitch);
         let copy = |(from, to): (&[u8], &mut [u8])| to[..rows.width].copy_from_slice(from);

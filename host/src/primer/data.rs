@@ -85,8 +85,19 @@ impl<T> Turns<T> {
         &self.sets[self.current]
     }
 
+    /// The set for the next run, which writes to what lies on the host.
+    pub(super) fn next_mut(&mut self) -> &mut T {
+        self.current = (self.current + 1) % self.sets.len();
+        &mut self.sets[self.current]
+    }
+
     /// The set of the last run; the first before any.
     pub(super) fn current(&self) -> &T {
         &self.sets[self.current]
+    }
+
+    /// The same, to be written.
+    pub(super) fn current_mut(&mut self) -> &mut T {
+        &mut self.sets[self.current]
     }
 }

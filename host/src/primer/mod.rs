@@ -25,8 +25,10 @@ pub mod clock;
 pub mod copy;
 mod data;
 pub mod matmul;
+pub mod overlap;
 mod predict;
 pub mod reduce;
+pub mod transfer;
 pub mod transpose;
 
 pub use data::{Elements, random};
@@ -164,8 +166,17 @@ pub struct Reading {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] =
-    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL, clock::CLOCK];
+pub const TOPICS: &[Topic] = &[
+    copy::COPY,
+    copy::STRIDE,
+    banks::BANKS,
+    reduce::REDUCE,
+    transpose::TRANSPOSE,
+    matmul::MATMUL,
+    transfer::TRANSFER,
+    overlap::OVERLAP,
+    clock::CLOCK,
+];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

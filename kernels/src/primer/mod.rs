@@ -7,11 +7,15 @@
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
 //! | `matmul/` | products of matrices |
+//! | `transfer` | a copy over the bus |
+//! | `overlap` | work that copies hide behind |
 //! | `clock` | blocks that time themselves, kernels that do nothing |
 
 pub mod banks;
 pub mod clock;
 pub mod copy;
 pub mod matmul;
+pub mod overlap;
 pub mod reduce;
+pub mod transfer;
 pub mod transpose;

@@ -6,7 +6,7 @@ use halotile::bench::Times;
 use halotile::bench::primer::{Record, Row, Timing, Unit};
 use halotile::primer::{TOPICS, Topic};
 
-use super::table::{HEADINGS, columns, label, rate, title};
+use super::table::{HEADINGS, ceilings, columns, label, rate, title};
 use crate::bench::export::Exporter;
 use crate::bench::export::html::chart::{self, Chart, Mark, Scale};
 use crate::bench::export::html::parts::{self, Item, Length, legend, section};
@@ -53,9 +53,7 @@ fn page(record: &Record) -> String {
 
 fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let mut facts = parts::machine(&record.head);
-    let ceilings = [Unit::Bytes, Unit::Flops, Unit::Accesses];
-    let ceilings = ceilings.iter().filter_map(|&unit| Some(rate(unit, record.ceilings.of(unit)?)));
-    facts.push(("Ceilings", ceilings.collect::<Vec<_>>().join(", ")));
+    facts.push(("Ceilings", ceilings(record).join(", ")));
     facts.push(parts::measured(&record.head));
     facts
 }

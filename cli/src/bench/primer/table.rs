@@ -56,6 +56,8 @@ pub fn label(row: &Row) -> String {
     let kernel = (row.kernel != row.topic || row.parameters.len() == 1).then(|| row.kernel.clone());
     let of = |parameter: &Parameter| match (parameter.name.as_str(), parameter.value.as_str()) {
         (name, value) if name == row.kernel => Some(value.to_owned()),
+        // One after another is all that it can be, but for one that is to be compared with more.
+        ("streams", "1") => None,
         ("stride", value) => Some(format!("x{value}")),
         ("padding", "0") => None,
         ("padding", value) => Some(format!("+{value}")),
@@ -70,11 +72,18 @@ pub fn title(row: &Row) -> String {
     format!("{}, {}, {}", row.topic, size.join(" x "), row.elements)
 }
 
+/// The ceilings that are known.
+pub fn ceilings(record: &Record) -> Vec<String> {
+    let of = |unit| {
+        let rate = rate(unit, record.ceilings.of(unit)?);
+        Some(if unit == Unit::Transferred { format!("{rate} over the bus") } else { rate })
+    };
+    [Unit::Bytes, Unit::Flops, Unit::Accesses, Unit::Transferred].into_iter().filter_map(of).collect()
+}
+
 /// What is known before the first row.
 pub fn head(record: &Record) -> String {
-    let ceilings = [Unit::Bytes, Unit::Flops, Unit::Accesses]
-        .map(|unit| record.ceilings.of(unit).map(|ceiling| rate(unit, ceiling)));
-    let ceilings: Vec<String> = ceilings.into_iter().flatten().collect();
+    let ceilings = ceilings(record);
     let device = (!ceilings.is_empty()).then(|| format!("at most {}", ceilings.join(", ")));
     machine(&record.head, (device, format!("seed {}", record.options.seed)))
 }

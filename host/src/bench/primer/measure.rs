@@ -7,7 +7,7 @@ use crate::bench::measure::repeat;
 use crate::bench::{Effort, Outcome, Target, Times, Usage};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
-use crate::primer::{Ask, Case, Counted, Elements, Size, Topic, predict};
+use crate::primer::{Ask, Case, Counted, Elements, Size, Topic, Work, predict};
 
 /// What to measure.
 pub struct Plan {
@@ -59,6 +59,14 @@ impl Plan {
         })
     }
 
+    /// Whether a case is measured by what it moves between host and device.
+    fn crosses_the_bus(&self, device: &Arc<dyn Device>) -> bool {
+        let limits = device.limits();
+        self.asks()
+            .flat_map(|(topic, ask)| self.cases(topic, &ask))
+            .any(|case| matches!(case.work(&limits), Work::Transferred(_)))
+    }
+
     fn cases(&self, topic: &Topic, ask: &Ask) -> Vec<Box<dyn Case>> {
         let mut cases = (topic.cases)(ask);
         if let Some(rungs) = &self.rungs {
@@ -83,7 +91,7 @@ pub fn run(
     let Some(device) = devices.first() else {
         return Err(DeviceError::Absent("the primer's kernels run on a device (cuda, emulator)".to_owned()).into());
     };
-    let mut record = Record::new(plan, target, commit, Ceilings::new(target)?);
+    let mut record = Record::new(plan, target, commit, Ceilings::new(target, plan.crosses_the_bus(device))?);
     let rows = plan.asks().map(|(topic, ask)| plan.cases(topic, &ask).len()).sum();
     on_event(Event::Started { record: &record, rows });
     for (topic, ask) in plan.asks() {
@@ -154,7 +162,9 @@ fn measure(
         Ok((_, _, Err(reason))) => return Ok(Outcome::Wrong { reason }),
         // The emulator has found a mistake in the kernel, which a GPU would have kept to itself.
         Err(DeviceError::Fault(fault)) => return Ok(Outcome::Wrong { reason: fault }),
-        Err(error @ DeviceError::OutOfMemory { .. }) => return Ok(Outcome::Skipped { reason: error.to_string() }),
+        Err(error @ (DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. })) => {
+            return Ok(Outcome::Skipped { reason: error.to_string() });
+        }
         Err(error) => return Err(error.into()),
     };
     let mut again = || run.run().map_err(Error::from);

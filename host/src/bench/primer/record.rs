@@ -18,7 +18,8 @@ const FMAS_PER_CLOCK: f64 = 128.0;
 
 /// Where the ceilings are from, in words.
 pub const CEILING: &str = "bytes: copy within device memory, read + written, measured; flops: multiprocessors x clock x 128 \
-                           multiply-adds in f32, computed from the clock; accesses: one of a warp a clock and multiprocessor, computed";
+                           multiply-adds in f32, computed from the clock; accesses: one of a warp a clock and multiprocessor, computed; \
+                           transferred: a copy to or from page-locked memory, the faster way, measured; both ways at once may exceed it";
 
 /// What was measured: the machine, the options, the ceilings and the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,14 +55,15 @@ pub struct Ceilings {
     pub accesses: Option<f64>,
     /// Clocks of all multiprocessors together, at the clock's highest rate.
     pub clocks: Option<f64>,
-    /// Bytes between host and device, in one direction.
+    /// Bytes between host and device, in one direction; both at once may exceed it. Measured only where something crosses the bus.
     pub transferred: Option<f64>,
     /// [`CEILING`].
     pub how: String,
 }
 
 impl Ceilings {
-    pub(super) fn new(target: &Target) -> Result<Self, DeviceError> {
+    /// `bus`: whether that to the host is of interest.
+    pub(super) fn new(target: &Target, bus: bool) -> Result<Self, DeviceError> {
         let infos = target.infos();
         let clocks =
             infos.first().and_then(|info| Some(f64::from(info.multiprocessors?) * f64::from(info.clock_khz?) * 1e3));
@@ -70,7 +72,7 @@ impl Ceilings {
             flops: clocks.map(|clocks| clocks * FMAS_PER_CLOCK * 2.0),
             accesses: clocks,
             clocks,
-            transferred: None,
+            transferred: if bus { target.bus()? } else { None },
             how: CEILING.to_owned(),
         })
     }

@@ -1,0 +1,77 @@
+//! Host memory that kernels reach where it is.
+//!
+//! A GPU's kernels read and write mapped memory over the bus, with no copy before or after ("zero-copy"): worth it for data that is
+//! touched once, in whole lines. A device whose kernels cannot reach the host gets memory of its own instead, copied whenever the host
+//! has written or wants to read; whoever uses it sees no difference but the time.
+
+use std::sync::Arc;
+
+use simt::launch::Arg;
+use simt::scalar::Scalar;
+
+use super::{Buffer, Device, DeviceError, HostKind, HostMemory, buffer_arg};
+
+/// Host memory that kernels of a device reach.
+///
+/// ```
+/// use std::sync::Arc;
+/// use halotile::exec::{Device, Mapped, emulator::EmulatedDevice};
+/// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+/// let mut mapped = Mapped::new(&device, 3)?;
+/// mapped.write(|bytes| bytes.copy_from_slice(&[1, 2, 3]))?;
+/// assert_eq!(mapped.read()?, [1, 2, 3]);
+/// # Ok::<(), halotile::exec::DeviceError>(())
+/// ```
+pub struct Mapped {
+    memory: HostMemory,
+    /// Where kernels find it, or their copy.
+    address: u64,
+    /// What kernels use instead, on a device that does not reach the memory.
+    copy: Option<Buffer>,
+    /// The memory goes back before its device does.
+    device: Arc<dyn Device>,
+}
+
+impl Mapped {
+    /// `bytes` bytes. What is in them is left over from somebody else until they are [written](Self::write).
+    pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
+        let memory = device.host_memory_of(HostKind::Mapped, bytes)?;
+        let (address, copy) = match device.mapped_address(&memory)? {
+            Some(address) => (address, None),
+            None => {
+                let copy = Buffer::new(device, memory.len())?;
+                (copy.address(), Some(copy))
+            }
+        };
+        Ok(Self { memory, address, copy, device: Arc::clone(device) })
+    }
+
+    /// Lets the host write it. No kernel uses it meanwhile: that is part of the promise of whoever puts one on a queue.
+    pub fn write(&mut self, write: impl FnOnce(&mut [u8])) -> Result<(), DeviceError> {
+        write(&mut self.memory);
+        let bytes = self.memory.len();
+        match &self.copy {
+            Some(copy) => self.device.upload(copy, 0, bytes, &self.memory, bytes, bytes, 1),
+            None => Ok(()),
+        }
+    }
+
+    /// What kernels and the host have written. No kernel writes it meanwhile, as for [`write`](Self::write).
+    pub fn read(&mut self) -> Result<&[u8], DeviceError> {
+        let bytes = self.memory.len();
+        if let Some(copy) = &self.copy {
+            self.device.download(copy, 0, bytes, &mut self.memory, bytes, bytes, 1)?;
+        }
+        Ok(&self.memory)
+    }
+
+    /// The memory as an argument for a parameter `In<T>`.
+    pub fn input<T: Scalar>(&self) -> Arg {
+        buffer_arg::<T>(self.address, self.memory.len(), false)
+    }
+
+    /// The memory as an argument for a parameter `Out<T>`.
+    pub fn output<T: Scalar>(&self) -> Arg {
+        buffer_arg::<T>(self.address, self.memory.len(), true)
+    }
+}
