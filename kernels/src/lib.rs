@@ -21,6 +21,13 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     primer::reduce::KERNELS,
     primer::transpose::KERNELS,
     primer::matmul::KERNELS,
+    primer::instructions::float::KERNELS,
+    primer::instructions::integer::KERNELS,
+    primer::instructions::special::KERNELS,
+    primer::instructions::memory::KERNELS,
+    primer::instructions::threads::KERNELS,
+    primer::instructions::atomic::KERNELS,
+    primer::divergence::KERNELS,
     selftest::KERNELS,
 ];
 

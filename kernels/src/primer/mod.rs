@@ -7,9 +7,13 @@
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
 //! | `matmul/` | products of matrices |
+//! | `instructions/` | rates and latencies of instructions |
+//! | `divergence` | branches that lanes of a warp take differently |
 
 pub mod banks;
 pub mod copy;
+pub mod divergence;
+pub mod instructions;
 pub mod matmul;
 pub mod reduce;
 pub mod transpose;
