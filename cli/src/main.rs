@@ -68,6 +68,12 @@ fn main() -> ExitCode {
         Command::Bench { what: Bench::Reduce(args) } => bench::primer::topic(&primer::reduce::REDUCE, &args),
         Command::Bench { what: Bench::Transpose(args) } => bench::primer::topic(&primer::transpose::TRANSPOSE, &args),
         Command::Bench { what: Bench::Matmul(args) } => bench::primer::topic(&primer::matmul::MATMUL, &args),
+        Command::Bench { what: Bench::Instructions(args) } => {
+            bench::primer::topic(&primer::instructions::INSTRUCTIONS, &args)
+        }
+        Command::Bench { what: Bench::Divergence(args) } => {
+            bench::primer::topic(&primer::divergence::DIVERGENCE, &args)
+        }
         Command::Bench { what: Bench::Primer(args) } => bench::primer::all(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Occupancy(args) => occupancy::run(&args),

@@ -23,6 +23,8 @@ use crate::exec::{Device, DeviceError, Limits};
 pub mod banks;
 pub mod copy;
 mod data;
+pub mod divergence;
+pub mod instructions;
 pub mod matmul;
 mod predict;
 pub mod reduce;
@@ -156,8 +158,16 @@ pub struct Reading {
 }
 
 /// All topics, in the order of the primer.
-pub const TOPICS: &[Topic] =
-    &[copy::COPY, copy::STRIDE, banks::BANKS, reduce::REDUCE, transpose::TRANSPOSE, matmul::MATMUL];
+pub const TOPICS: &[Topic] = &[
+    copy::COPY,
+    copy::STRIDE,
+    banks::BANKS,
+    reduce::REDUCE,
+    transpose::TRANSPOSE,
+    matmul::MATMUL,
+    instructions::INSTRUCTIONS,
+    divergence::DIVERGENCE,
+];
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {
