@@ -102,17 +102,17 @@ impl Probe {
                     let [a, b] = operands.map(number);
                     ends = ends.map(|x| function(function(x) * a + b) * a + b);
                 });
-                return Ends::Near(ends);
+                return Ends::Near(ends.to_vec());
             }
         }
-        Ends::Exact(warp)
+        Ends::Exact(warp.to_vec())
     }
 }
 
-/// Where a chain ends.
+/// Where the lanes of a chain end.
 enum Ends {
-    Exact(Warp),
-    Near([f64; 32]),
+    Exact(Vec<[u64; 2]>),
+    Near(Vec<f64>),
 }
 
 impl Ends {

@@ -100,7 +100,7 @@ fn what_all_add_to_one_word_is_counted() {
 
 #[test]
 fn results_of_the_special_function_unit_may_be_near_and_no_more() {
-    let ends = Ends::Near([1.5; 32]);
+    let ends = Ends::Near(vec![1.5; 32]);
     let bits = |x: f32| u64::from(x.to_bits());
     assert_eq!(ends.refuse(3, [bits(1.5 + f32::EPSILON), 0]), None);
     assert!(ends.refuse(3, [bits(1.50001), 0]).unwrap().starts_with("1.50001"));
