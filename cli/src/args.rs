@@ -124,6 +124,12 @@ pub enum Bench {
     /// The ladder of matrix multiplications, in f32
     #[command(after_help = bench_primer::HELP)]
     Matmul(BenchTopicArgs),
+    /// Instructions: operations a clock, and clocks until a result can be used
+    #[command(after_help = bench_primer::HELP)]
+    Instructions(BenchTopicArgs),
+    /// Branches: lanes of a warp, and whole warps, that go different ways
+    #[command(after_help = bench_primer::HELP)]
+    Divergence(BenchTopicArgs),
     /// Transfers between host and device: ordinary, page-locked, write-combined and mapped memory, by size
     #[command(after_help = bench_primer::HELP)]
     Transfer(BenchTopicArgs),

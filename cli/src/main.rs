@@ -70,6 +70,12 @@ fn main() -> ExitCode {
         Command::Bench { what: Bench::Reduce(args) } => bench::primer::topic(&primer::reduce::REDUCE, &args),
         Command::Bench { what: Bench::Transpose(args) } => bench::primer::topic(&primer::transpose::TRANSPOSE, &args),
         Command::Bench { what: Bench::Matmul(args) } => bench::primer::topic(&primer::matmul::MATMUL, &args),
+        Command::Bench { what: Bench::Instructions(args) } => {
+            bench::primer::topic(&primer::instructions::INSTRUCTIONS, &args)
+        }
+        Command::Bench { what: Bench::Divergence(args) } => {
+            bench::primer::topic(&primer::divergence::DIVERGENCE, &args)
+        }
         Command::Bench { what: Bench::Transfer(args) } => bench::primer::topic(&primer::transfer::TRANSFER, &args),
         Command::Bench { what: Bench::Overlap(args) } => bench::primer::topic(&primer::overlap::OVERLAP, &args),
         Command::Bench { what: Bench::Clock(args) } => bench::primer::topic(&primer::clock::CLOCK, &args),

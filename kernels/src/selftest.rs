@@ -3,14 +3,17 @@
 //! The emulator claims to do what the GPU does. This kernel is how that is tested: run on both, its output must be
 //! equal word for word. It computes nothing of use.
 
-use simt::bits::{and_or, byte_permute, dot4, exp_f64, funnel_shift_right, ln_f64, shift_left_clamped};
+use simt::bits::{
+    add_f16x2, and_or, byte_permute, dot4, exp_f64, fma_f16x2, funnel_shift_right, fused_multiply_add_f64, ln_f64,
+    shift_left_clamped,
+};
 use simt::global::{In, Out, Pointers};
 use simt::private::Private;
 use simt::texture::{Texture1d, Texture2d};
 use simt::{clock, constant, kernel, shared, thread, warp};
 
 /// Words that each thread writes.
-pub const WORDS: usize = 44;
+pub const WORDS: usize = 47;
 /// Width of the two-dimensional texture; it has 5 rows, the other one 70 elements.
 pub const TEXTURE_WIDTH: u32 = 50;
 /// Threads of a block; any number of blocks.
@@ -146,6 +149,10 @@ pub unsafe fn selftest(
     words[42] = u32::from(own.load(t % 7));
     let exponential = exp_f64(f64::from(value.cast_signed()) * 3.5e-7).to_bits();
     words[43] = (exponential >> 32) as u32 ^ exponential as u32;
+    words[44] = add_f16x2(value, value.rotate_left(11));
+    words[45] = fma_f16x2(value, value.rotate_left(7), value.rotate_left(23));
+    let product = fused_multiply_add_f64(f64::from(value), 1e-3, f64::from(t)).to_bits();
+    words[46] = (product >> 32) as u32 ^ product as u32;
 
     let mut i = 0;
     while i < WORDS {

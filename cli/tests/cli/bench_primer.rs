@@ -116,6 +116,33 @@ fn what_crosses_the_bus_is_timed_by_the_wall_clock() {
 }
 
 #[test]
+fn instructions_and_branches_count_operations() {
+    let place = Place::new();
+    let run = |topic| {
+        let table = place
+            .run(&format!("bench {topic} --device emulator --sizes 1 --runs 1 --warmup 0 --export-json {topic}.json"));
+        let record: Record = serde_json::from_slice(&place.read(&format!("{topic}.json"))).unwrap();
+        for row in &record.results {
+            let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
+            assert_eq!(timing.unit, Unit::Operations, "{row:?}");
+        }
+        (table.quietly(), record)
+    };
+    let (table, record) = run("instructions");
+    for label in ["add f32", "min, max i32", "ld.shared 32 ways", "atom.global one word"] {
+        assert!(table.contains(&format!("\n{label} ")), "{label}: {table}");
+    }
+    let shuffle = record.results.iter().find(|row| row.parameters[0].value == "shuffle").unwrap();
+    let readings = &shuffle.timing().unwrap().readings;
+    assert_eq!(readings.iter().map(|reading| reading.unit.as_str()).collect::<Vec<_>>(), ["/clk/SM", "clocks"]);
+    assert!(table.lines().any(|line| line.starts_with("shuffle u32 ") && line.contains(", latency ")), "{table}");
+
+    let (table, record) = run("divergence");
+    assert_eq!(record.results.len(), 12);
+    assert!(table.contains("\n8 of lanes ") && table.contains("\n32 of warps "), "{table}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_a_line_that_says_what_to_do() {
     let place = Place::new();
     for (args, message) in [

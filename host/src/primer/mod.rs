@@ -24,6 +24,8 @@ pub mod banks;
 pub mod clock;
 pub mod copy;
 mod data;
+pub mod divergence;
+pub mod instructions;
 pub mod matmul;
 pub mod overlap;
 mod predict;
@@ -173,6 +175,8 @@ pub const TOPICS: &[Topic] = &[
     reduce::REDUCE,
     transpose::TRANSPOSE,
     matmul::MATMUL,
+    instructions::INSTRUCTIONS,
+    divergence::DIVERGENCE,
     transfer::TRANSFER,
     overlap::OVERLAP,
     clock::CLOCK,

@@ -66,21 +66,22 @@ pub unsafe fn primer_clock_minima(input: In<f32>, minima: Out<f32>, clocks: Out<
 /// Waits for `nanoseconds` by the clock that all multiprocessors share. `clocks` gets [`CLOCK_READINGS`], and then the smallest step seen
 /// of that clock, in nanoseconds.
 ///
-/// It waits from a tick of the clock to a tick, so that both clocks see the same time, however seldom one of them ticks.
+/// It waits from a tick of the clock to a tick, so that both clocks see the same time, however seldom one of them ticks. Should it not tick at
+/// all, the kernel ends after `most` cycles.
 ///
 /// # Safety
 /// `clocks` has [`CLOCK_SPIN_READINGS`] elements; there is one thread.
 #[kernel(threads = 1)]
-pub unsafe fn primer_clock_spin(clocks: Out<u64>, nanoseconds: u64) {
-    let before = clock::nanoseconds();
+pub unsafe fn primer_clock_spin(clocks: Out<u64>, nanoseconds: u64, most: u64) {
+    let (began, before) = (clock::cycles(), clock::nanoseconds());
     let mut start = before;
-    while start == before {
+    while start == before && clock::cycles() - began < most {
         start = clock::nanoseconds();
     }
     clocks.store(0, clock::cycles());
     clocks.store(2, start);
     let (mut now, mut step) = (start, u64::MAX);
-    while now - start < nanoseconds {
+    while now - start < nanoseconds && clock::cycles() - began < most {
         let next = clock::nanoseconds();
         if next > now {
             step = step.min(next - now);

@@ -7,6 +7,8 @@
 //! | `reduce/` | sums, least and largest numbers |
 //! | `transpose/` | rows become columns |
 //! | `matmul/` | products of matrices |
+//! | `instructions/` | rates and latencies of instructions |
+//! | `divergence` | branches that lanes of a warp take differently |
 //! | `transfer` | a copy over the bus |
 //! | `overlap` | work that copies hide behind |
 //! | `clock` | blocks that time themselves, kernels that do nothing |
@@ -14,6 +16,8 @@
 pub mod banks;
 pub mod clock;
 pub mod copy;
+pub mod divergence;
+pub mod instructions;
 pub mod matmul;
 pub mod overlap;
 pub mod reduce;

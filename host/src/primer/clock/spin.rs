@@ -119,7 +119,9 @@ impl Clocks {
 
     /// Waits on the device; the seconds by events.
     fn spin(&self, nanoseconds: u64) -> Result<f64, DeviceError> {
-        let args = [self.words.output::<u64>(), nanoseconds.into()];
+        // Ten times what the fastest clock does in that time, and some milliseconds: by then the other one does not tick.
+        let most = 50 * nanoseconds + (1 << 24);
+        let args = [self.words.output::<u64>(), nanoseconds.into(), most.into()];
         // SAFETY: there are that many words, and one thread.
         unsafe { self.device.launch(&primer_clock_spin::ENTRY, &LaunchConfig::linear(1, 1), &args) }
     }

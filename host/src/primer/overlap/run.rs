@@ -7,7 +7,7 @@ use halotile_kernels::primer::overlap::{OVERLAP_C, OVERLAP_STEPS, OVERLAP_THREAD
 use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 
-use super::{Data, Overlap, Rung};
+use super::{CHUNKS, Data, Overlap, Rung};
 use crate::bench::{Clock, Times};
 use crate::exec::queue::{Readable, Source, Target, Writable, scope};
 use crate::exec::{Buffer, Device, DeviceError, HostMemory};
@@ -22,6 +22,8 @@ const LINE: usize = 64;
 const VALUES: usize = 4096;
 /// How often a stage is timed for what is told beside.
 const TIMES: usize = 5;
+/// Streams of the pipeline that the kernel is to be in balance with.
+const STREAMS: usize = 8;
 /// Rounds of two launches whose difference tells what a round takes.
 const TRIALS: [u32; 2] = [64, 128];
 /// More than it takes to balance any bus; a few numbers, which take no time, would have more.
@@ -159,29 +161,15 @@ impl Ends {
         })?
     }
 
-    /// A copy in and another out at once, all numbers each: how long it takes until both are done.
-    fn both_ways(&mut self) -> Result<f64, DeviceError> {
-        let Self { device, input, output, on_device, results, .. } = self;
-        let width = input.len();
-        scope(device, 0, 2, |queues| {
-            let start = Instant::now();
-            let memory = Readable::Borrowed(input);
-            queues[0].upload(on_device, 0, width, Source { memory, pitch: width, width, rows: 1 })?;
-            let memory = Writable::Borrowed(output);
-            queues[1].download(results, 0, width, Target { memory, pitch: width, width, rows: 1 })?;
-            queues.iter_mut().try_for_each(|queue| queue.wait().result)?;
-            Ok(start.elapsed().as_secs_f64())
-        })?
-    }
-
-    /// How many rounds the kernel has to work to take as long as a copy that goes on beside one in the other direction, as in the
-    /// pipeline. At least one: in the emulator, where copies take no time, always that.
+    /// How many rounds the kernel has to work to take as long as the copies of the pipeline, which go both ways at once and take longer than
+    /// a copy alone. At least one: in the emulator, where copies take no time, always that.
     fn balance(&mut self) -> Result<u32, DeviceError> {
-        fn best(mut time: impl FnMut() -> Result<f64, DeviceError>) -> Result<f64, DeviceError> {
-            (0..TIMES).try_fold(f64::INFINITY, |best, _| Ok(time()?.min(best)))
-        }
-        let copy = best(|| self.both_ways())?;
-        let mut run = |rounds| best(|| self.flow(1, 1, rounds, &[Stage::Run]));
+        let mut typical = |streams, chunks, rounds, stages: &[Stage]| {
+            let times = (0..TIMES).map(|_| self.flow(streams, chunks, rounds, stages)).collect::<Result<_, _>>()?;
+            Ok::<f64, DeviceError>(Times::new(Clock::Wall, times).median)
+        };
+        let copy = typical(STREAMS, STREAMS * CHUNKS, 0, &[Stage::In, Stage::Out])?;
+        let mut run = |rounds| typical(1, 1, rounds, &[Stage::Run]);
         if run(1)? >= copy {
             return Ok(1);
         }
