@@ -40,7 +40,7 @@ fn the_emulator_counts_beside_the_times() {
     let passes = |label: &str| {
         let line =
             table.lines().find(|line| line.starts_with(&format!("{label} "))).unwrap_or_else(|| panic!("{table}"));
-        line.split_whitespace().rev().nth(1).unwrap().to_owned()
+        line.split_whitespace().rev().nth(2).unwrap().to_owned()
     };
     let expected =
         [("u32 x1", "1.00"), ("u32 x6", "2.00"), ("u8 x32", "8.00"), ("tile x32", "32.0"), ("tile x32 +1", "1.00")];
