@@ -114,6 +114,9 @@ fn compile(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
     cargo.arg("--target-dir").arg(target);
     // `true` stands in for the linker: the assembly is written before linking, and nothing needs the linked file.
     cargo.args(["--", "--emit=asm", "-C", "linker=true", "-C", &format!("target-cpu={arch}")]);
+    // The compiler's own optimiser copies what two equal conditions enclose into the branches, and does not know of barriers: half a warp would wait
+    // at one copy and half at the other. LLVM, which does the same, knows.
+    cargo.arg("-Zmir-enable-passes=-JumpThreading");
     // PTX 7.8, which the compiler takes for this architecture, lacks some of its instructions.
     if arch == "sm_90" {
         cargo.args(["-C", "target-feature=+ptx80"]);
