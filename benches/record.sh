@@ -234,7 +234,7 @@ for stage in $stages; do
                 time "$halotile" entropy in.npy out.npy --levels 16 --device "cuda:$gpus" --overwrite $profile
             done
         done 2>&1 | tee "$out/profile-entropy.txt"
-        "$halotile" generate graph --vertices 12000 --shape complete graph.bin -q
+        "$halotile" generate graph --vertices 17000 --shape complete graph.bin -q
         for profile in '' '--profile apsp.json' '--profile apsp.html'; do
             echo "apsp $profile"
             # shellcheck disable=SC2086

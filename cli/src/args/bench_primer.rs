@@ -9,10 +9,11 @@ pub const HELP: &str = "\
 Every case is compared with the definition before it is timed. One that is wrong stands in the table as WRONG, without a time, and \
 the exit code is 1.
 
-The table: \"median ms\" is of the kernels alone, by the device's clock; in transfer and overlap of everything, by the wall clock, until all \
-bytes have arrived; the rate is of the bytes, operations or accesses that the \
-work needs at least, whatever a kernel does; \"of ceiling\" its share of what the device can do: bytes, of a copy within its memory \
-in the same run; bytes over the bus, of the faster way of a copy to and from page-locked memory, which both ways at once may exceed; operations and accesses to shared memory, of what its clock allows. \"faster\" is than the rung before. The last \
+The table: \"median ms\" is of the kernels alone, by the device's clock; in transfer and overlap, and of the launches in clock, it is of everything, \
+by the wall clock, until all is done; the rate is of the bytes, operations, accesses or launches that the work needs at least, whatever a \
+kernel does; \"of ceiling\" its share of what the device can do: bytes, of a copy within its memory in the same run; bytes over the bus, of the \
+faster way of a copy to and from page-locked memory, which both ways at once may exceed; operations, of what NVIDIA publishes; multiply-adds \
+and accesses to shared memory, of what the clock allows. \"faster\" is than the rung before. The next \
 columns are what the emulator counts of the same kernel on less data: passes over the banks that a warp's loads from shared memory take \
 on average, and its stores; sectors of 32 bytes that its loads from global memory touch, and its stores. \"also\" is what else there is to tell.
 

@@ -1279,4 +1279,13 @@ mod tests {
         }
         assert_eq!(module_of("no such kernel"), PTX[0]);
     }
+
+    /// One that a compiler copied into both ways of a branch is never reached by all threads.
+    #[test]
+    fn barriers_are_where_the_source_has_them() {
+        let barriers = |kernel| module_of(kernel).matches("bar.sync").count();
+        // Nine halvings of 512 numbers, and one before the clocks are read.
+        assert_eq!(barriers("primer_clock_minima"), 10);
+        assert_eq!(barriers("apsp_blocked64_phase2"), 1);
+    }
 }

@@ -19,6 +19,7 @@ const FMAS_PER_CLOCK: f64 = 128.0;
 /// Where the ceilings are from, in words.
 pub const CEILING: &str = "bytes: copy within device memory, read + written, measured; flops: multiprocessors x clock x 128 \
                            multiply-adds in f32, computed from the clock; accesses: one of a warp a clock and multiprocessor, computed; \
+                           operations: what NVIDIA publishes for a clock and multiprocessor x clocks, where it does; \
                            transferred: a copy to or from page-locked memory, the faster way, measured; both ways at once may exceed it";
 
 /// What was measured: the machine, the options, the ceilings and the results.
