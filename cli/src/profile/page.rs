@@ -3,14 +3,11 @@
 use halotile::profile::{Direction, Line};
 
 use super::Report;
-use super::strips::{calls, timeline};
+use super::strips::{calls, enlarged, timeline};
 use super::table::{HEADINGS, busy, columns, part, whole};
 use crate::bench::export::html::chart::{Bar, Chart, Scale, round};
 use crate::bench::export::html::parts::{document, escape, section};
 use crate::bench::figures::{ms, percent};
-
-/// Letters of a name that have room beside a bar.
-const LETTERS: usize = 16;
 
 /// The page.
 pub fn page(report: &Report) -> String {
@@ -27,6 +24,7 @@ pub fn page(report: &Report) -> String {
         if calls.is_empty() { calls } else { section("Calls", in_order, legend, "") + &calls },
         section("Time", "What every stream of every device did, and every thread that told of its stages.", legend, ""),
         timeline(&report.spans),
+        enlarged(&report.spans),
         format!("<section>\n<h2>Figures</h2>\n{}{}</section>\n", table(report, false), table(report, true)),
     ];
     document(&format!("Profile of halotile {}", report.what), &facts, &sections.concat())
@@ -39,7 +37,7 @@ fn shares(report: &Report) -> String {
             let (lines, all) = part(report, on_host);
             let most = lines.iter().map(|line| line.seconds).fold(0.0, f64::max);
             let bar = |line: &&Line| Bar {
-                label: short(&line.name),
+                label: line.name.clone(),
                 class: if on_host { "stage" } else { class_of(line) },
                 value: Some(line.seconds * 1e3),
                 spread: None,
@@ -59,15 +57,6 @@ fn shares(report: &Report) -> String {
         .filter(|chart| !chart.is_empty())
         .map(|chart| chart.svg())
         .collect()
-}
-
-/// The end of a name, which is where kernels of a family differ.
-fn short(name: &str) -> String {
-    let letters = name.chars().count();
-    if letters <= LETTERS {
-        return name.to_owned();
-    }
-    std::iter::once('…').chain(name.chars().skip(letters + 1 - LETTERS)).collect()
 }
 
 fn class_of(line: &Line) -> &'static str {

@@ -1,11 +1,12 @@
-//! Two pictures of a profile as SVG elements: all calls in their order, a bar each; and the time line, a strip for each stream and
-//! thread.
+//! Pictures of a profile as SVG elements: all calls in their order, a bar each; and the time line, a strip for each stream and
+//! thread, whole and where most happens.
 //!
 //! A run may have more calls than a picture has columns. What falls into one column is drawn once: of calls in their order the longest, on
 //! the time line what follows so soon that no gap would be seen.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 
 use halotile::profile::{Direction, Span, Track, What};
 
@@ -24,6 +25,8 @@ const TALL: f64 = 180.0;
 /// From one strip to the next, and its height.
 const PITCH: f64 = 20.0;
 const THICK: f64 = 14.0;
+/// Calls that the enlarged picture shows.
+const MANY: usize = 200;
 /// Letters of a strip's name that have room.
 const LETTERS: usize = 30;
 
@@ -88,7 +91,7 @@ pub fn calls(spans: &[Span]) -> String {
     let mut svg = open("calls", "Calls in their order", "Bars: how long each call took.", TITLE + TALL + AXIS);
     let bottom = TITLE + TALL;
     for i in 0..=4 {
-        let (y, value) = (bottom - TALL * f64::from(i) / 4.0, longest * f64::from(i) / 4.0);
+        let (y, value) = (bottom - TALL * f64::from(i) / 4.0, significant(longest * f64::from(i) / 4.0));
         let _ = writeln!(svg, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>");
         let _ = writeln!(svg, "<text class=\"tick end\" x=\"{}\" y=\"{:.1}\">{value} ms</text>", LEFT - 6.0, y + 3.0);
     }
@@ -110,19 +113,39 @@ pub fn calls(spans: &[Span]) -> String {
 
 /// Everything in its time.
 pub fn timeline(spans: &[Span]) -> String {
+    let end = spans.iter().map(Span::end).fold(0.0, f64::max);
+    strips(spans, ("time", "Time"), 0.0..end)
+}
+
+/// Where the most calls come within the shortest time. Nothing where there are so few that the whole time line shows them.
+pub fn enlarged(spans: &[Span]) -> String {
+    let calls: Vec<&Span> = spans.iter().filter(|span| span.what != What::Stage).collect();
+    let lasts = |few: &&[&Span]| few[few.len() - 1].start - few[0].start;
+    let Some(densest) = calls.windows(MANY).min_by(|a, b| lasts(a).total_cmp(&lasts(b))) else { return String::new() };
+    let end = densest.iter().map(|span| span.end()).fold(0.0, f64::max);
+    let within: Vec<Span> =
+        spans.iter().filter(|span| span.start < end && span.end() > densest[0].start).cloned().collect();
+    strips(&within, ("enlarged", "Time, where most happens"), densest[0].start..end)
+}
+
+/// A strip for each track, from a time to another.
+fn strips(spans: &[Span], (id, title): (&str, &str), range: Range<f64>) -> String {
     let mut tracks: BTreeMap<&Track, Vec<&Span>> = BTreeMap::new();
     spans.iter().for_each(|span| tracks.entry(&span.track).or_default().push(span));
-    let end = spans.iter().map(Span::end).fold(0.0, f64::max);
-    if end <= 0.0 {
+    if range.is_empty() {
         return String::new();
     }
+    let Range { start: first, end } = range;
     let bottom = TITLE + PITCH * tracks.len() as f64 + 4.0;
-    let mut svg = open("time", "Time", "Strips: what each stream and each thread did, and when.", bottom + AXIS);
-    let x = |seconds: f64| LEFT + seconds / end * (RIGHT - LEFT);
+    let mut svg = open(id, title, "Strips: what each stream and each thread did, and when.", bottom + AXIS);
+    let x = |seconds: f64| LEFT + (seconds.clamp(first, end) - first) / (end - first) * (RIGHT - LEFT);
     for i in 0..=8 {
-        let (seconds, at) = (end * f64::from(i) / 8.0, x(end * f64::from(i) / 8.0));
+        let seconds = first + (end - first) * f64::from(i) / 8.0;
+        let at = x(seconds);
         let _ = writeln!(svg, "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TITLE}\" y2=\"{bottom:.1}\"/>");
-        let text = if i == 0 { "0".to_owned() } else { format!("{} ms", ms(seconds)) };
+        // What tells the ticks from each other may come after the point.
+        let digits = (3.0 - (end - first).log10()).clamp(0.0, 9.0) as usize;
+        let text = format!("{:.*} ms", digits.saturating_sub(3), seconds * 1e3);
         let _ = writeln!(svg, "<text class=\"tick middle\" x=\"{at:.1}\" y=\"{:.1}\">{text}</text>", bottom + 13.0);
     }
     for (i, (track, spans)) in tracks.iter().enumerate() {
@@ -206,6 +229,13 @@ mod tests {
         }
         assert_eq!(strips.len(), 3);
         assert!(rects(&timeline(&copies(100_000))).len() < 3000);
+        assert_eq!(enlarged(&copies(MANY - 1)), "");
+        // The second of all calls is the longest; more of them come as soon as possible at the very end.
+        let mut more = copies(1000);
+        more.iter_mut().skip(700).for_each(|span| span.start = 700.0 + (span.start - 700.0) / 2.0);
+        let shown = rects(&enlarged(&more));
+        assert_eq!(shown.len(), MANY);
+        assert!((shown[0][0] - LEFT).abs() < 0.01 && shown[0][2] > 1.9 * shown[0][3] / THICK, "{:?}", shown[0]);
         assert_eq!(timeline(&[]), "");
     }
 }

@@ -10,7 +10,7 @@ use super::table::{HEADINGS, ceilings, columns, label, rate, title};
 use crate::bench::export::Exporter;
 use crate::bench::export::html::chart::{self, Chart, Mark, Scale};
 use crate::bench::export::html::parts::{self, Item, Length, legend, section};
-use crate::bench::figures::{ms, percent};
+use crate::bench::figures::percent;
 
 /// The page.
 pub struct Html;
@@ -78,7 +78,7 @@ fn charts(record: &Record, topic: &Topic) -> String {
     let length = |timing: &Timing| {
         let text = match timing.share_of_ceiling {
             Some(share) => format!("{}, {}", rate(timing.unit, timing.per_second), percent(share)),
-            None => format!("{} ms", ms(timing.time.median)),
+            None => rate(timing.unit, timing.per_second),
         };
         Some(Length { value: timing.per_second / axis(Some(timing.unit)).0, spread: None, text })
     };
@@ -105,12 +105,13 @@ fn charts(record: &Record, topic: &Topic) -> String {
         }
     };
     let of_topic = tables(record).filter(|(rows, _)| rows[0].topic == topic.name);
-    let charts: String =
-        of_topic.enumerate().map(chart).filter(|chart| !chart.is_empty()).map(|chart| chart.svg()).collect();
+    let charts: Vec<Chart> = of_topic.enumerate().map(chart).filter(|chart| !chart.is_empty()).collect();
     if charts.is_empty() {
         return String::new();
     }
-    let marks: &[_] = if record.ceilings.bytes.is_some() { &[("device", "ceiling of the device")] } else { &[] };
+    let marked = charts.iter().any(|chart| !chart.marks.is_empty());
+    let marks: &[_] = if marked { &[("device", "ceiling of the device")] } else { &[] };
+    let charts: String = charts.iter().map(Chart::svg).collect();
     let title = topic.name[..1].to_uppercase() + &topic.name[1..];
     section(&title, topic.title, &legend::<Timing>(&[], marks, |_| true), &charts)
 }

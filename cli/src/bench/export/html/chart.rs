@@ -10,10 +10,10 @@ use std::fmt::Write;
 use super::parts::escape;
 
 /// The chart's coordinates: about pixels.
-const WIDTH: f64 = 400.0;
+const WIDTH: f64 = 440.0;
 /// Where bars begin and end.
-const LEFT: f64 = 100.0;
-const RIGHT: f64 = 328.0;
+const LEFT: f64 = 112.0;
+const RIGHT: f64 = 340.0;
 /// From one bar to the next.
 const PITCH: f64 = 17.0;
 const THICK: f64 = 11.0;
@@ -21,6 +21,8 @@ const THICK: f64 = 11.0;
 const TITLE: f64 = 28.0;
 const MARK: f64 = 14.0;
 const AXIS: f64 = 40.0;
+/// Letters of a name that have room.
+const LETTERS: usize = 18;
 /// About the width of a letter of the small text.
 const LETTER: f64 = 5.6;
 
@@ -206,9 +208,18 @@ impl Chart {
     }
 }
 
+/// The end of a name that is too long, which is where kernels of a family differ.
+fn fitting(name: &str) -> String {
+    let letters = name.chars().count();
+    if letters <= LETTERS {
+        return name.to_owned();
+    }
+    std::iter::once('…').chain(name.chars().skip(letters + 1 - LETTERS)).collect()
+}
+
 impl Bar {
     fn draw(&self, svg: &mut String, ruler: &Ruler, y: f64) -> std::fmt::Result {
-        let (label, hint, text) = (escape(&self.label), escape(&self.hint), escape(&self.text));
+        let (label, hint, text) = (escape(&fitting(&self.label)), escape(&self.hint), escape(&self.text));
         let base = y + THICK - 2.0;
         writeln!(svg, "<g class=\"bar\"><title>{hint}</title>")?;
         let (row, wide) = (y - (PITCH - THICK) / 2.0, WIDTH - 8.0);
@@ -281,6 +292,12 @@ mod tests {
         for wanted in ["a < b", "v<1>", "1 & 2", "\"h\""] {
             assert!(text.contains(&wanted), "{wanted}: {svg}");
         }
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        assert_eq!(fitting("ld.shared 16 ways"), "ld.shared 16 ways");
+        assert_eq!(fitting("atom.global one word"), "…m.global one word");
     }
 
     #[test]
