@@ -1,7 +1,7 @@
 //! Transfers between host and device (`transfer`): bandwidth by size, kind of memory and direction.
 //!
 //! A device copies by itself only to and from page-locked memory. From any other the driver copies to such memory first, with one thread
-//! ([`Way::Pageable`]); so do we, with all threads and in pieces that take turns ([`Way::Staged`]). The rest of the ladder is page-locked
+//! (`pageable`); so do we, with all threads and in pieces that take turns (`staged`). The rest of the ladder is page-locked
 //! and differs in how the CPU reaches it, how many copies there are, and who makes them.
 //!
 //! Runs are timed by the wall clock, from the call until everything has arrived. Source and target lie ready: what it takes a program to

@@ -74,8 +74,8 @@ impl Chain<u32> for Places {
 ///
 /// # Safety
 /// As [`instructions`](crate::primer::instructions) says: `starts` has [`OPS_CHAINS`] pairs of 32 elements, the first of each below
-/// [`OPS_SHARED`], `operands` 4, `ends` two for each chain of each thread, `clocks` two for each warp; blocks have [`OPS_THREADS`] threads, in
-/// one dimension.
+/// [`OPS_SHARED`], `operands` 4, `ends` two for each chain of each thread, `clocks` two for each warp; blocks have [`OPS_THREADS`](super::OPS_THREADS)
+/// threads, in one dimension.
 #[kernel(threads = 1024)]
 pub unsafe fn primer_ops_ld_shared(starts: In<u32>, operands: In<u32>, ends: Out<u32>, clocks: Out<u64>, rounds: u32) {
     measure::<u32, OPS_CHAINS>((starts, operands), (ends, clocks), rounds, &Places::new());
