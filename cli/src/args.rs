@@ -14,6 +14,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use halotile::bench::{CPU_ENGINE, Effort, Plan, Repeat};
+use halotile::choice::{Devices, UnknownDevices};
 use halotile::classes::BinRule;
 use halotile::entropy::{self, Base, Entropy, Kernel};
 use halotile::generate::Pattern;
@@ -311,7 +312,7 @@ pub struct EntropyArgs {
     pub mask: Option<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
     #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceArg,
+    pub device: Devices,
     /// The kernel that a device runs, or a rung of a ladder: v10 to v13 and b10 run on the CPU, v14 on both; auto takes the
     /// fastest that fits
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
@@ -480,7 +481,7 @@ pub struct BenchArgs {
     pub sizes: Vec<(usize, usize)>,
     /// Where to run: auto (cuda:0 if it is there), cpu, cuda, cuda:0,1, emulator
     #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceArg,
+    pub device: Devices,
     /// The grids' cells. random: independent; clustered: like a land-cover map; constant: one class
     #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
     pub pattern: Pattern,
@@ -579,17 +580,6 @@ pub struct KernelArg(pub Option<Kernel>);
 pub enum Precision {
     F32,
     F64,
-}
-
-/// `--device`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeviceArg {
-    Auto,
-    Cpu,
-    /// The ordinals.
-    Cuda(Vec<usize>),
-    /// How many.
-    Emulator(usize),
 }
 
 /// A parser of one of a few names, which messages and completions list.
@@ -772,30 +762,8 @@ fn nodata(text: &str) -> Result<NodataArg, String> {
     text.parse().map(|nodata| NodataArg(Some(nodata))).map_err(|_| "it is neither a number nor nan nor none".to_owned())
 }
 
-fn device(text: &str) -> Result<DeviceArg, String> {
-    const KNOWN: &str = "the devices are auto, cpu, cuda, cuda:0, cuda:0,1 (and so on), emulator";
-    let (kind, which) = text.split_once(':').map_or((text, None), |(kind, which)| (kind, Some(which)));
-    match (kind, which) {
-        ("auto", None) => Ok(DeviceArg::Auto),
-        ("cpu", None) => Ok(DeviceArg::Cpu),
-        ("cuda", None) => Ok(DeviceArg::Cuda(vec![0])),
-        ("cuda", Some(list)) => {
-            let ordinals: Vec<usize> =
-                list.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| KNOWN.to_owned())?;
-            let twice = ordinals.iter().enumerate().find(|(i, ordinal)| ordinals[..*i].contains(ordinal));
-            match twice {
-                Some((_, ordinal)) => Err(format!("device {ordinal} is named twice")),
-                None => Ok(DeviceArg::Cuda(ordinals)),
-            }
-        }
-        ("emulator", None) => Ok(DeviceArg::Emulator(1)),
-        // Several emulated devices side by side: for testing what several GPUs would do.
-        ("emulator", Some(count)) => {
-            let count = count.parse().ok().filter(|n| (1..=64).contains(n));
-            count.map(DeviceArg::Emulator).ok_or_else(|| "there can be 1 to 64 emulated devices".to_owned())
-        }
-        _ => Err(KNOWN.to_owned()),
-    }
+fn device(text: &str) -> Result<Devices, String> {
+    text.parse().map_err(|error: UnknownDevices| error.to_string())
 }
 
 impl Precision {
@@ -915,15 +883,6 @@ mod tests {
         }
         for wrong in ["", "G", "-1", "1.2.3", "5X", "5kB2", "0", "99999999999T", "nan", "inf", "1e9", "iB"] {
             assert!(memory(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn devices_are_named_in_one_way_each() {
-        assert_eq!(device("cuda:0,1"), Ok(DeviceArg::Cuda(vec![0, 1])));
-        assert_eq!(device("emulator:3"), Ok(DeviceArg::Emulator(3)));
-        for wrong in ["", "gpu", "cuda:", "cuda:0,", "cuda:-1", "cuda:1,0,1", "emulator:0", "cpu:0", "auto:"] {
-            assert!(device(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod apsp;
 pub mod bench;
+pub mod choice;
 pub mod classes;
 pub mod compare;
 pub mod cpu;
@@ -25,3 +26,4 @@ pub mod profile;
 pub mod raster;
 pub mod reference;
 pub mod resources;
+pub mod threads;

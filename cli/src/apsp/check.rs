@@ -1,10 +1,11 @@
 //! What the options of `halotile apsp` say together, and where they contradict each other: all of it before anything is read.
 
+use halotile::choice::Devices;
 use halotile::apsp::{Kernel, Weight};
 use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 
-use crate::args::{ApspArgs, DeviceArg};
+use crate::args::ApspArgs;
 use crate::outcome::Usage;
 use crate::sink;
 use crate::source::{is_dash, name_the_format};
@@ -57,10 +58,10 @@ pub fn check(args: &ApspArgs) -> Result<Files, Usage> {
         },
     };
     match (args.kernel.0, &args.device) {
-        (Some(kernel), DeviceArg::Cpu) if kernel.on_device() => fail(format!(
+        (Some(kernel), Devices::Cpu) if kernel.on_device() => fail(format!(
             "kernel {kernel} runs on a device, not on the CPU; leave out --kernel or choose --device cuda or emulator"
         )),
-        (Some(kernel @ Kernel::Threads), DeviceArg::Cuda(_) | DeviceArg::Emulator(_)) => {
+        (Some(kernel @ Kernel::Threads), Devices::Cuda(_) | Devices::Emulator(_)) => {
             fail(format!("kernel {kernel} runs on the CPU; leave out --device or choose --device cpu"))
         }
         _ => Ok(Files { input, output, paths }),

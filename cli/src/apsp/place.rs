@@ -5,35 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use halotile::choice::{Devices, Vertices};
 use halotile::apsp::Kernel;
 use halotile::entropy::Engine;
 use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;
 
-use crate::args::DeviceArg;
 use crate::console::Console;
 use crate::engine::Chosen;
 use crate::outcome::Absent;
-
-/// Vertices below which nobody needs an estimate: the CPU is done before a GPU is ready.
-const WORTH_AN_ESTIMATE: usize = 1024;
-
-/// Relaxations in a second of one core: AVX-512, 32-bit integers, both threads of a machine of two cores at work.
-const OF_A_CORE: f64 = 80e9;
-
-/// Relaxations in a second of a GPU: an H200, 32-bit integers, somewhat less than its best.
-const OF_A_GPU: f64 = 7e12;
-
-/// Seconds on the CPU.
-fn on_cpu(vertices: usize, threads: usize) -> f64 {
-    (vertices as f64).powi(3) / (OF_A_CORE * threads as f64)
-}
-
-/// Seconds on a GPU: to start it, to move the matrix there and back, and to compute.
-fn on_gpu(vertices: usize) -> f64 {
-    let vertices = vertices as f64;
-    0.25 + 2.0 * 4.0 * vertices.powi(2) * 0.12e-9 + vertices.powi(3) / OF_A_GPU
-}
 
 /// What was opened, if devices were asked for by name, and how many seconds that took.
 type Opened = (Result<Option<Chosen>, DeviceError>, f64);
@@ -54,14 +34,14 @@ pub struct Place {
 
 impl Place {
     /// Begins to open the devices asked for by name. With auto nothing happens before the graph is known.
-    pub fn named(device: &DeviceArg, kernel: Option<Kernel>) -> Result<Self, DeviceError> {
+    pub fn named(device: &Devices, kernel: Option<Kernel>) -> Result<Self, DeviceError> {
         // What is known at once is said before anything is read.
-        if matches!(device, DeviceArg::Cuda(_)) {
+        if matches!(device, Devices::Cuda(_)) {
             cuda::driver()?;
         }
         let failed = Arc::new(AtomicBool::new(false));
         let (device, flag) = (device.clone(), Arc::clone(&failed));
-        let auto = device == DeviceArg::Auto;
+        let auto = device == Devices::Auto;
         let opening = std::thread::spawn(move || {
             let start = Instant::now();
             let opened = Chosen::named(&device);
@@ -129,17 +109,7 @@ impl Place {
             }
             None => {}
         }
-        if vertices < WORTH_AN_ESTIMATE {
-            return Ok((Chosen::cpu(), format!("{vertices} vertices are too few to start a GPU for")));
-        }
-        let (cpu, gpu) = (on_cpu(vertices, rayon::current_num_threads()), on_gpu(vertices));
-        if cpu <= gpu {
-            return Ok((Chosen::cpu(), format!("it may take {cpu:.1} s, and a GPU with all copies {gpu:.1} s")));
-        }
-        Ok(match Chosen::cuda(&[0]) {
-            Ok(chosen) => (chosen, format!("it may take {gpu:.1} s with all copies, and the CPU {cpu:.1} s")),
-            Err(error) => (Chosen::cpu(), error.to_string()),
-        })
+        Ok(Chosen::by(Vertices(vertices).verdict(rayon::current_num_threads(), false)))
     }
 
     /// Takes the CPU after all, if the choice is ours and was another.
@@ -151,18 +121,5 @@ impl Place {
             self.chosen = Some(Chosen::cpu());
         }
         ours && other
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_estimate_is_within_reach_of_what_was_measured() {
-        // A machine of two cores with AVX-512; an H200, 1.2 s for the kernels and both copies of 2.3 GB.
-        assert!((0.5..2.0).contains(&(on_cpu(2048, 2) / 0.052)), "{}", on_cpu(2048, 2));
-        assert!(on_gpu(2048) > on_cpu(2048, 2) && on_gpu(24_000) < on_cpu(24_000, 16));
-        assert!((0.5..3.0).contains(&(on_gpu(24_000) / 1.6)), "{}", on_gpu(24_000));
     }
 }

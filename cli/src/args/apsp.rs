@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use clap::builder::TypedValueParser;
+use halotile::choice::Devices;
 use halotile::apsp::{Kernel, Weight};
 use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 
-use super::{DeviceArg, Loudness, ProfileArgs, device, memory, named, threads};
+use super::{Loudness, ProfileArgs, device, memory, named, threads};
 
 pub const APSP_HELP: &str = "\
 Of parallel edges the lightest counts. An edge from a vertex to itself counts for nothing, unless it is negative: then it is a negative cycle, \
@@ -67,7 +68,7 @@ pub struct ApspArgs {
     pub paths: Option<PathBuf>,
     /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the matrix), emulator
     #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceArg,
+    pub device: Devices,
     /// The kernel that a device runs; threads is a rung on the CPU; auto takes the fastest
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
     pub kernel: KernelArg,

@@ -1,9 +1,10 @@
 //! The command line of `halotile bench apsp`.
 
+use halotile::choice::Devices;
 use halotile::apsp::Weight;
 use halotile::bench::apsp::{GraphKind, Plan, Subject};
 
-use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named, threads};
+use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named, threads};
 
 pub const HELP: &str = "\
 Every kernel is compared with Dijkstra's algorithm before it is timed: all distances of a graph of up to 512 vertices, and of a \
@@ -41,7 +42,7 @@ pub struct BenchApspArgs {
     pub vertices: Vec<usize>,
     /// Where to run: auto (cuda:0 if it is there), cpu, cuda, cuda:0,1, emulator
     #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceArg,
+    pub device: Devices,
     /// Edges. complete: from every vertex to every other; sparse: 8 from each, on average
     #[arg(long, default_value = "complete", value_parser = named(&GraphKind::ALL.map(|kind| (kind.name(), kind))))]
     pub graph: GraphKind,

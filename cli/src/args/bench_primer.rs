@@ -1,9 +1,10 @@
 //! The command line of `halotile bench copy`, `stride` and the other topics of the primer, and of `bench primer`, which is all of them.
 
+use halotile::choice::Devices;
 use halotile::bench::primer::Plan;
 use halotile::primer::{Elements, Size, TOPICS, Topic};
 
-use super::{DeviceArg, EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named};
+use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named};
 
 pub const HELP: &str = "\
 Every case is compared with the definition before it is timed. One that is wrong stands in the table as WRONG, without a time, and \
@@ -47,7 +48,7 @@ pub struct BenchTopicArgs {
 pub struct BenchPrimerArgs {
     /// Where to run: auto (cuda:0, or the emulator), cuda, cuda:1, emulator
     #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: DeviceArg,
+    pub device: Devices,
     /// What the data depend on, 0 to 2^64 - 1
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,

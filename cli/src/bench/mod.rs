@@ -22,13 +22,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
+use halotile::choice::Devices;
 use halotile::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
 use halotile::entropy::Error;
 use halotile::exec::DeviceError;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
 
-use crate::args::{BenchArgs, DeviceArg, ExportArgs};
+use crate::args::{BenchArgs, ExportArgs};
 use crate::console::Console;
 use crate::engine;
 use crate::interrupt;
@@ -139,18 +140,18 @@ impl Observer for Stop<'_> {
 }
 
 /// The devices asked for. With auto a GPU, if there is one.
-fn open(device: &DeviceArg, console: &Console) -> Result<Target, DeviceError> {
+fn open(device: &Devices, console: &Console) -> Result<Target, DeviceError> {
     let cuda = |ordinals: &[usize]| -> Result<Target, DeviceError> {
         let gpus = ordinals.iter().map(|&ordinal| engine::open_gpu(ordinal));
         Ok(Target::Cuda(gpus.collect::<Result<_, DeviceError>>()?))
     };
     match device {
-        DeviceArg::Cpu => Ok(Target::Cpu),
-        DeviceArg::Cuda(ordinals) => cuda(ordinals),
-        DeviceArg::Emulator(count) => {
+        Devices::Cpu => Ok(Target::Cpu),
+        Devices::Cuda(ordinals) => cuda(ordinals),
+        Devices::Emulator(count) => {
             Ok(Target::Emulator((0..*count).map(engine::open_emulated).collect::<Result<_, _>>()?))
         }
-        DeviceArg::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
+        Devices::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
             console.note(&format!("device auto: cpu, because {error}"));
             Target::Cpu
         })),

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use halotile::choice::Devices;
 use halotile::entropy::{Entropy, Kernel, Place};
 use halotile::io::{InputFormat, OutputFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::raster::geotiff::CreationOptions;
 
-use crate::args::{DeviceArg, EntropyArgs, ShapeArg};
+use crate::args::{EntropyArgs, ShapeArg};
 use crate::outcome::Usage;
 use crate::sink;
 use crate::source::{self, is_dash};
@@ -148,12 +149,12 @@ fn window(args: &EntropyArgs) -> Result<(), Usage> {
 /// A kernel asked for by name.
 fn fits(args: &EntropyArgs, kernel: Kernel, input: Option<InputFormat>) -> Result<(), Usage> {
     match (&args.device, kernel.place()) {
-        (DeviceArg::Cpu, Place::Device) => {
+        (Devices::Cpu, Place::Device) => {
             return fail(format!(
                 "kernel {kernel} runs on a device, not in the CPU engine; leave out --kernel or choose --device cuda or emulator"
             ));
         }
-        (DeviceArg::Cuda(_) | DeviceArg::Emulator(_), Place::Cpu) => {
+        (Devices::Cuda(_) | Devices::Emulator(_), Place::Cpu) => {
             return fail(format!(
                 "kernel {kernel} is a function on the CPU; leave out --device or choose --device cpu"
             ));

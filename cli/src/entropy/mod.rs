@@ -17,6 +17,7 @@ use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 use anyhow::{anyhow, bail};
+use halotile::choice::Load;
 use halotile::cpu::Real;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
@@ -41,7 +42,7 @@ use summary::{Summary, Window};
 
 use crate::args::{EntropyArgs, Precision};
 use crate::console::Console;
-use crate::engine::{Chooser, Load};
+use crate::engine::Chooser;
 use crate::outcome::Done;
 use crate::profile::{self, staged};
 use crate::sink::{self, Sink};

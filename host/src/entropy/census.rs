@@ -170,10 +170,15 @@ fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
     all
 }
 
-/// An error if a value is not below `levels`. `cells` are a part of a grid, from (`top`, `left`) on.
-pub(crate) fn check(cells: GridView<'_, u8>, place: (usize, usize), levels: usize) -> Result<(), Error> {
-    match extremes(cells, None).0 {
-        Some(max) if usize::from(max) >= levels => Err(first_above(cells, place, levels, None)),
+/// An error if a value is neither below `levels` nor `nodata`. `cells` are a part of a grid, from (`top`, `left`) on.
+pub(crate) fn check(
+    cells: GridView<'_, u8>,
+    place: (usize, usize),
+    levels: usize,
+    nodata: Option<u8>,
+) -> Result<(), Error> {
+    match extremes(cells, nodata).0 {
+        Some(max) if usize::from(max) >= levels => Err(first_above(cells, place, levels, nodata)),
         _ => Ok(()),
     }
 }

@@ -105,6 +105,18 @@ pub enum Error {
         /// Columns of the output.
         got_cols: usize,
     },
+    /// A part is larger than the grid that it is a part of.
+    #[error("{rows} x {cols} cells are no part of a grid of {whole_rows} x {whole_cols}")]
+    Whole {
+        /// Rows of the part.
+        rows: usize,
+        /// Columns of the part.
+        cols: usize,
+        /// Rows of the whole grid.
+        whole_rows: usize,
+        /// Columns of the whole grid.
+        whole_cols: usize,
+    },
     /// The grid is too wide for the kernels' 32-bit indices.
     #[error("a device takes grids of up to {max} columns, not {cols}; the CPU engine takes any")]
     TooWide {
@@ -211,6 +223,21 @@ pub enum Engine {
     Cpu,
     /// Devices, side by side, each taking the next piece when it has time for one. At least one.
     Devices(Vec<Arc<dyn Device>>),
+}
+
+/// A grid in memory whose values are codes of classes already, as [`Cells`](crate::raster::Cells) gives them of a raster.
+#[derive(Debug, Clone, Copy)]
+pub struct Codes<'a> {
+    /// The codes.
+    pub cells: GridView<'a, u8>,
+    /// Codes are below this, 1 to [`MAX_LEVELS`], or the one for nodata.
+    pub levels: usize,
+    /// The code of cells without data, if there may be any. It may be below `levels` where that is [`MAX_LEVELS`].
+    pub nodata: Option<u8>,
+    /// Rows and columns of the grid that the cells are a part of, at least as many as there are cells; `None` where they are all of it. A
+    /// part that has the halo of its inner cells gives them the results that the whole does, bit for bit: the unit of the sums and the
+    /// choice of the kernel go by the whole.
+    pub whole: Option<(usize, usize)>,
 }
 
 /// What was done, for whoever wants to tell.
@@ -411,6 +438,30 @@ impl Entropy {
         Ok(())
     }
 
+    /// Checks what is asked for against the grid and the places for results.
+    fn check_outs<T>(
+        &self,
+        cells: GridView<'_, u8>,
+        outs: &[GridViewMut<'_, T>],
+        on_device: bool,
+    ) -> Result<(), Error> {
+        self.validate()?;
+        for out in outs {
+            self.check::<T>(cells, (out.rows(), out.cols()), on_device)?;
+        }
+        if outs.len() != self.measures.len() {
+            return Err(Error::Measures(outs.len()));
+        }
+        self.check_place(on_device)?;
+        if let Some(Kernel::Rung(rung)) = self.kernel
+            && !(self.is_plain() && self.edge == Edge::Shrink)
+        {
+            let reason = "it knows Shannon's entropy of squares that are clipped at the edge, and nothing else".into();
+            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        }
+        Ok(())
+    }
+
     /// Checks that the kernel asked for runs where the work is to be done.
     fn check_place(&self, on_device: bool) -> Result<(), Error> {
         match self.kernel.map(|kernel| (kernel.place(), kernel.name())) {
@@ -498,21 +549,7 @@ impl Entropy {
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
         let on_device = matches!(engine, Engine::Devices(_));
-        self.validate()?;
-        for out in &outs {
-            self.check::<T>(cells, (out.rows(), out.cols()), on_device)?;
-        }
-        if outs.len() != self.measures.len() {
-            return Err(Error::Measures(outs.len()));
-        }
-        self.check_place(on_device)?;
-        let plain = self.is_plain() && self.edge == Edge::Shrink;
-        if let Some(Kernel::Rung(rung)) = self.kernel
-            && !plain
-        {
-            let reason = "it knows Shannon's entropy of squares that are clipped at the edge, and nothing else".into();
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
-        }
+        self.check_outs(cells, &outs, on_device)?;
         // Devices are faster than a look through the cells: pieces are looked at on their way, where that is enough.
         let promised = match self.kernel {
             Some(Kernel::Rung(_)) => None,
@@ -521,16 +558,80 @@ impl Entropy {
         };
         let unseen = promised.is_some();
         let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata, on_device), Ok)?;
+        self.compute_coded(engine, cells, &coding, (cells.rows(), cells.cols()), unseen, outs, observer)
+    }
+
+    /// All measures of every cell of a grid whose codes are known, into `outs`, one for each measure in their order, each of the
+    /// grid's shape: what [`stream`](Self::stream) gives of the same [`Cells`](crate::raster::Cells), bit for bit.
+    ///
+    /// Levels and nodata are those of `codes`; [`levels`](Self::levels) only say what is [normalised](Self::normalize) by. Otherwise
+    /// like [`measure_into`](Self::measure_into).
+    ///
+    /// ```
+    /// use halotile::entropy::{Codes, Engine, Entropy};
+    /// use halotile::grid::{Grid, GridView};
+    ///
+    /// let codes = [0u8, 1, 1, 0, 2, 2, 1, 1, 0, 2];
+    /// let mut whole = Grid::<f32>::zeros(1, 10)?;
+    /// let all = Codes { cells: GridView::new(&codes, 1, 10)?, levels: 3, nodata: None, whole: None };
+    /// Entropy::new().measure_codes_into(&Engine::Cpu, all, vec![whole.view_mut()], &())?;
+    ///
+    /// // The last four cells with the halo of the last two of them.
+    /// let mut part = Grid::<f32>::zeros(1, 4)?;
+    /// let last = Codes { cells: GridView::new(&codes[6..], 1, 4)?, whole: Some((1, 10)), ..all };
+    /// Entropy::new().measure_codes_into(&Engine::Cpu, last, vec![part.view_mut()], &())?;
+    /// assert_eq!(part.row(0)[2..], whole.row(0)[8..]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`measure_into`](Self::measure_into); [`Error::Value`] for a cell that is no code; [`Error::Whole`] for a whole that is
+    /// smaller than its part.
+    pub fn measure_codes_into<T: Real>(
+        &self,
+        engine: &Engine,
+        codes: Codes<'_>,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        let Codes { cells, levels, nodata, whole } = codes;
+        let shape = (cells.rows(), cells.cols());
+        self.check_outs(cells, &outs, matches!(engine, Engine::Devices(_)))?;
+        if !(1..=MAX_LEVELS).contains(&levels) {
+            return Err(Error::Levels(levels));
+        }
+        let whole = whole.unwrap_or(shape);
+        if whole.0 < shape.0 || whole.1 < shape.1 {
+            return Err(Error::Whole { rows: shape.0, cols: shape.1, whole_rows: whole.0, whole_cols: whole.1 });
+        }
+        census::check(cells, (0, 0), levels, nodata)?;
+        let coding = Coding { levels, nodata, codes: None };
+        self.compute_coded(engine, cells, &coding, whole, false, outs, observer)
+    }
+
+    /// The grid is `unseen` where nobody has made sure that its cells are as the coding says.
+    #[allow(clippy::too_many_arguments)]
+    fn compute_coded<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u8>,
+        coding: &Coding,
+        whole: (usize, usize),
+        unseen: bool,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
         let report = match (engine, self.kernel, <[_; 1]>::try_from(outs)) {
             (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. })), Ok([out])) => {
-                ladder::run(rung, engine, cells, &coding, self.size, self.scale(), out, observer)?
+                ladder::run(rung, engine, cells, coding, self.size, self.scale(), out, observer)?
             }
             (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_)), Ok([out])) => {
-                bands::run(devices, kernel, cells, &coding, self.size, self.scale(), out, observer)?
+                bands::run(devices, kernel, cells, coding, self.size, self.scale(), out, observer)?
             }
-            (Engine::Cpu, _, Ok([out])) if plain => {
+            (Engine::Cpu, _, Ok([out])) if self.is_plain() && self.edge == Edge::Shrink => {
                 let coded = coding.coded(cells)?;
                 let task = cpu::Task {
+                    grid: whole,
                     levels: coding.levels,
                     nodata: coding.nodata,
                     scale: self.scale(),
@@ -541,7 +642,7 @@ impl Entropy {
             }
             (engine, _, outs) => {
                 let outs = outs.map_or_else(|outs| outs, Vec::from);
-                stream::in_memory(self, engine, cells, &coding, unseen, outs, observer)?
+                stream::in_memory(self, engine, cells, coding, whole, unseen, outs, observer)?
             }
         };
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })

@@ -12,12 +12,13 @@ mod table;
 
 use std::sync::atomic::AtomicBool;
 
+use halotile::choice::Devices;
 use halotile::bench::Target;
 use halotile::bench::primer::{self, Event, Plan, Record};
 use halotile::primer::Topic;
 
 use super::{Exports, Stop, open, wrong};
-use crate::args::{BenchPrimerArgs, BenchTopicArgs, DeviceArg};
+use crate::args::{BenchPrimerArgs, BenchTopicArgs};
 use crate::console::Console;
 use crate::engine;
 use crate::machine::start_threads;
@@ -46,7 +47,7 @@ fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) 
     let console = Console::new(args.loudness);
     start_threads(0)?;
     let target = match (open(&args.device, &console)?, &args.device) {
-        (Target::Cpu, DeviceArg::Cpu) => {
+        (Target::Cpu, Devices::Cpu) => {
             return Err(Usage("these kernels run on a device; choose --device cuda or emulator".to_owned()).into());
         }
         (Target::Cpu, _) => {

@@ -53,7 +53,7 @@ impl From<'_> {
     pub fn load(&self, piece: &mut Piece<'_>, grid: (usize, usize), edge: Edge) -> Result<(), Error> {
         if let Self::Grid { cells, below: Some(levels), .. } = self {
             let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
-            check(cells.rect(rows.clone(), cols.clone()), (rows.start, cols.start), *levels)?;
+            check(cells.rect(rows.clone(), cols.clone()), (rows.start, cols.start), *levels, None)?;
         }
         let (seen_rows, seen_cols) = piece.seen.clone();
         let Some(mut out) = piece.input_mut() else { return Ok(()) };

@@ -49,6 +49,7 @@ use crate::observe::{Cancelled, Observer};
 use crate::part::{Axis, Part};
 use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
+use crate::threads::Inherited;
 
 /// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
 const CELLS: usize = 1 << 22;
@@ -63,7 +64,7 @@ const ELSEWHERE: usize = 96 << 20;
 struct Plan<'a> {
     /// Rows and columns of the output.
     grid: (usize, usize),
-    /// The same with what lies beyond the edges.
+    /// Rows and columns of the whole grid that it is of, with what lies beyond the edges: they decide the unit of the sums and the kernel.
     extended: (usize, usize),
     /// Rows and columns that a window reaches on each side.
     radius: (usize, usize),
@@ -195,7 +196,7 @@ impl Entropy {
         }
         let coding = Coding { levels: cells.levels(), nodata: cells.nodata_code(), codes: None };
         let grid = (cells.rows(), cells.cols());
-        let mut plan = self.plan::<T>(grid, &coding, observer);
+        let mut plan = self.plan::<T>(grid, grid, &coding, observer);
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
         let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
@@ -205,14 +206,21 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
-    fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
+    /// The `grid` is a part of the `whole` one, mostly all of it.
+    fn plan<'o, T: Real>(
+        &self,
+        grid: (usize, usize),
+        whole: (usize, usize),
+        coding: &Coding,
+        observer: &'o dyn Observer,
+    ) -> Plan<'o> {
         let window = self.window();
         let reaches = |Reach { top, bottom, left, right }: Reach| {
             (bottom.max(-top).max(0).unsigned_abs(), right.max(-left).max(0).unsigned_abs())
         };
         let radius = window.as_ref().map_or((self.size / 2, self.size / 2), |window| reaches(window.reach));
         let more = |radius: usize| if self.edge.extends() { 2 * radius } else { 0 };
-        let extended = (grid.0 + more(radius.0), grid.1 + more(radius.1));
+        let extended = (whole.0 + more(radius.0), whole.1 + more(radius.1));
         let work = match &window {
             Some(window) => Work::of_window::<T>(extended, coding, window),
             None => Work::of_shape::<T>(extended, coding, self.size),
@@ -305,18 +313,20 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where nobody has made sure that its cells are as the coding says.
+/// The entropy of a grid in memory, a part of the `whole` one. It is `unseen` where nobody has made sure that its cells are as the coding says.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
     cells: GridView<'_, u8>,
     coding: &Coding,
+    whole: (usize, usize),
     unseen: bool,
     mut outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
-    let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
+    let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), whole, coding, observer);
     plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, passing: (0, 0) }, usize::MAX)?;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,
@@ -358,11 +368,12 @@ fn run<'m, T: Real>(
     targets: Option<Vec<Vec<Target<'m>>>>,
 ) -> Result<Report, Error> {
     let depot = Depot::new(plan.pieces(), workers.count(), plan.observer);
+    let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
-        let depot = &depot;
+        let (depot, threads) = (&depot, &threads);
         let reader =
-            scope.spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot)));
-        let writer = scope.spawn(move || Guard(depot).during(|| write(plan, to, depot)));
+            scope.spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads)));
+        let writer = scope.spawn(move || Guard(depot).during(|| write(plan, to, depot, threads)));
         let report = match workers {
             // On the caller's thread, because that decides which of rayon's pools does the work.
             Workers::Cpu => Guard(depot).during(|| compute::<T>(plan, depot)),
@@ -419,6 +430,7 @@ fn read<'m, T: Real>(
     there: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
     depot: &Depot<'m, '_>,
+    threads: &Inherited,
 ) {
     let (rows, cols) = plan.most_seen();
     let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) };
@@ -453,7 +465,7 @@ fn read<'m, T: Real>(
         };
         let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
         let begun = stage("read piece");
-        if let Err(error) = from.load(&mut piece, plan.grid, plan.edge) {
+        if let Err(error) = threads.run(|| from.load(&mut piece, plan.grid, plan.edge)) {
             return depot.fail(error);
         }
         drop(begun);
@@ -509,7 +521,7 @@ impl Observer for Watch<'_, '_, '_> {
 }
 
 /// The writer: stores finished pieces in their order.
-fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>) {
+fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>, threads: &Inherited) {
     loop {
         let mut piece = match depot.next() {
             Ok(Some(piece)) => piece,
@@ -517,7 +529,7 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>) {
             Err(Over) => return,
         };
         let begun = stage("store piece");
-        if let Err(error) = to.store(&mut piece, plan.planes, plan.grid, plan.rim()) {
+        if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.rim())) {
             return depot.fail(error);
         }
         drop(begun);
@@ -531,7 +543,7 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>) {
         };
         depot.add_memory(Memory { input, output });
     }
-    if let Err(error) = to.finish() {
+    if let Err(error) = threads.run(|| to.finish()) {
         depot.fail(error);
     }
 }

@@ -412,7 +412,7 @@ fn a_kernel_that_cannot_stream_is_refused() {
 #[test]
 fn targets_are_the_pieces_own_cells() {
     let coding = Coding { levels: 16, nodata: None, codes: None };
-    let mut plan = Entropy::new().plan::<f32>((7, 20), &coding, &());
+    let mut plan = Entropy::new().plan::<f32>((7, 20), (7, 20), &coding, &());
     plan.piece = (3, 8);
     let mut data = vec![0f32; 7 * 23];
     let view = GridViewMut::with_stride(&mut data, 7, 20, 23).unwrap();
@@ -434,4 +434,68 @@ fn targets_are_the_pieces_own_cells() {
             assert_eq!(value, if c < 20 { (r / 3 * 3 + c / 8 + 1) as f32 } else { 0.0 }, "row {r}, column {c}");
         }
     }
+}
+
+/// Codes in memory come out as the stream of the same codes does, and so does every part of them that has its halo, on the CPU and on
+/// a device: not a bit apart. Parts smaller than the window are what would change the unit of the sums.
+#[test]
+fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
+    use crate::entropy::Codes;
+    use crate::measure::{Footprint, Measure};
+    let entropies = [
+        Entropy::new(),
+        Entropy::new().size(9),
+        Entropy::new().size(7).base(super::super::Base::Two).levels(16).normalize(true),
+        Entropy::new().size(5).edge(Edge::Nodata),
+        Entropy::new().footprint(Footprint::disk(7).unwrap()).min_valid(0.5),
+        Entropy::new().size(3).measures([Measure::Renyi(0.5)]),
+    ];
+    let engines = [Engine::Cpu, Engine::Devices(emulated(1))];
+    for (entropy, engine) in entropies.iter().flat_map(|entropy| engines.iter().map(move |engine| (entropy, engine))) {
+        for nodata in [None, Some(16)] {
+            let (rows, cols) = (23, 37);
+            let cells = grid(rows, cols, if nodata.is_some() { 17 } else { 16 });
+            let blocks = Blocks { nodata, ..Blocks::new(cells, (8, 8)) };
+            let (result, whole) = streamed(entropy, engine, &blocks, (8, 8), None, usize::MAX);
+            result.unwrap();
+            let codes = |rows: Range<usize>, cols: Range<usize>, whole| {
+                let mut out = Grid::<f32>::from_fn(rows.len(), cols.len(), |_, _| -1.0).unwrap();
+                let cells = blocks.cells.view().rect(rows, cols);
+                let codes = Codes { cells, levels: 16, nodata, whole };
+                entropy.measure_codes_into(engine, codes, vec![out.view_mut()], &()).unwrap();
+                out
+            };
+            let bits = |grid: &Grid<f32>| grid.as_slice().iter().map(|h| h.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&codes(0..rows, 0..cols, None)), bits(&whole), "{entropy:?}");
+            // Single rows and columns among them.
+            let halo = entropy.size / 2;
+            for (r, c) in [(0..1, 0..1), (0..5, 30..37), (22..23, 0..37), (9..10, 17..19), (4..20, 8..30)] {
+                let seen = |own: &Range<usize>, all| own.start.saturating_sub(halo)..(own.end + halo).min(all);
+                let (seen_rows, seen_cols) = (seen(&r, rows), seen(&c, cols));
+                let part = codes(seen_rows.clone(), seen_cols.clone(), Some((rows, cols)));
+                let part = part.view();
+                for row in r {
+                    let got = &part.row(row - seen_rows.start)[c.start - seen_cols.start..][..c.len()];
+                    let expected = &whole.row(row)[c.clone()];
+                    let same = got.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{entropy:?}, row {row}, columns {c:?}: {got:?}, {expected:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
+    use crate::entropy::Codes;
+    let cells = [0u8, 1, 2, 3];
+    let mut out = Grid::<f32>::zeros(2, 2).unwrap();
+    let mut run = |levels, nodata, whole| {
+        let codes = Codes { cells: GridView::new(&cells, 2, 2).unwrap(), levels, nodata, whole };
+        Entropy::new().measure_codes_into(&Engine::Cpu, codes, vec![out.view_mut()], &())
+    };
+    assert!(matches!(run(3, None, None), Err(Error::Value { row: 1, col: 1, value: 3, levels: 3 })));
+    assert!(run(3, Some(3), Some((2, 2))).is_ok());
+    assert!(matches!(run(257, None, None), Err(Error::Levels(257))));
+    assert!(matches!(run(4, None, Some((1, 9))), Err(Error::Whole { .. })));
 }
