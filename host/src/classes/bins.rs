@@ -51,7 +51,7 @@ impl Edges {
     }
 
     /// One bin without values.
-    fn nothing(nodata: bool) -> Self {
+    pub fn nothing(nodata: bool) -> Self {
         Self { inner: Vec::new(), low: f64::NAN, high: f64::NAN, nodata }
     }
 
@@ -146,15 +146,26 @@ fn equal(
     nodata: Option<Nodata>,
     observer: &dyn Observer,
 ) -> Result<Edges, ClassesError> {
-    let Extent { finite: (low, high), all, nodata } = Extent::of(raster, nodata, observer)?;
-    if low > high {
-        return match all.0 > all.1 {
-            true => Ok(Edges::nothing(nodata)),
-            false => Err(ClassesError::Infinite { name: raster.name().to_owned() }),
-        };
+    let super::Extent { finite, infinite, nodata } = extent(raster, nodata, observer)?;
+    match finite {
+        Some((low, high)) => Ok(Edges { nodata, ..Edges::equal(low, high, bins) }),
+        None if infinite => Err(ClassesError::Infinite { name: raster.name().to_owned() }),
+        None => Ok(Edges::nothing(nodata)),
     }
+}
+
+/// The same for others than the bins of one raster.
+pub(super) fn extent(
+    raster: &dyn Raster,
+    nodata: Option<Nodata>,
+    observer: &dyn Observer,
+) -> Result<super::Extent, ClassesError> {
+    let Extent { finite: (low, high), all, nodata } = Extent::of(raster, nodata, observer)?;
     let number = |key| of_key(raster.value_type(), key);
-    Ok(Edges { nodata, ..Edges::equal(number(low), number(high), bins) })
+    let finite = (low <= high).then(|| (number(low), number(high)));
+    // Keys beyond those of the finite ones.
+    let infinite = all.0 <= all.1 && (finite.is_none() || (low, high) != all);
+    Ok(super::Extent { finite, infinite, nodata })
 }
 
 /// Values whose keys begin alike, among which quantiles are still looked for.

@@ -11,6 +11,7 @@
 //! from_file   a list of values, several of which may be one class: no pass
 //! bins        equally wide or equally full: a pass to four
 //! with_range  equally wide between bounds that are known: no pass
+//! of_values, of_extent, of_edges    what was found in parts of a raster, or is known: no pass
 //! ```
 //!
 //! There are 256 codes; no data takes one where it may occur. NaN is no data everywhere.
@@ -43,6 +44,7 @@ pub(crate) mod cell;
 mod encode;
 mod error;
 mod list;
+mod parts;
 mod pass;
 mod survey;
 #[cfg(test)]
@@ -51,6 +53,7 @@ pub(crate) mod tests;
 use bins::Edges;
 use encode::Encoder;
 pub use error::{ClassesError, Misfit};
+pub use parts::Extent;
 
 use crate::entropy::MAX_LEVELS;
 use crate::io::{Nodata, Problem};
@@ -176,15 +179,7 @@ impl Classes {
     ) -> Result<(Self, Survey), ClassesError> {
         let found = survey::survey(raster, nodata, observer)?;
         let survey = Survey { cells: found.cells.values().copied().collect(), nodata: found.nodata };
-        let codes: BTreeMap<_, _> = found.cells.into_keys().zip((0..=255).map(Some)).collect();
-        let levels = codes.len().max(1);
-        let names = vec![None; levels];
-        let rule = Rule::Listed { codes, others: Others::Misfit, names };
-        let mut classes = Self::new(rule, levels, nodata, Origin::Survey);
-        classes.surveyed = true;
-        if survey.nodata > 0 {
-            classes.reserve()?;
-        }
+        let classes = Self::of_values(found.cells.into_keys(), nodata, survey.nodata > 0)?;
         Ok((classes, survey))
     }
 
@@ -268,7 +263,7 @@ impl Classes {
         check("bins", bins)?;
         let edges = bins::find(raster, bins, rule, nodata, observer)?;
         let occurs = edges.nodata;
-        let mut classes = Self::of_edges(edges, rule == BinRule::EqualWidth, nodata);
+        let mut classes = Self::of_bins(edges, rule == BinRule::EqualWidth, nodata);
         classes.surveyed = true;
         if occurs {
             classes.reserve()?;
@@ -283,14 +278,14 @@ impl Classes {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Err(ClassesError::Bounds { low, high });
         }
-        let mut classes = Self::of_edges(Edges::equal(low, high, bins), true, nodata);
+        let mut classes = Self::of_bins(Edges::equal(low, high, bins), true, nodata);
         if nodata.is_some() {
             classes.reserve()?;
         }
         Ok(classes)
     }
 
-    fn of_edges(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
+    fn of_bins(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
         let levels = edges.bins();
         Self::new(Rule::Bins { edges, equal }, levels, nodata, Origin::Bins)
     }

@@ -1,0 +1,223 @@
+"""Arguments as users give them, made into what the native module takes.
+
+All functions over NumPy's arrays, xarray's, Dask's and those on GPUs take the same arguments, so they are looked at here once: `Plan` is
+what there is to compute, `Meaning` is what numbers mean as classes, `grid` is an array as the native module takes it.
+"""
+
+import dataclasses
+import math
+import operator
+import os
+from collections.abc import Mapping
+
+import numpy as np
+
+from halotile import _native
+
+_KINDS = "biuf"
+
+
+def whole_number(name, value):
+    """`value` as an int; a TypeError where it is no whole number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}={value!r}: a whole number, not {type(value).__name__}") from None
+
+
+def check_grid(array, what="array"):
+    """Refuses arrays that are no grid of numbers: by their type first, then by their dimensions."""
+    if array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
+        raise TypeError(
+            f"{what}: its type is {array.dtype}; halotile takes integers, booleans and real numbers of up to 64 bits"
+        )
+    if array.ndim != 2:
+        hint = "; take one of its layers" if array.ndim > 2 else ""
+        raise ValueError(f"{what}: it has {array.ndim} dimensions, and halotile takes arrays of 2{hint}")
+
+
+def grid(array, what="array"):
+    """A NumPy array as the native module takes it: of two dimensions, aligned, in this machine's byte order. Copied only if it is not."""
+    array = np.asarray(array)
+    check_grid(array, what)
+    dtype = array.dtype.newbyteorder("=")
+    if dtype == np.float16:
+        dtype = np.dtype(np.float32)
+    if array.dtype != dtype or not array.flags.aligned:
+        array = array.astype(dtype)
+    return array
+
+
+def check_mask(mask, array):
+    """Refuses a mask of another shape than the array's."""
+    if mask.shape != array.shape:
+        raise ValueError(f"mask: its shape is {mask.shape}, and the array's {array.shape}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is computed of every window, and where. Its fields are those of `Plan` in ``python/src/entropy.rs``."""
+
+    size: int
+    footprint: tuple | str | None
+    measures: tuple
+    base: str
+    normalize: bool
+    edge: str
+    min_valid: float
+    kernel: str | None
+    device: str
+    threads: int | None
+    dtype: str
+    # One measure that was given by itself: the result has no axis for measures.
+    single: bool
+
+    @classmethod
+    def of(cls, *, size, footprint, measure, base, normalize, edge, min_valid, kernel, device, threads, dtype):
+        if isinstance(footprint, str):
+            if footprint not in ("disk", "square"):
+                raise ValueError(f'footprint={footprint!r}: "disk", "square" or an array')
+            footprint = None if footprint == "square" else footprint
+        elif footprint is not None:
+            footprint = _cells_of_window(footprint)
+            size = max(footprint[:2])
+        size = whole_number("size", size)
+        if not 1 <= size <= 255 or size % 2 == 0:
+            raise ValueError(f"size={size}: an odd number from 1 to 255")
+        single = isinstance(measure, str)
+        measures = (measure,) if single else tuple(measure)
+        for name in measures:
+            if not isinstance(name, str):
+                raise TypeError(f"measure: a name or several, not {name!r}")
+        if isinstance(base, float) and math.isclose(base, math.e):
+            base = "e"
+        if isinstance(min_valid, str) or not 0.0 <= min_valid <= 1.0:
+            raise ValueError(f"min_valid={min_valid!r}: a share from 0 to 1")
+        if threads is not None:
+            threads = whole_number("threads", threads)
+            if threads < 1:
+                raise ValueError(f"threads={threads}: at least 1")
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise TypeError(f"dtype={dtype}: results are float32 or float64")
+        return cls(
+            size=size,
+            footprint=footprint,
+            measures=measures,
+            base=str(base),
+            normalize=bool(normalize),
+            edge=str(edge),
+            min_valid=float(min_valid),
+            kernel=kernel,
+            device=str(device),
+            threads=threads,
+            dtype=dtype.name,
+            single=single,
+        )
+
+    @property
+    def radius(self):
+        """Rows and columns that a window reaches to each side."""
+        rows, cols = self.footprint[:2] if isinstance(self.footprint, tuple) else (self.size, self.size)
+        return rows // 2, cols // 2
+
+    def native(self, whole=None):
+        """As the native module takes it; `whole` is the shape of the grid that the array is a part of."""
+        names = ("size", "footprint", "measures", "base", "normalize", "edge", "min_valid", "kernel", "device", "threads")
+        return {name: getattr(self, name) for name in names} | {"measures": list(self.measures), "whole": whole}
+
+
+def _cells_of_window(footprint):
+    """An array of numbers or booleans as rows, columns and cells."""
+    footprint = np.asarray(footprint)
+    if footprint.dtype.kind not in _KINDS:
+        raise TypeError(f"footprint: its type is {footprint.dtype}; give numbers or booleans")
+    if footprint.ndim != 2:
+        raise ValueError(f"footprint: it has {footprint.ndim} dimensions, and a window has 2")
+    rows, cols = footprint.shape
+    return rows, cols, (footprint != 0).ravel().tolist()
+
+
+@dataclasses.dataclass(frozen=True)
+class Meaning:
+    """What numbers mean: how their classes are found, and which are no data."""
+
+    levels: int | None
+    # The text of a list of classes.
+    listed: str | None
+    # A number of bins, or the edges between them.
+    bins: int | tuple | None
+    quantile: bool
+    nodata: object
+
+    @classmethod
+    def of(cls, *, levels, classes, bins, binning, nodata, normalize):
+        if sum(value is not None for value in (levels, classes, bins)) > 1:
+            raise ValueError("levels, classes and bins each say what the classes are; give one of them")
+        if levels is not None:
+            levels = whole_number("levels", levels)
+            if not 1 <= levels <= 256:
+                raise ValueError(f"levels={levels}: from 1 to 256")
+        if binning not in ("equal", "quantile"):
+            raise ValueError(f'binning={binning!r}: "equal" or "quantile"')
+        if bins is not None:
+            if np.ndim(bins) == 0:
+                bins = whole_number("bins", bins)
+                if not 1 <= bins <= 256:
+                    raise ValueError(f"bins={bins}: from 1 to 256, or the edges between them")
+            else:
+                bins = tuple(float(edge) for edge in bins)
+        if normalize and levels is None and classes is None and bins is None:
+            raise ValueError("normalize=True divides by the logarithm of the number of classes; give levels=, bins= or classes=")
+        listed = None if classes is None else _list_of_classes(classes)
+        if nodata is not None:
+            nodata = nodata.item() if isinstance(nodata, np.generic) else nodata
+        return cls(levels, listed, bins, binning == "quantile", nodata)
+
+    def known(self, dtype):
+        """The classes, where they can be told without a look at the numbers, which are of this type; else None."""
+        nodata = nodata_of_type(self.nodata, dtype)
+        if self.listed is not None:
+            return _native.Classes.of_list(self.listed, nodata)
+        if isinstance(self.bins, tuple):
+            occurs = (nodata is not None or dtype.kind == "f") and len(self.bins) < 255
+            return _native.Classes.of_edges(list(self.bins), occurs, nodata)
+        if self.levels is not None:
+            return _native.Classes.of_levels(self.levels, nodata)
+        return None
+
+    def classes(self, array, mask, threads):
+        """The classes of the numbers of `array`."""
+        known = self.known(array.dtype)
+        if known is not None:
+            return known
+        if self.bins is not None:
+            return _native.Classes.binned(array, self.bins, self.quantile, mask, self.nodata, threads)
+        return _native.Classes.survey(array, mask, self.nodata, threads)
+
+
+def nodata_of_type(nodata, dtype):
+    """`nodata`, unless no number of the type is it: then it takes no code."""
+    if nodata is None or dtype.kind == "f":
+        return nodata
+    if dtype.kind == "b":
+        return nodata if nodata in (0, 1) else None
+    info = np.iinfo(dtype)
+    return nodata if nodata == nodata and info.min <= nodata <= info.max and nodata == int(nodata) else None
+
+
+def _list_of_classes(classes):
+    """The text of a list: from a file that has it, or made of a mapping from values to names."""
+    if isinstance(classes, (str, os.PathLike)):
+        with open(classes, encoding="utf-8") as file:
+            return file.read()
+    if not isinstance(classes, Mapping):
+        raise TypeError(f"classes: the name of a file or a mapping from values to classes, not {type(classes).__name__}")
+    numbers = {}
+    lines = []
+    for value, name in classes.items():
+        # What classes are called makes no difference, only which values share one.
+        label = "nodata" if name is None else f"class {numbers.setdefault(name, len(numbers))}"
+        key = "*" if value == "*" else whole_number("classes", value)
+        lines.append(f"{key},{label}")
+    return "\n".join(lines)

@@ -1,0 +1,192 @@
+"""Entropy of NumPy's arrays, and of arrays that lie on a GPU."""
+
+import logging
+
+import numpy as np
+
+from halotile import _arguments, _native
+
+_log = logging.getLogger("halotile")
+
+
+def entropy(
+    array,
+    size=5,
+    *,
+    footprint=None,
+    levels=None,
+    classes=None,
+    bins=None,
+    binning="equal",
+    nodata=None,
+    mask=None,
+    measure="shannon",
+    base="e",
+    normalize=False,
+    edge="shrink",
+    min_valid=0.0,
+    device="auto",
+    kernel=None,
+    threads=None,
+    dtype="float32",
+    out=None,
+    progress=None,
+):
+    """Moving-window entropy: for every cell, how mixed the classes are in the window around it.
+
+    Parameters
+    ----------
+    array : array_like, shape (rows, cols)
+        Integers, booleans, or floating-point numbers. The values that occur are the classes (256 at most, 255 where no data occurs),
+        unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
+        NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
+        is, once, as one byte a cell. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
+        ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too.
+    size : int, default 5
+        The window is `size` x `size` cells: odd, 1 to 255. It may exceed the array.
+    footprint : "disk", "square" or array_like, optional
+        The shape of the window: a disk `size` cells across, or a two-dimensional array with odd sides of up to 255, not 0 where a cell
+        belongs to the window. Then `size` is of no account.
+    levels : int, optional
+        The numbers are classes from 0 up to `levels` (1 to 256); others than that and `nodata` are an error. Saves a look through the array.
+    classes : mapping or path, optional
+        From values to classes: values with the same class (any hashable object) are counted together, ``None`` is no data, and the key ``"*"``
+        stands for all other values. Or the name of a file with lines ``value,class`` or ``first..last,class``.
+    bins : int or sequence of float, optional
+        Sorts numbers into so many bins (1 to 256), or into those between these ascending edges, as `numpy.digitize` does.
+    binning : {"equal", "quantile"}
+        Whether that many bins are equally wide or equally full.
+    nodata : number, optional
+        The value that is no data: such cells are not counted, and give NaN.
+    mask : array_like, shape (rows, cols), optional
+        Cells where it is 0, False or NaN have no data.
+    measure : str or sequence of str, default "shannon"
+        ``"shannon"``, ``"simpson"`` (1 - sum p^2), ``"richness"``, ``"evenness"``, ``"renyi:ALPHA"``, ``"hill:Q"``. Of several the result has a
+        plane each.
+    base : {"e", 2, 10}
+        The unit of entropies: nats, bits or hartleys.
+    normalize : bool
+        Divides Shannon's entropy by the logarithm of the number of classes, which `levels`, `classes` or `bins` has to give.
+    edge : {"shrink", "nodata", "symmetric", "reflect", "replicate"}
+        What windows see beyond the array: nothing (they are clipped, and only cells inside count); nothing, and there is no result; the array
+        mirrored with its edge cells twice, or once; its edge cells.
+    min_valid : float
+        Windows of which less than this share, 0 to 1, is valid give NaN.
+    device : str, default "auto"
+        ``"cpu"``, ``"cuda"``, ``"cuda:0,1"`` (several share the work), ``"emulator"``. ``"auto"`` estimates what is faster; what it chose, and
+        why, is logged under the name ``halotile`` at the level INFO.
+    kernel : str, optional
+        A kernel or a step of the ladders by its name, as ``halotile entropy --kernel`` has it.
+    threads : int, optional
+        Threads of the CPU; as many as there are cores by default.
+    dtype : {"float32", "float64"}
+        The type of the result. float32 is within 2e-6 of the definition (in nats), float64 within 1e-12.
+    out : ndarray, optional
+        Where the result goes: an array of its shape.
+    progress : callable, optional
+        Called about ten times a second as ``progress(cells_done, cells)``. Whatever it raises stops the work.
+
+    Returns
+    -------
+    ndarray, shape (rows, cols) or (measures, rows, cols)
+        Of `dtype`; in the order of `array` (C or Fortran). An array without cells gives one without cells.
+
+    Raises
+    ------
+    TypeError
+        The array's numbers are not real, or an argument is of a wrong type.
+    ValueError
+        The array has not two dimensions, or an argument or a cell's value is not what it may be; cells are named by row and column.
+    DeviceError
+        The device asked for is not there, or failed.
+    MemoryError
+        There is no memory for the result.
+    KeyboardInterrupt
+        Ctrl-C: the work stops within a fraction of a second. The GIL is not held while it goes on.
+
+    Notes
+    -----
+    With p_i the share of class i among the valid cells of the window, Shannon's entropy is H = -sum p_i ln p_i. A window of one class gives
+    exactly 0. The result is that of ``halotile entropy`` on the same cells in a file, bit for bit.
+
+    References
+    ----------
+    .. [1] C. E. Shannon, A Mathematical Theory of Communication (1948), section 6.
+    .. [2] K. McGarigal, B. J. Marks, FRAGSTATS (1995): Shannon's diversity index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import halotile
+    >>> landcover = np.array([[11, 11, 41], [11, 41, 41], [90, 90, 255]], dtype=np.uint8)
+    >>> halotile.entropy(landcover, 3, nodata=255, base=2).round(3)
+    array([[0.811, 1.   , 0.811],
+           [1.459, 1.561, 1.371],
+           [1.5  , 1.522,   nan]], dtype=float32)
+    """
+    plan = _arguments.Plan.of(
+        size=size,
+        footprint=footprint,
+        measure=measure,
+        base=base,
+        normalize=normalize,
+        edge=edge,
+        min_valid=min_valid,
+        kernel=kernel,
+        device=device,
+        threads=threads,
+        dtype=dtype,
+    )
+    meaning = _arguments.Meaning.of(
+        levels=levels, classes=classes, bins=bins, binning=binning, nodata=nodata, normalize=normalize
+    )
+    return compute(array, mask, plan, meaning, out=out, progress=progress)
+
+
+def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, progress=None):
+    """What `entropy` does when its arguments have been looked at.
+
+    `classes` are those of a whole grid of the shape `whole`, of which `array` is a part.
+    """
+    array = _arguments.grid(array)
+    if mask is not None:
+        mask = _arguments.grid(mask, "mask")
+        _arguments.check_mask(mask, array)
+    results = _places(array, plan) if out is None else _given(out, array, plan)
+    if array.size > 0:
+        if classes is None:
+            classes = meaning.classes(array, mask, plan.threads)
+        told = _native.entropy(array, list(results), classes, mask, plan.native(whole), progress)
+        _log.info("%d cells on %s%s", array.size, told["device"], f", because {told['why']}" if told["why"] else "")
+    if out is not None:
+        places = out if out.ndim == 3 else out[np.newaxis]
+        if results is not places and not np.shares_memory(results, out):
+            places[...] = results
+        return out
+    return results[0] if plan.single else results
+
+
+def _is_upright(array):
+    """Whether columns are what lies together, as in Fortran."""
+    down, right = map(abs, array.strides)
+    return min(array.shape) > 1 and down < right
+
+
+def _places(array, plan):
+    """New places for results, a plane a measure, in which what lies together is what does in `array`."""
+    planes, (rows, cols) = len(plan.measures), array.shape
+    if _is_upright(array):
+        return np.empty((planes, cols, rows), plan.dtype).transpose(0, 2, 1)
+    return np.empty((planes, rows, cols), plan.dtype)
+
+
+def _given(out, array, plan):
+    """The planes of `out`, if results can be written there at once, and new ones otherwise."""
+    shape = array.shape if plan.single else (len(plan.measures), *array.shape)
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != plan.dtype or not out.flags.writeable:
+        raise ValueError(f"out: an array that can be written, of the shape {shape} and the type {plan.dtype}")
+    planes = out[np.newaxis] if plan.single else out
+    down, right = planes.strides[1:][:: -1 if _is_upright(array) else 1]
+    wide = array.shape[0 if _is_upright(array) else 1]
+    in_rows = right == planes.itemsize and down >= wide * planes.itemsize
+    return planes if in_rows and not np.may_share_memory(out, array) else _places(array, plan)

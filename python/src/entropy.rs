@@ -1,0 +1,230 @@
+//! Entropy of an array into arrays.
+//!
+//! ```text
+//! bytes that are codes, in rows      taken where they are
+//! all else                           made into codes, a byte a cell, by all threads
+//! columns that lie together          the same of the transpose: rows for columns, in the window and the results too
+//! ```
+//!
+//! Then it is the library's [`measure_codes_into`](halotile::entropy::Entropy::measure_codes_into), whose results are those of the program
+//! over the same cells in a file.
+
+use halotile::choice::Load;
+use halotile::cpu::Real;
+use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
+use halotile::grid::{Grid, GridViewMut};
+use halotile::measure::{Edge, Footprint, Measure};
+use halotile::observe::Observer;
+use halotile::raster::{Cells, CodedRaster, Raster};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::array::{Array, Number};
+use crate::classes::Classes;
+use crate::devices::{Chosen, named};
+use crate::error::Fault;
+use crate::run::run;
+
+/// The window, the measures and what else goes into a result, as Python gives it: text where the program's options are text.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Plan {
+    size: usize,
+    /// `disk`, or the rows, columns and cells of a shape; `None` for the square of `size`.
+    footprint: Option<Shape>,
+    measures: Vec<String>,
+    base: String,
+    normalize: bool,
+    edge: String,
+    min_valid: f64,
+    kernel: Option<String>,
+    device: String,
+    threads: Option<usize>,
+    /// Rows and columns of the grid that the array is a part of.
+    whole: Option<(usize, usize)>,
+}
+
+#[derive(FromPyObject)]
+pub enum Shape {
+    Cells(usize, usize, Vec<bool>),
+    /// The only name that comes here is that of the disk.
+    #[allow(dead_code, reason = "it is told from the other by its type")]
+    Disk(String),
+}
+
+fn value_error(argument: &str, error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("{argument}: {error}"))
+}
+
+impl Plan {
+    fn window(&self) -> PyResult<Footprint> {
+        match &self.footprint {
+            None => Footprint::square(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
+            Some(Shape::Disk(_)) => Footprint::disk(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
+            Some(Shape::Cells(rows, cols, cells)) => {
+                Footprint::new(*rows, *cols, cells.clone()).map_err(|error| value_error("footprint", error))
+            }
+        }
+    }
+
+    fn entropy(&self, window: Footprint, levels: usize) -> PyResult<Entropy> {
+        let measures = self.measures.iter().map(|text| text.parse::<Measure>());
+        let measures = measures.collect::<Result<Vec<_>, _>>().map_err(|error| value_error("measure", error))?;
+        let base = match self.base.as_str() {
+            "e" => Base::E,
+            "2" => Base::Two,
+            "10" => Base::Ten,
+            other => return Err(value_error("base", format!("\"e\", 2 or 10, not {other}"))),
+        };
+        let edge: Edge = self.edge.parse().map_err(|error| value_error("edge", error))?;
+        let kernel = self.kernel.as_deref().map(|name| {
+            let kernel = Kernel::all().find(|kernel| kernel.name() == name);
+            kernel.ok_or_else(|| value_error("kernel", format!("there is no kernel {name:?}")))
+        });
+        let entropy = Entropy::new()
+            .footprint(window)
+            .measures(measures)
+            .base(base)
+            .levels(self.normalize.then_some(levels))
+            .normalize(self.normalize)
+            .edge(edge)
+            .min_valid(self.min_valid)
+            .kernel(kernel.transpose()?);
+        entropy.validate().map_err(Fault::from)?;
+        Ok(entropy)
+    }
+}
+
+/// The shape turned on its diagonal.
+fn transposed(window: &Footprint) -> Footprint {
+    let (rows, cols) = (window.rows(), window.cols());
+    let cells = (0..cols).flat_map(|col| (0..rows).map(move |row| window.contains(row, col)));
+    Footprint::new(cols, rows, cells.collect()).expect("a window that is turned is a window")
+}
+
+/// What is done, whichever the type of the results.
+struct Task<'a> {
+    array: Array,
+    mask: Option<Array>,
+    classes: &'a Classes,
+    entropy: Entropy,
+    whole: Option<(usize, usize)>,
+    outs: Vec<Array>,
+}
+
+impl Task<'_> {
+    /// The same with rows for columns.
+    fn transposed(self, window: &Footprint) -> Self {
+        Self {
+            array: self.array.transposed(),
+            mask: self.mask.map(Array::transposed),
+            entropy: self.entropy.footprint(transposed(window)),
+            whole: self.whole.map(|(rows, cols)| (cols, rows)),
+            outs: self.outs.into_iter().map(Array::transposed).collect(),
+            ..self
+        }
+    }
+
+    /// The array as a raster of codes; `turned` where the caller counts rows and columns the other way round.
+    fn coded(&self, turned: bool) -> Result<CodedRaster, Fault> {
+        let turn = |array: Array| if turned { array.transposed() } else { array };
+        // SAFETY: the caller of `entropy` holds the arrays until it returns, and this does not outlive it.
+        let raster = unsafe { turn(self.array).raster("array", None) };
+        // SAFETY: as above.
+        let mask = self.mask.map(|mask| -> Box<dyn Raster> { Box::new(unsafe { turn(mask).raster("mask", None) }) });
+        Ok(CodedRaster::new(Box::new(raster), self.classes.inner.clone(), mask)?)
+    }
+
+    fn run<T: Real + Number>(&self, engine: &Engine, turned: bool, watch: &dyn Observer) -> Result<Report, Fault> {
+        // SAFETY: as above; the results' arrays are new, or the caller's to be written.
+        let outs: Option<Vec<GridViewMut<'_, T>>> = self.outs.iter().map(|out| unsafe { out.view_mut() }).collect();
+        let outs = outs.ok_or_else(|| Fault::Value("the results' arrays have rows with gaps".into()))?;
+        let inner = &self.classes.inner;
+        // SAFETY: as above.
+        let bytes = self.mask.is_none().then(|| unsafe { self.array.view() }).flatten();
+        if let (Some(cells), Some(nodata)) = (bytes, inner.bytes_are_codes()) {
+            // Kernels have counters for the codes up to the one of no data.
+            if matches!(engine, Engine::Cpu) || nodata.is_none_or(|nodata| usize::from(nodata) <= inner.levels()) {
+                let codes = Codes { cells, levels: inner.levels(), nodata, whole: self.whole };
+                return Ok(self.entropy.measure_codes_into(engine, codes, outs, watch)?);
+            }
+        }
+        let coded = self.coded(false)?;
+        let (rows, cols) = (coded.rows(), coded.cols());
+        let mut cells = Grid::<u8>::zeros(rows, cols)?;
+        if let Err(error) = coded.read_into(0..rows, 0..cols, cells.view_mut()) {
+            // Where a number is no class, its place is said as the caller counts.
+            return Err(match turned {
+                true => whole(&self.coded(true)?).err().unwrap_or(error.into()),
+                false => error.into(),
+            });
+        }
+        let codes =
+            Codes { cells: cells.view(), levels: coded.levels(), nodata: coded.nodata_code(), whole: self.whole };
+        Ok(self.entropy.measure_codes_into(engine, codes, outs, watch)?)
+    }
+}
+
+/// Reads all of a raster for what is wrong with it.
+fn whole(coded: &CodedRaster) -> Result<(), Fault> {
+    let mut cells = Grid::<u8>::zeros(coded.rows(), coded.cols())?;
+    Ok(coded.read_into(0..coded.rows(), 0..coded.cols(), cells.view_mut())?)
+}
+
+/// The measures of every cell of `array` into `outs`, arrays of its shape, one a measure; where the array's columns lie together, so do
+/// theirs. Returns what was done.
+#[pyfunction]
+#[pyo3(signature = (array, outs, classes, mask, plan, progress=None))]
+pub fn entropy<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    outs: Vec<Bound<'py, PyAny>>,
+    classes: &Bound<'py, Classes>,
+    mask: Option<&Bound<'py, PyAny>>,
+    plan: Plan,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let classes = classes.get();
+    let window = plan.window()?;
+    let entropy = plan.entropy(window.clone(), classes.inner.levels())?;
+    let array = Array::of(array)?;
+    let mask = mask.map(Array::of).transpose()?;
+    let outs = outs.iter().map(Array::of).collect::<PyResult<Vec<_>>>()?;
+    let devices = named(&plan.device)?;
+    let values = outs.first().map(Array::values);
+    let cells = array.rows() * array.cols();
+    let size = window.rows().max(window.cols());
+    let bytes = outs.iter().map(|out| out.values().bytes()).sum();
+    let load = Load { cells, size, levels: classes.inner.levels(), bytes };
+
+    let turned = array.is_upright();
+    let mut task = Task { array, mask, classes, entropy, whole: plan.whole, outs };
+    if turned {
+        task = task.transposed(&window);
+    }
+    let of_type = match values {
+        Some(halotile::raster::ValueType::F32) => Task::run::<f32>,
+        Some(halotile::raster::ValueType::F64) => Task::run::<f64>,
+        _ => return Err(PyTypeError::new_err("results are float32 or float64")),
+    };
+    let (chosen, report) = run(py, cells as u64, plan.threads, progress.as_ref(), |watch| {
+        let mut chosen = Chosen::new(&devices, |open| load.verdict(rayon::current_num_threads(), open))?;
+        let mut result = of_type(&task, &chosen.engine, turned, watch);
+        if let (Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))), Some(_)) =
+            (&result, &chosen.why)
+        {
+            // The choice was ours, and the CPU takes anything.
+            chosen = Chosen::cpu(Some(error.to_string()));
+            result = of_type(&task, &chosen.engine, turned, watch);
+        }
+        Ok((chosen, result?))
+    })?;
+    let told = PyDict::new(py);
+    told.set_item("device", chosen.name)?;
+    told.set_item("why", chosen.why)?;
+    told.set_item("kernel", report.kernel.map(Kernel::name))?;
+    told.set_item("levels", report.levels)?;
+    told.set_item("kernel_seconds", report.kernel_seconds)?;
+    Ok(told)
+}
