@@ -1,1 +1,117 @@
-def apsp(): ...
+"""All-pairs shortest paths of matrices, dense or sparse."""
+
+import logging
+
+import numpy as np
+
+from halotile import _arguments, _native
+
+_log = logging.getLogger("halotile")
+
+
+def apsp(
+    graph, return_predecessors=False, *, directed=True, weight="auto", device="auto", threads=None, dtype=None
+):
+    """The length of the shortest path from every vertex of a graph to every other.
+
+    Parameters
+    ----------
+    graph : array_like or scipy.sparse matrix or array, shape (V, V)
+        The weight of the edge from i to j at row i, column j; weights may be negative. In a dense array there is no edge where a number is infinite
+        or NaN, or an integer 2^30 - 1 or more; zeros are edges of weight 0, and the diagonal counts only where it is negative. In a sparse one
+        the entries that are stored are the edges, zeros among them.
+    return_predecessors : bool
+        Whether to return predecessors too.
+    directed : bool
+        Otherwise every edge also leads back.
+    weight : {"auto", "i32", "f32"}
+        What is computed in: whole numbers of up to 2^30 - 2, or floating-point numbers. ``"auto"`` takes whole numbers unless a weight has a
+        fraction.
+    device, threads
+        As for `halotile.entropy`.
+    dtype : {"int32", "float32", "float64"}, optional
+        The type of the distances: by default int32 where weights are whole and float32 otherwise.
+
+    Returns
+    -------
+    distances : ndarray, shape (V, V)
+        From i to j at row i, column j. Where there is no path: infinite, or 2^30 - 1 in int32.
+    predecessors : ndarray of int32, shape (V, V)
+        The vertex before j on a shortest path from i; -9999 where there is none, as in scipy. Only if asked for.
+
+    Raises
+    ------
+    NegativeCycleError
+        A cycle has a negative length; a vertex on it is named.
+    TypeError, ValueError
+        The graph is no square matrix of numbers, or a weight is too large for its type: with its row and column.
+    DeviceError, MemoryError, KeyboardInterrupt
+        As for `halotile.entropy`.
+
+    Notes
+    -----
+    Whole numbers are exact. Of floating-point weights, distances are computed in float32.
+
+    References
+    ----------
+    .. [1] R. W. Floyd, Algorithm 97: Shortest path (1962).
+    .. [2] D. B. Johnson, Efficient algorithms for shortest paths in sparse networks (1977), for negative weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import halotile
+    >>> inf = np.inf
+    >>> halotile.apsp([[0, 5, 4], [inf, 0, -2], [inf, inf, 0]])
+    array([[         0,          5,          3],
+           [1073741823,          0,         -2],
+           [1073741823, 1073741823,          0]], dtype=int32)
+    """
+    if threads is not None:
+        threads = _arguments.whole_number("threads", threads)
+        if threads < 1:
+            raise ValueError(f"threads={threads}: at least 1")
+    if dtype is not None and np.dtype(dtype) not in (np.int32, np.float32, np.float64):
+        raise TypeError(f"dtype={np.dtype(dtype)}: int32, float32 or float64")
+    matrix, edges = (None, _edges(graph)) if _is_sparse(graph) else (_arguments.grid(graph, "graph"), None)
+    rows, cols = graph.shape if matrix is None else matrix.shape
+    if rows != cols:
+        raise ValueError(f"graph: its shape is {(rows, cols)}, and a matrix of weights is square")
+    asked = "i32" if weight == "auto" and dtype is not None and np.dtype(dtype) == np.int32 else weight
+    if rows == 0:
+        paths, dtype = None, np.dtype(dtype or (np.float32 if weight == "f32" else np.int32))
+    else:
+        options = {"directed": bool(directed), "predecessors": bool(return_predecessors)}
+        paths, told = _native.apsp(matrix, edges, weight=asked, device=str(device), threads=threads, **options)
+        _log.info("%d vertices on %s in %s%s", rows, told["device"], told["weight"], f", because {told['why']}" if told["why"] else "")
+        dtype = np.dtype(dtype or paths.dtype)
+    # Whole numbers as float32 go by way of float64: their infinity is another one.
+    made = np.dtype(np.float64) if paths and dtype == np.float32 and paths.dtype == "int32" else dtype
+    distances = np.empty((rows, rows), made)
+    if paths:
+        paths.distances(distances)
+    distances = distances.astype(dtype, copy=False)
+    if not return_predecessors:
+        return distances
+    predecessors = np.empty((rows, rows), np.int32)
+    if paths:
+        paths.predecessors(predecessors)
+    return distances, predecessors
+
+
+def _is_sparse(graph):
+    """Whether it is one of scipy.sparse's, without importing it."""
+    return hasattr(graph, "tocoo") and hasattr(graph, "nnz")
+
+
+def _edges(graph):
+    """A sparse matrix as the number of vertices and what its entries are: from, to, weight, each a row."""
+    if graph.ndim != 2:
+        raise ValueError(f"graph: it has {graph.ndim} dimensions, and a matrix has 2")
+    # Entries of one cell are one entry, their sum, as everywhere in scipy; sorted by rows, which is the order that takes no time.
+    entries = graph.tocsr().tocoo()
+    weights = _arguments.grid(entries.data[np.newaxis], "graph")
+    real = weights.dtype.kind == "f"
+    kept = ~(np.isnan(weights) | np.isposinf(weights))[0] if real else slice(None)
+    ends = (np.ascontiguousarray(end[kept], dtype=np.uint64)[np.newaxis] for end in (entries.row, entries.col))
+    return graph.shape[0], *ends, np.ascontiguousarray(weights[:, kept])

@@ -1,4 +1,181 @@
-//! placeholder
+//! Shortest paths of a matrix, dense or sparse.
+
+use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight};
+use halotile::choice::Vertices;
+use halotile::io::graph::{GraphArrays, GraphOptions, read_arrays};
+use halotile::observe::Observer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+
+use crate::array::Array;
+use crate::devices::{Chosen, named};
+use crate::error::Fault;
+use crate::run::run;
+
+/// A graph in NumPy's arrays.
+enum Given {
+    Matrix(Array),
+    /// Vertices; sources, targets and weights, each an array of one row.
+    Edges(usize, [Array; 3]),
+}
+
+impl Given {
+    fn vertices(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.rows(),
+            Self::Edges(vertices, _) => *vertices,
+        }
+    }
+
+    fn solve(&self, how: &How, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
+        let options = GraphOptions { weight: how.weight, undirected: !how.directed, ..GraphOptions::default() };
+        let graph = match self {
+            // SAFETY: the caller of `apsp` holds the arrays until it returns.
+            Self::Matrix(matrix) => unsafe {
+                read_arrays(GraphArrays::Matrix(&matrix.raster("graph", None)), &options, watch)
+            },
+            Self::Edges(vertices, [sources, targets, weights]) => {
+                let ends = |array: &Array| {
+                    // SAFETY: as above.
+                    unsafe { array.row::<u64>() }
+                        .ok_or_else(|| Fault::Value("indices are 64 bits wide, without gaps".into()))
+                };
+                let (sources, targets) = (ends(sources)?, ends(targets)?);
+                // SAFETY: as above.
+                let weights = &unsafe { weights.raster("graph", None) };
+                read_arrays(GraphArrays::Edges { vertices: *vertices, sources, targets, weights }, &options, watch)
+            }
+        }?;
+        let apsp = Apsp::new().weight(how.weight).predecessors(how.predecessors);
+        Ok(apsp.run(&chosen.engine, graph, watch)?)
+    }
+}
+
+struct How {
+    weight: Weight,
+    directed: bool,
+    predecessors: bool,
+}
+
+/// Copies a matrix to an array of NumPy's, `out`, as `of` makes numbers of distances.
+fn copy<T: Distance, N: crate::array::Number>(
+    matrix: &Matrix<T>,
+    out: Array,
+    of: impl Fn(T) -> N + Sync,
+) -> Result<(), Fault> {
+    // SAFETY: the array is new, and nobody else has it.
+    let view =
+        unsafe { out.view_mut::<N>() }.filter(|out| (out.rows(), out.cols()) == (matrix.vertices(), matrix.vertices()));
+    let view = view.ok_or_else(|| Fault::Value("the results' array has gaps or another shape".into()))?;
+    let rows: Vec<_> = view.into_rows().collect();
+    rows.into_par_iter().zip(matrix.par_rows()).for_each(|(to, from)| {
+        to.iter_mut().zip(from).for_each(|(to, &from)| *to = of(from));
+    });
+    Ok(())
+}
+
+/// A distance as a floating-point number, infinite where there is none.
+fn real<T: Distance>(distance: T) -> f64 {
+    if distance == T::UNREACHABLE { f64::INFINITY } else { distance.to_f64() }
+}
+
+/// A solution on its way to arrays: the caller has made none yet, because nobody knew of what type.
+#[pyclass(frozen, module = "halotile._native")]
+pub struct Paths(Solution);
+
+#[pymethods]
+impl Paths {
+    /// The type of distances that holds them exactly: `int32` or `float32`.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match self.0.distances {
+            Distances::I32(_) | Distances::I16(_) => "int32",
+            Distances::F32(_) => "float32",
+        }
+    }
+
+    /// Writes the distances to an array of V x V numbers of the type int32, float32 or float64: infinite where there is no path, and in
+    /// whole numbers 2^30 - 1.
+    fn distances(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+        use halotile::raster::ValueType::{F32, F64, I32};
+        let out = Array::of(out)?;
+        let wide = |distance: u16| {
+            if distance == <u16 as Distance>::UNREACHABLE {
+                <i32 as Distance>::UNREACHABLE
+            } else {
+                i32::from(distance)
+            }
+        };
+        run(py, 0, None, None, |_| match (&self.0.distances, out.values()) {
+            (Distances::I32(matrix), I32) => copy(matrix, out, |distance| distance),
+            (Distances::I16(matrix), I32) => copy(matrix, out, wide),
+            (Distances::F32(matrix), F32) => copy(matrix, out, |distance| distance),
+            (Distances::I32(matrix), F64) => copy(matrix, out, real),
+            (Distances::I16(matrix), F64) => copy(matrix, out, real),
+            (Distances::F32(matrix), F64) => copy(matrix, out, real),
+            _ => Err(Fault::Value("distances are of the type dtype, or float64".into())),
+        })
+    }
+
+    /// Writes the predecessors, if they were asked for, to an array of V x V numbers of the type int32.
+    fn predecessors(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+        let out = Array::of(out)?;
+        let Some(matrix) = &self.0.predecessors else {
+            return Err(PyValueError::new_err("predecessors were not asked for"));
+        };
+        run(py, 0, None, None, |_| copy(matrix, out, |before| before))
+    }
+}
+
+/// The shortest paths of a matrix (an array), or of edges (the number of vertices and three arrays of one row: from, to, weight). Returns them
+/// and what was done.
 #[pyfunction]
-pub fn apsp() {}
+#[pyo3(signature = (matrix, edges, *, directed, predecessors, weight, device, threads))]
+#[allow(clippy::too_many_arguments)]
+pub fn apsp<'py>(
+    py: Python<'py>,
+    matrix: Option<&Bound<'py, PyAny>>,
+    edges: Option<(usize, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    directed: bool,
+    predecessors: bool,
+    weight: &str,
+    device: &str,
+    threads: Option<usize>,
+) -> PyResult<(Paths, Bound<'py, PyDict>)> {
+    let given = match (matrix, &edges) {
+        (Some(matrix), None) => Given::Matrix(Array::of(matrix)?),
+        (None, Some((vertices, sources, targets, weights))) => {
+            Given::Edges(*vertices, [Array::of(sources)?, Array::of(targets)?, Array::of(weights)?])
+        }
+        _ => return Err(PyTypeError::new_err("a matrix or edges")),
+    };
+    let weight = match weight {
+        "auto" => Weight::Auto,
+        "i32" => Weight::I32,
+        "f32" => Weight::F32,
+        other => return Err(PyValueError::new_err(format!("weight={other:?}: \"auto\", \"i32\" or \"f32\""))),
+    };
+    let how = How { weight, directed, predecessors };
+    let devices = named(device)?;
+    let vertices = given.vertices();
+    let (chosen, solution) = run(py, (vertices as u64).pow(2), threads, None, |watch| {
+        let verdict = |open| Vertices(vertices).verdict(rayon::current_num_threads(), open);
+        let chosen = Chosen::new(&devices, verdict)?;
+        match given.solve(&how, &chosen, watch) {
+            Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
+                // The choice was ours.
+                let chosen = Chosen::cpu(Some(error.to_string()));
+                let solution = given.solve(&how, &chosen, watch)?;
+                Ok((chosen, solution))
+            }
+            solution => Ok((chosen, solution?)),
+        }
+    })?;
+    let told = PyDict::new(py);
+    told.set_item("device", chosen.name)?;
+    told.set_item("why", chosen.why)?;
+    told.set_item("weight", solution.report.weight.name())?;
+    Ok((Paths(solution), told))
+}

@@ -145,6 +145,21 @@ impl Array {
         GridViewMut::with_stride(cells, self.rows, self.cols, self.stride()).ok()
     }
 
+    /// The one row of the array, if it has no gaps and is of the type `T`.
+    ///
+    /// # Safety
+    /// The array lives for `'a`, and nobody writes to it.
+    pub unsafe fn row<'a, T: Number>(&self) -> Option<&'a [T]> {
+        if self.values != T::TYPE || self.rows != 1 || !self.has_rows() {
+            return None;
+        }
+        if self.cols == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: so many numbers lie there one after the other; the caller lets them live.
+        Some(unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(self.address), self.cols) })
+    }
+
     /// The array as a raster; `name` is for messages.
     ///
     /// # Safety

@@ -29,7 +29,8 @@ fn not_forked() -> Result<(), DeviceError> {
     let here = std::process::id();
     match STARTED.compare_exchange(0, here, SeqCst, SeqCst) {
         Err(there) if there != here => Err(DeviceError::Absent(
-            "CUDA is off: this process was forked from one that has started it; start processes by spawn or forkserver".into(),
+            "CUDA is off: this process was forked from one that has started it; start processes by spawn or forkserver"
+                .into(),
         )),
         _ => Ok(()),
     }
@@ -99,7 +100,8 @@ impl Chosen {
 
 /// Devices by their name.
 pub fn named(text: &str) -> PyResult<Devices> {
-    text.parse().map_err(|error: halotile::choice::UnknownDevices| PyValueError::new_err(format!("device={text:?}: {error}")))
+    text.parse()
+        .map_err(|error: halotile::choice::UnknownDevices| PyValueError::new_err(format!("device={text:?}: {error}")))
 }
 
 /// Threads that run at once on this machine.

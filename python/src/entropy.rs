@@ -211,8 +211,10 @@ pub fn entropy<'py>(
     let (chosen, report) = run(py, cells as u64, plan.threads, progress.as_ref(), |watch| {
         let mut chosen = Chosen::new(&devices, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
-        if let (Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))), Some(_)) =
-            (&result, &chosen.why)
+        if let (
+            Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))),
+            Some(_),
+        ) = (&result, &chosen.why)
         {
             // The choice was ours, and the CPU takes anything.
             chosen = Chosen::cpu(Some(error.to_string()));

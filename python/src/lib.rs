@@ -28,7 +28,7 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::apsp::apsp;
+    use crate::apsp::{Paths, apsp};
     #[pymodule_export]
     use crate::classes::Classes;
     #[pymodule_export]

@@ -95,7 +95,8 @@ pub fn run<R: Send>(
             while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(LOOK) {
                 let looked = Python::attach(|py| {
                     py.check_signals()?;
-                    progress.map_or(Ok(()), |tell| tell.call1(py, (watch.done.load(Relaxed).min(steps), steps)).map(drop))
+                    progress
+                        .map_or(Ok(()), |tell| tell.call1(py, (watch.done.load(Relaxed).min(steps), steps)).map(drop))
                 });
                 if let Err(error) = looked {
                     raised.get_or_insert(error);

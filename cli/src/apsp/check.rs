@@ -1,7 +1,7 @@
 //! What the options of `halotile apsp` say together, and where they contradict each other: all of it before anything is read.
 
-use halotile::choice::Devices;
 use halotile::apsp::{Kernel, Weight};
+use halotile::choice::Devices;
 use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 

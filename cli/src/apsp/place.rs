@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use halotile::choice::{Devices, Vertices};
 use halotile::apsp::Kernel;
+use halotile::choice::{Devices, Vertices};
 use halotile::entropy::Engine;
 use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;

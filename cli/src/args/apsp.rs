@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use clap::builder::TypedValueParser;
-use halotile::choice::Devices;
 use halotile::apsp::{Kernel, Weight};
+use halotile::choice::Devices;
 use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 

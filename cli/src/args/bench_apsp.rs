@@ -1,8 +1,8 @@
 //! The command line of `halotile bench apsp`.
 
-use halotile::choice::Devices;
 use halotile::apsp::Weight;
 use halotile::bench::apsp::{GraphKind, Plan, Subject};
+use halotile::choice::Devices;
 
 use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named, threads};
 

@@ -1,7 +1,7 @@
 //! The command line of `halotile bench copy`, `stride` and the other topics of the primer, and of `bench primer`, which is all of them.
 
-use halotile::choice::Devices;
 use halotile::bench::primer::Plan;
+use halotile::choice::Devices;
 use halotile::primer::{Elements, Size, TOPICS, Topic};
 
 use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named};

@@ -22,8 +22,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
-use halotile::choice::Devices;
 use halotile::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
+use halotile::choice::Devices;
 use halotile::entropy::Error;
 use halotile::exec::DeviceError;
 use halotile::io::write_failed;

@@ -206,7 +206,8 @@ mod tests {
             let found: Vec<(Classes, Survey)> =
                 parts.iter().map(|part| Classes::survey(part, nodata, &()).unwrap()).collect();
             let values_of = found.iter().flat_map(|(classes, _)| classes.values().unwrap());
-            let together = Classes::of_values(values_of, nodata, found.iter().any(|(_, seen)| seen.nodata > 0)).unwrap();
+            let together =
+                Classes::of_values(values_of, nodata, found.iter().any(|(_, seen)| seen.nodata > 0)).unwrap();
             assert_eq!(encode(&together), encode(&whole));
 
             let whole = Classes::bins(&raster(&numbers), 7, BinRule::EqualWidth, nodata, &()).unwrap();

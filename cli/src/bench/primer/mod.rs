@@ -12,9 +12,9 @@ mod table;
 
 use std::sync::atomic::AtomicBool;
 
-use halotile::choice::Devices;
 use halotile::bench::Target;
 use halotile::bench::primer::{self, Event, Plan, Record};
+use halotile::choice::Devices;
 use halotile::primer::Topic;
 
 use super::{Exports, Stop, open, wrong};

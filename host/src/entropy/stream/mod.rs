@@ -371,8 +371,8 @@ fn run<'m, T: Real>(
     let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
         let (depot, threads) = (&depot, &threads);
-        let reader =
-            scope.spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads)));
+        let reader = scope
+            .spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads)));
         let writer = scope.spawn(move || Guard(depot).during(|| write(plan, to, depot, threads)));
         let report = match workers {
             // On the caller's thread, because that decides which of rayon's pools does the work.

@@ -12,9 +12,12 @@
 //! first in the file is told, however many threads there are. What a header claims is held against the file's length before anything
 //! is done about it, and memory is taken when the number of vertices is known and [`GraphOptions::admit`] has agreed.
 //!
+//! Graphs that are in memory already ([`read_arrays`]) go the same way from `weight` on.
+//!
 //! Without a wish for a type ([`Weight::Auto`]) a file is read as whole numbers; at the first fraction the work begins again in
 //! floating-point numbers.
 
+mod arrays;
 mod binary;
 mod dimacs;
 mod edge_list;
@@ -29,6 +32,7 @@ mod write;
 use std::io::Read;
 use std::path::Path;
 
+pub use arrays::{GraphArrays, read_arrays};
 pub use format::GraphFormat;
 pub use write::GraphWriter;
 
@@ -134,13 +138,15 @@ fn read(
 ) -> Result<AnyGraph, FormatError> {
     let progress = Progress::new(observer, source.length);
     let graph = match format {
-        GraphFormat::Binary => build(&binary::Binary::open(source)?, source, options, &progress),
-        GraphFormat::Npy => build(&npy::Npy::open(source)?, source, options, &progress),
-        GraphFormat::Dimacs => build(&dimacs::Dimacs::open(source)?, source, options, &progress),
+        GraphFormat::Binary => build(&binary::Binary::open(source)?, &source.name, options, &progress),
+        GraphFormat::Npy => build(&npy::Npy::open(source)?, &source.name, options, &progress),
+        GraphFormat::Dimacs => build(&dimacs::Dimacs::open(source)?, &source.name, options, &progress),
         GraphFormat::EdgeList => edge_list::EdgeList::open(source, &progress)
             .map_err(|stop| stop.explain(&source.name))
-            .and_then(|list| build(&list, source, options, &progress)),
-        GraphFormat::MatrixMarket => build(&matrix_market::MatrixMarket::open(source)?, source, options, &progress),
+            .and_then(|list| build(&list, &source.name, options, &progress)),
+        GraphFormat::MatrixMarket => {
+            build(&matrix_market::MatrixMarket::open(source)?, &source.name, options, &progress)
+        }
     }?;
     // The header as well.
     progress.advance(u64::MAX);
@@ -234,12 +240,12 @@ fn all<T: FileWeight>(file: &impl Edges, sink: &EdgeSink<'_, T>, pass: &Pass<'_>
 
 fn build<F: Edges>(
     file: &F,
-    source: &Source,
+    name: &str,
     options: &GraphOptions<'_>,
     progress: &Progress<'_>,
 ) -> Result<AnyGraph, FormatError> {
     let &GraphOptions { weight: asked, undirected, admit } = options;
-    let (vertices, name) = (file.vertices(), source.name.as_str());
+    let vertices = file.vertices();
     admit(vertices).map_err(|text| Problem::said(text).at(name, Place::FILE))?;
     let pass = Pass { name, weight: asked, progress };
     let both_ways = undirected || file.symmetric();

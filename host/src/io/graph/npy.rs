@@ -31,7 +31,7 @@ pub(super) struct Npy<'s> {
 }
 
 /// A type of numbers.
-trait Number: Copy {
+pub(super) trait Number: Copy + Send + Sync {
     const SIZE: usize;
     /// From `SIZE` bytes.
     fn decode(bytes: &[u8], big_endian: bool) -> Self;
@@ -75,7 +75,7 @@ number! {
 
 /// Whether it is a weight below 0.
 #[inline(always)]
-fn negative(value: Value) -> bool {
+pub(super) fn negative(value: Value) -> bool {
     match value {
         Value::Whole(v) => v < 0,
         Value::Real(v) => v < 0.0,

@@ -1,0 +1,77 @@
+"""scipy's function for all-pairs shortest paths, with its arguments and its conventions.
+
+    from halotile.csgraph import floyd_warshall    # in place of scipy.sparse.csgraph
+
+Differences by design: where all weights are whole numbers distances are exact, and otherwise they are computed in float32 (scipy: float64).
+Of several shortest paths it may find another. A graph is not overwritten. Whole weights beyond 2^30 - 2, and longer paths, are computed in float32.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import NegativeCycleError, csgraph_from_dense
+
+import halotile
+
+__all__ = ["NegativeCycleError", "floyd_warshall"]
+
+
+def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted=False, overwrite=False, *, device="auto", threads=None):
+    """Shortest path lengths between all vertices, with the arguments of `scipy.sparse.csgraph.floyd_warshall`.
+
+    Parameters
+    ----------
+    csgraph : array_like, or sparse array or matrix, shape (V, V)
+        Weights. In a dense array there is no edge where a number is 0, infinite or NaN.
+    directed : bool
+        Otherwise the algorithm may go from i to j along csgraph[i, j] or csgraph[j, i].
+    return_predecessors : bool
+        Whether to return predecessors too.
+    unweighted : bool
+        Counts edges in place of adding weights.
+    overwrite : bool
+        Has no effect: nothing is overwritten.
+    device, threads
+        As for `halotile.entropy`.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (V, V)
+        Infinite where there is no path.
+    predecessors : ndarray of int32, shape (V, V)
+        The vertex before j on a shortest path from i, -9999 where there is none. Only if asked for.
+
+    Raises
+    ------
+    NegativeCycleError
+        scipy's: a cycle has a negative length.
+    ValueError
+        The matrix is not square.
+
+    Examples
+    --------
+    >>> from halotile.csgraph import floyd_warshall
+    >>> floyd_warshall([[0, 1, 2, 0], [0, 0, 0, 1], [2, 0, 0, 3], [0, 0, 0, 0]], directed=False)
+    array([[0., 1., 2., 2.],
+           [1., 0., 3., 1.],
+           [2., 3., 0., 3.],
+           [2., 1., 3., 0.]])
+    """
+    if not issparse(csgraph):
+        csgraph = csgraph if np.ma.isMaskedArray(csgraph) else np.asarray(csgraph)
+        if csgraph.ndim != 2 or csgraph.shape[0] != csgraph.shape[1]:
+            raise ValueError("compressed-sparse graph must be shape (N, N)")
+        csgraph = csgraph_from_dense(np.ma.asarray(csgraph, float))
+    graph = csr_array(csgraph, dtype=float)
+    if unweighted:
+        graph.data = np.ones_like(graph.data)
+    options = {"directed": directed, "device": device, "threads": threads, "dtype": "float64"}
+    try:
+        try:
+            return halotile.apsp(graph, return_predecessors, **options)
+        except ValueError as error:
+            # Whole numbers that are too large for 32 bits, or paths that are too long.
+            if isinstance(error, halotile.NegativeCycleError) or graph.shape[0] != graph.shape[1]:
+                raise
+            return halotile.apsp(graph, return_predecessors, weight="f32", **options)
+    except halotile.NegativeCycleError as error:
+        raise NegativeCycleError(str(error)) from None
