@@ -169,7 +169,7 @@ grids with large windows and many classes on few cores. It says so on stderr.
 
 --json prints one object: input, band (null unless GeoTIFF), output, outputs (the files), preview, mask, input_format, \
 output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \
-shape, window (rows, cols and cells of it), edge, min_valid, measures, levels (as given), classes (null when there are several \
+shape, window (rows, cols and cells of it), edge, min_valid, fill_nodata, measures, levels (as given), classes (null when there are several \
 samples; from: survey, levels, list or bins; nodata_cells where they were counted; table: code and, as far as they are known, \
 name, values or between, and cells), unit, nodata, device, kernel (null for the CPU engine), precision, threads, memory (as \
 given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
@@ -286,6 +286,9 @@ pub struct EntropyArgs {
     /// Share of the window's cells that have to be valid, 0 to 1, for a result; cells beyond the edge are not
     #[arg(long, value_name = "FRACTION", default_value = "0", value_parser = fraction)]
     pub min_valid: f64,
+    /// Results also for cells without data: those of the valid cells in their windows
+    #[arg(long)]
+    pub fill_nodata: bool,
     /// Number of classes, 1 to 256: a value of N or more is an error [default: whatever values occur]
     #[arg(long, value_name = "N", value_parser = levels)]
     pub levels: Option<usize>,

@@ -65,6 +65,8 @@ pub struct Windows<'a> {
     pub edge: Edge,
     /// Cells of this value are not counted, and have no result themselves.
     pub nodata: Option<u8>,
+    /// They have one all the same: that of the valid cells around them.
+    pub fill: bool,
     /// The share of the window's cells, 0 to 1, that must be valid for there to be a result. It is a share of all cells of the
     /// shape: those beyond the edge of the grid are missing. (At least one cell must be valid even for 0.)
     pub min_valid: f64,
@@ -78,13 +80,21 @@ pub struct Windows<'a> {
 impl<'a> Windows<'a> {
     /// Windows of this shape, clipped at the border; every cell is valid, one is enough, and results are in nats.
     pub fn of(footprint: &'a Footprint) -> Self {
-        Self { footprint, edge: Edge::Shrink, nodata: None, min_valid: 0.0, base: Base::E, normalize: None }
+        Self {
+            footprint,
+            edge: Edge::Shrink,
+            nodata: None,
+            fill: false,
+            min_valid: 0.0,
+            base: Base::E,
+            normalize: None,
+        }
     }
 }
 
 /// Every measure around every cell: a grid a measure, in their order.
 ///
-/// Results are NaN where the centre is nodata, where no cell of the window is valid or less than the share asked for, and with
+/// Results are NaN where the centre is nodata (unless it is to be filled), where no cell of the window is valid or less than the share asked for, and with
 /// [`Edge::Nodata`] where any cell of the window is beyond the edge. The formulas and their sources are
 /// [`Measure`]'s.
 ///
@@ -118,9 +128,9 @@ pub fn measures_at(
     row: usize,
     col: usize,
 ) -> Vec<f64> {
-    let Windows { footprint, edge, nodata, min_valid, base, normalize } = *windows;
+    let Windows { footprint, edge, nodata, fill, min_valid, base, normalize } = *windows;
     let nothing = vec![f64::NAN; measures.len()];
-    if Some(cells.row(row)[col]) == nodata {
+    if Some(cells.row(row)[col]) == nodata && !fill {
         return nothing;
     }
     let mut count = [0u32; 256];

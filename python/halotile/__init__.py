@@ -4,7 +4,7 @@
     >>> import halotile
     >>> cells = np.array([[1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7]])
     >>> halotile.entropy(cells, dtype="float64").round(5)[0].tolist()
-    [1.52295, 1.70455, 1.70455, 1.52295]
+    [1.52296, 1.70455, 1.70455, 1.52296]
 
 ============================  =================================================================
 `entropy`                     local entropy and other measures of diversity

@@ -65,15 +65,18 @@ class Plan:
     normalize: bool
     edge: str
     min_valid: float
+    fill_nodata: bool
     kernel: str | None
     device: str
+    # The GPU that "auto" means.
+    gpu: int
     threads: int | None
     dtype: str
     # One measure that was given by itself: the result has no axis for measures.
     single: bool
 
     @classmethod
-    def of(cls, *, size, footprint, measure, base, normalize, edge, min_valid, kernel, device, threads, dtype):
+    def of(cls, *, size, footprint, measure, base, normalize, edge, min_valid, fill_nodata, kernel, device, threads, dtype):
         if isinstance(footprint, str):
             if footprint not in ("disk", "square"):
                 raise ValueError(f'footprint={footprint!r}: "disk", "square" or an array')
@@ -108,8 +111,10 @@ class Plan:
             normalize=bool(normalize),
             edge=str(edge),
             min_valid=float(min_valid),
+            fill_nodata=bool(fill_nodata),
             kernel=kernel,
             device=str(device),
+            gpu=0,
             threads=threads,
             dtype=dtype.name,
             single=single,
@@ -123,8 +128,49 @@ class Plan:
 
     def native(self, whole=None):
         """As the native module takes it; `whole` is the shape of the grid that the array is a part of."""
-        names = ("size", "footprint", "measures", "base", "normalize", "edge", "min_valid", "kernel", "device", "threads")
-        return {name: getattr(self, name) for name in names} | {"measures": list(self.measures), "whole": whole}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"measures": list(self.measures), "whole": whole}
+
+
+def options(
+    size=5,
+    *,
+    footprint=None,
+    levels=None,
+    classes=None,
+    bins=None,
+    binning="equal",
+    nodata=None,
+    measure="shannon",
+    base="e",
+    normalize=False,
+    edge="shrink",
+    min_valid=0.0,
+    fill_nodata=False,
+    device="auto",
+    kernel=None,
+    threads=None,
+    dtype="float32",
+):
+    """What all functions named `entropy` take beside their array and its mask, as a `Plan` and a `Meaning`."""
+    plan = Plan.of(
+        size=size,
+        footprint=footprint,
+        measure=measure,
+        base=base,
+        normalize=normalize,
+        edge=edge,
+        min_valid=min_valid,
+        fill_nodata=fill_nodata,
+        kernel=kernel,
+        device=device,
+        threads=threads,
+        dtype=dtype,
+    )
+    meaning = Meaning.of(
+        levels=levels, classes=classes, bins=bins, binning=binning, nodata=nodata, normalize=normalize
+    )
+    return plan, meaning
 
 
 def _cells_of_window(footprint):

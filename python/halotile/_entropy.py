@@ -25,6 +25,7 @@ def entropy(
     normalize=False,
     edge="shrink",
     min_valid=0.0,
+    fill_nodata=False,
     device="auto",
     kernel=None,
     threads=None,
@@ -72,6 +73,8 @@ def entropy(
         mirrored with its edge cells twice, or once; its edge cells.
     min_valid : float
         Windows of which less than this share, 0 to 1, is valid give NaN.
+    fill_nodata : bool
+        Whether cells without data have results too: those of the valid cells in their windows.
     device : str, default "auto"
         ``"cpu"``, ``"cuda"``, ``"cuda:0,1"`` (several share the work), ``"emulator"``. ``"auto"`` estimates what is faster; what it chose, and
         why, is logged under the name ``halotile`` at the level INFO.
@@ -124,21 +127,24 @@ def entropy(
            [1.459, 1.561, 1.371],
            [1.5  , 1.522,   nan]], dtype=float32)
     """
-    plan = _arguments.Plan.of(
-        size=size,
+    plan, meaning = _arguments.options(
+        size,
         footprint=footprint,
+        levels=levels,
+        classes=classes,
+        bins=bins,
+        binning=binning,
+        nodata=nodata,
         measure=measure,
         base=base,
         normalize=normalize,
         edge=edge,
         min_valid=min_valid,
-        kernel=kernel,
+        fill_nodata=fill_nodata,
         device=device,
+        kernel=kernel,
         threads=threads,
         dtype=dtype,
-    )
-    meaning = _arguments.Meaning.of(
-        levels=levels, classes=classes, bins=bins, binning=binning, nodata=nodata, normalize=normalize
     )
     return compute(array, mask, plan, meaning, out=out, progress=progress)
 

@@ -162,7 +162,7 @@ pub fn apsp<'py>(
     let vertices = given.vertices();
     let (chosen, solution) = run(py, (vertices as u64).pow(2), threads, None, |watch| {
         let verdict = |open| Vertices(vertices).verdict(rayon::current_num_threads(), open);
-        let chosen = Chosen::new(&devices, verdict)?;
+        let chosen = Chosen::new(&devices, 0, verdict)?;
         match given.solve(&how, &chosen, watch) {
             Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
                 // The choice was ours.

@@ -78,8 +78,8 @@ impl Chosen {
         ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::of)
     }
 
-    /// What is named, or what the verdict says.
-    pub fn new(devices: &Devices, verdict: impl FnOnce(bool) -> Verdict) -> Result<Self, Fault> {
+    /// What is named, or what the verdict says: the CPU, or the GPU of the number `auto`.
+    pub fn new(devices: &Devices, auto: usize, verdict: impl FnOnce(bool) -> Verdict) -> Result<Self, Fault> {
         Ok(match devices {
             Devices::Cpu => Self::cpu(None),
             Devices::Cuda(ordinals) => Self::cuda(ordinals)?,
@@ -88,7 +88,7 @@ impl Chosen {
             }
             Devices::Auto => {
                 let verdict = verdict(is_open());
-                match verdict.gpu.then(|| Self::cuda(&[0])) {
+                match verdict.gpu.then(|| Self::cuda(&[auto])) {
                     None => Self::cpu(Some(verdict.why)),
                     Some(Ok(chosen)) => Self { why: Some(verdict.why), ..chosen },
                     Some(Err(error)) => Self::cpu(Some(error.to_string())),
@@ -108,6 +108,12 @@ pub fn named(text: &str) -> PyResult<Devices> {
 #[pyfunction]
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many GPUs there are; none are opened.
+#[pyfunction]
+pub fn gpus(py: Python<'_>) -> usize {
+    py.detach(|| cuda::driver().and_then(|()| not_forked()).and_then(|()| cuda::count())).unwrap_or(0)
 }
 
 /// What there is: a dict a device; and why there is no GPU, if there is none.

@@ -38,8 +38,11 @@ pub struct Plan {
     normalize: bool,
     edge: String,
     min_valid: f64,
+    fill_nodata: bool,
     kernel: Option<String>,
     device: String,
+    /// The GPU that `auto` means.
+    gpu: usize,
     threads: Option<usize>,
     /// Rows and columns of the grid that the array is a part of.
     whole: Option<(usize, usize)>,
@@ -90,6 +93,7 @@ impl Plan {
             .normalize(self.normalize)
             .edge(edge)
             .min_valid(self.min_valid)
+            .fill(self.fill_nodata)
             .kernel(kernel.transpose()?);
         entropy.validate().map_err(Fault::from)?;
         Ok(entropy)
@@ -209,7 +213,7 @@ pub fn entropy<'py>(
         _ => return Err(PyTypeError::new_err("results are float32 or float64")),
     };
     let (chosen, report) = run(py, cells as u64, plan.threads, progress.as_ref(), |watch| {
-        let mut chosen = Chosen::new(&devices, |open| load.verdict(rayon::current_num_threads(), open))?;
+        let mut chosen = Chosen::new(&devices, plan.gpu, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         if let (
             Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))),

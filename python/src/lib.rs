@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::classes::Classes;
     #[pymodule_export]
-    use crate::devices::{cores, devices};
+    use crate::devices::{cores, devices, gpus};
     #[pymodule_export]
     use crate::entropy::entropy;
     #[pymodule_export]

@@ -173,6 +173,8 @@ fn fits(args: &EntropyArgs, kernel: Kernel, input: Option<InputFormat>) -> Resul
         "--edge"
     } else if args.min_valid > 0.0 {
         "--min-valid"
+    } else if args.fill_nodata {
+        "--fill-nodata"
     } else if args.memory.is_some() {
         "--memory"
     } else if input == Some(InputFormat::GeoTiff) {

@@ -110,6 +110,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
         window: Window { rows: window.rows(), cols: window.cols(), cells: window.count() },
         edge: args.edge.name(),
         min_valid: args.min_valid,
+        fill_nodata: args.fill_nodata,
         measures: args.measures.iter().map(Measure::to_string).collect(),
         levels: args.levels,
         unit: unit(args),
@@ -158,6 +159,7 @@ fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> Ent
         .footprint(window.clone())
         .measures(args.measures.clone())
         .min_valid(args.min_valid)
+        .fill(args.fill_nodata)
         .levels(levels)
         .base(args.base)
         .normalize(args.normalize)

@@ -25,6 +25,7 @@ pub struct Summary {
     pub window: Window,
     pub edge: &'static str,
     pub min_valid: f64,
+    pub fill_nodata: bool,
     pub measures: Vec<String>,
     pub levels: Option<usize>,
     pub classes: Option<Told>,

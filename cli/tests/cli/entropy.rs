@@ -324,6 +324,7 @@ fn json_says_what_was_done() {
         ("shape", "square".into()),
         ("edge", "shrink".into()),
         ("min_valid", 0.0.into()),
+        ("fill_nodata", false.into()),
         ("mask", Value::Null),
         ("memory", Value::Null),
     ] {

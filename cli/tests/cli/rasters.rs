@@ -355,6 +355,7 @@ fn options_that_contradict_each_other() {
         ("v.txt o.txt --kernel v12 --measure simpson", format!("kernel v12 is a rung: it {clipped} --measure")),
         ("v.txt o.txt --kernel b3 --shape disk", format!("kernel b3 is a rung: it {clipped} --shape")),
         ("v.txt o.txt --kernel v14 --min-valid 0.5", format!("kernel v14 is a rung: it {clipped} --min-valid")),
+        ("v.txt o.txt --kernel v14 --fill-nodata", format!("kernel v14 is a rung: it {clipped} --fill-nodata")),
         ("v.txt o.txt --kernel v7 --memory 1G", format!("kernel v7 is a rung: it {clipped} --memory")),
         (
             "t.tif o.txt --kernel v7",
@@ -400,12 +401,14 @@ fn measures_are_bands_or_files() {
     let measures: Vec<Measure> = names.split(',').map(|name| name.parse().expect("a measure")).collect();
     for (options, footprint, edge, min_valid) in [
         ("--size 7 --shape disk", Footprint::disk(7), Edge::Shrink, 0.0),
+        ("--size 3 --fill-nodata", Footprint::square(3), Edge::Shrink, 0.0),
         ("--shape cross.txt --edge reflect", Footprint::new(5, 3, cross), Edge::Reflect, 0.0),
         ("--size 5 --min-valid 0.9", Footprint::square(5), Edge::Shrink, 0.9),
         ("--size 3 --edge nodata", Footprint::square(3), Edge::Nodata, 0.0),
     ] {
         let footprint = footprint.expect("a window");
-        let windows = Windows { edge, min_valid, nodata: Some(4), ..Windows::of(&footprint) };
+        let fill = options.contains("--fill-nodata");
+        let windows = Windows { edge, min_valid, fill, nodata: Some(4), ..Windows::of(&footprint) };
         let wanted = reference::measures(cells.view(), &windows, &measures);
         for device in ["cpu", "emulator"] {
             let args = format!("{options} --nodata 4 --measure {names} --device {device}");

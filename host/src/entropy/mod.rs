@@ -269,6 +269,7 @@ pub struct Entropy {
     footprint: Option<Footprint>,
     measures: Vec<Measure>,
     min_valid: f64,
+    fill: bool,
 }
 
 impl Default for Entropy {
@@ -291,6 +292,7 @@ impl Entropy {
             footprint: None,
             measures: vec![Measure::Shannon],
             min_valid: 0.0,
+            fill: false,
         }
     }
 
@@ -332,6 +334,22 @@ impl Entropy {
     /// like those without data. 0 by default: one valid cell is enough.
     pub fn min_valid(mut self, share: f64) -> Self {
         self.min_valid = share;
+        self
+    }
+
+    /// Cells without data have results too, those of the valid cells in their windows; by default they have none, and are NaN. As in
+    /// scikit-image, where a mask hides pixels from neighbourhoods but every pixel has one.
+    ///
+    /// ```
+    /// use halotile::entropy::Entropy;
+    /// use halotile::grid::GridView;
+    /// let cells = GridView::new(&[1, 1, 9, 2, 2], 1, 5)?;
+    /// let h = Entropy::new().nodata(9).fill(true).compute::<f64>(cells)?;
+    /// assert!((h.row(0)[2] - 2f64.ln()).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fill(mut self, fill: bool) -> Self {
+        self.fill = fill;
         self
     }
 
@@ -408,9 +426,9 @@ impl Entropy {
         Ok(())
     }
 
-    /// True for what the fastest engines know: Shannon's entropy of a square in which any valid cell is enough.
+    /// True for what the fastest engines know: Shannon's entropy of a square in which any valid cell is enough, around valid ones.
     fn is_plain(&self) -> bool {
-        self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0
+        self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0 && !self.fill
     }
 
     /// The window, where it or what is measured in it is more than the fastest engines know.
@@ -421,7 +439,7 @@ impl Entropy {
         let square = || Footprint::square(self.size).expect("the size has been checked");
         let footprint = self.footprint.clone().unwrap_or_else(square);
         let scales = Scales::new(self.base, self.levels.filter(|_| self.normalize));
-        Some(Window::new(footprint, &self.measures, self.edge, self.min_valid, scales))
+        Some(Window::new(footprint, &self.measures, self.edge, self.min_valid, scales).fill(self.fill))
     }
 
     /// Checks the shapes.

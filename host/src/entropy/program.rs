@@ -43,7 +43,7 @@ pub(super) struct Program {
     lengths: [u32; 2],
     centre: [u32; 2],
     reach: Reach,
-    complete: bool,
+    rule: u32,
     least: u32,
     /// Entries of F.
     entries: u32,
@@ -70,7 +70,8 @@ impl Program {
             lengths: [runs.len() as u32, window.planes.len() as u32],
             centre: [(shape.rows() / 2) as u32, (shape.cols() / 2) as u32],
             reach: window.reach,
-            complete: window.complete,
+            rule: if window.complete { kernels::MEASURES_COMPLETE } else { 0 }
+                | if window.fill { kernels::MEASURES_FILL } else { 0 },
             least: window.least,
             entries: logs.len() as u32,
             unit: 1.0 / window.units,
@@ -98,7 +99,7 @@ impl Program {
         args.extend([rows, cols, stride, first, count, out_stride].map(Arg::U32));
         args.extend(self.lengths.into_iter().chain(self.centre).map(Arg::U32));
         args.extend([top, bottom, left, right].map(|at| Arg::U32((at as i32).cast_unsigned())));
-        args.extend([u32::from(self.complete), self.least, self.entries].map(Arg::U32));
+        args.extend([self.rule, self.least, self.entries].map(Arg::U32));
         args.extend(numbers.map(Arg::U32));
         args.push(Arg::F64(self.unit));
         args

@@ -14,6 +14,7 @@ pub(crate) struct Case {
     pub footprint: Footprint,
     pub levels: usize,
     pub nodata: Option<u8>,
+    pub fill: bool,
     pub min_valid: f64,
     /// [`Edge::Shrink`] or [`Edge::Nodata`].
     pub edge: Edge,
@@ -25,13 +26,14 @@ pub(crate) struct Case {
 impl Case {
     pub fn window(&self) -> Window {
         let scales = Scales::new(self.base, self.normalize.then_some(self.levels));
-        Window::new(self.footprint.clone(), &self.measures, self.edge, self.min_valid, scales)
+        Window::new(self.footprint.clone(), &self.measures, self.edge, self.min_valid, scales).fill(self.fill)
     }
 
     pub fn expected(&self) -> Vec<Grid<f64>> {
         let windows = Windows {
             edge: self.edge,
             nodata: self.nodata,
+            fill: self.fill,
             min_valid: self.min_valid,
             base: self.base,
             normalize: self.normalize.then_some(self.levels),
@@ -150,12 +152,18 @@ pub(crate) fn cases() -> Vec<Case> {
             Hole::Scattered(value) | Hole::All(value) | Hole::Centre(value) => Some(value),
         };
         let n = cases.len();
+        // Every other one, where it makes a difference.
+        let fill = nodata.is_some() && n % 2 == 1;
         cases.push(Case {
-            name: format!("case {n}: {name}, {shape:?}, {levels} levels, {hole:?}, {min_valid} valid, {edge}"),
+            name: format!(
+                "case {n}: {name}, {shape:?}, {levels} levels, {hole:?}, {}, {min_valid} valid, {edge}",
+                if fill { "filled" } else { "not filled" }
+            ),
             cells: cells(shape, levels, hole),
             footprint: footprint.clone(),
             levels,
             nodata,
+            fill,
             min_valid,
             edge,
             // Units and normalising everywhere, rather than in cases of their own.

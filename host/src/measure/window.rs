@@ -9,7 +9,7 @@
 //! the others go through the counts, in the order of the classes. Both are what [`Plane`] says:
 //!
 //! ```text
-//! Shannon   H = (F(N) − Σ F(n)) / N, F(n) = n·ln n            order 1
+//! Shannon   H = (F(N) − Σ F(n)) / N, F(n) = n·log2 n, in bits  order 1
 //! Classes   ln S                                              order 0
 //! Squares   ln (N² / Σ n²)                                    order 2
 //! Most      ln (N / max n)                                    order ∞
@@ -21,9 +21,11 @@
 //! Near order 1 numerator and denominator of the formula both go to 0, and the sum's rounding would be all that is left; Σ W(n) and
 //! W(N) go there with 1 − α, and so do their roundings.
 
+use std::f64::consts::LN_2;
+
 use super::{Edge, Footprint, Measure};
 use crate::entropy::Base;
-use crate::entropy::fixed::table_u64;
+use crate::entropy::fixed::table_bits;
 
 /// What entropies in nats are multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +98,8 @@ pub(crate) enum Quantity {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plane {
     pub quantity: Quantity,
-    /// What the entropy in nats is multiplied by; `None` where its exponential is asked for. Evenness and Simpson take no notice.
+    /// What the entropy in nats (Shannon's: in bits) is multiplied by; `None` where its exponential is asked for. Evenness and Simpson take
+    /// no notice.
     pub scale: Option<f64>,
     /// α of [`Quantity::Power`], [`Quantity::Near`] and [`Quantity::Steep`].
     pub order: f64,
@@ -130,6 +133,8 @@ pub(crate) struct Window {
     pub reach: Reach,
     /// True when there is no result where any of its cells is outside the grid.
     pub complete: bool,
+    /// True when there is a result also where the centre has no data.
+    pub fill: bool,
     /// The least number of valid cells for which there is a result, at least 1.
     pub least: u32,
     /// How each output comes from the counts.
@@ -165,7 +170,7 @@ impl Window {
             squares: needed(&[Quantity::Simpson, Quantity::Squares]),
             classes: needed(&[Quantity::Classes, Quantity::Evenness]),
         };
-        let (logs, units) = if needs.logs { table_u64(count + 1, count) } else { (Vec::new(), 1.0) };
+        let (logs, units) = if needs.logs { table_bits(count + 1, count) } else { (Vec::new(), 1.0) };
 
         let runs = runs(&footprint);
         let centre = ((rows / 2) as isize, (cols / 2) as isize);
@@ -182,7 +187,28 @@ impl Window {
         };
         let complete = edge == Edge::Nodata;
         let least = least as u32;
-        Self { footprint, runs, cells, entering, leaving, reach, complete, least, planes, needs, logs, units, orders }
+        let fill = false;
+        Self {
+            footprint,
+            runs,
+            cells,
+            entering,
+            leaving,
+            reach,
+            complete,
+            fill,
+            least,
+            planes,
+            needs,
+            logs,
+            units,
+            orders,
+        }
+    }
+
+    /// The same with results also where the centre has no data, or without.
+    pub fn fill(self, fill: bool) -> Self {
+        Self { fill, ..self }
     }
 
     /// Shannon's entropy in a square, times `scale`. Panics for a size that is none.
@@ -237,6 +263,9 @@ impl Plane {
         } else {
             0
         };
+        // In bits nothing is left to be multiplied by, not even a rounded 1.
+        let of_bits = |scale: f64| if scale == 1.0 / LN_2 { 1.0 } else { scale * LN_2 };
+        let scale = if quantity == Quantity::Shannon { scale.map(of_bits) } else { scale };
         Self { quantity, scale, order, table }
     }
 }

@@ -10,11 +10,13 @@
 //! It goes the way of the [histogram kernel](super::entropy_histogram): counters in shared memory, sums of integers that follow
 //! the counts, no branch in the loop that lanes could take differently. What is new is that the window is a list of runs, the same
 //! word for all lanes, and that two sums more follow the counts: Σ n², which fits 32 bits up to 255² cells, and the number of
-//! counts that are not 0. They cost an addition each. The sum of F(n) = n·ln n costs a look into a table; where no measure
+//! counts that are not 0. They cost an addition each. The sum of F(n) = n·log2 n costs a look into a table; where no measure
 //! asks for it the loop does without.
 //!
 //! Results are formed in f64, whatever they are stored as: a sliding window has hundreds of steps, and its results a few
 //! divisions and logarithms. Each output is a *plane* of [`MEASURES_WORDS`] words: which formula, and its constants.
+
+use core::f64::consts::LN_2;
 
 use simt::bits::{exp_f64, ln_f64};
 use simt::global::{In, Out};
@@ -22,6 +24,10 @@ use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread};
 
+/// A rule of [`entropy_measures`](fn@entropy_measures): no result where a cell of the window is outside the grid.
+pub const MEASURES_COMPLETE: u32 = 1;
+/// Another: a result also where the centre is nodata.
+pub const MEASURES_FILL: u32 = 2;
 /// Threads of a block: a multiple of 64, since two warps share the words of their counters.
 pub const MEASURES_THREADS: u32 = 128;
 
@@ -30,9 +36,9 @@ pub const MEASURES_THREADS: u32 = 128;
 pub const MEASURES_WORDS: u32 = 4;
 /// Added to a formula whose result's exponential is asked for.
 pub const MEASURES_NUMBER: u32 = 16;
-/// (F(N) − Σ F(n)) / N.
+/// (F(N) − Σ F(n)) / N, in bits.
 pub const MEASURES_SHANNON: u32 = 0;
-/// The same over ln S.
+/// The same in nats over ln S.
 pub const MEASURES_EVENNESS: u32 = 1;
 /// 1 − Σ n² / N².
 pub const MEASURES_SIMPSON: u32 = 2;
@@ -150,9 +156,9 @@ impl Histogram {
         most
     }
 
-    /// The result of plane `p`; at least one cell is counted. `entropy` is Shannon's, where that is kept.
+    /// The result of plane `p`; at least one cell is counted. `bits` is Shannon's entropy, where that is kept.
     #[inline(always)]
-    fn result(&self, p: u32, planes: In<u64>, orders: In<f64>, entropy: f64) -> f64 {
+    fn result(&self, p: u32, planes: In<u64>, orders: In<f64>, bits: f64) -> f64 {
         let word = |i: u32| planes.load((p * MEASURES_WORDS + i) as usize);
         let (formula, scale, order) = (word(0) as u32, f64::from_bits(word(1)), f64::from_bits(word(2)));
         let table = word(3) as usize;
@@ -192,14 +198,14 @@ impl Histogram {
                 let near = 1.0 + x;
                 if near == 1.0 { (1.0, 0.0, x / rest) } else { (near, x / (near - 1.0) / rest, 0.0) }
             }
-            _ => (1.0, 0.0, entropy),
+            _ => (1.0, 0.0, if number { bits * LN_2 } else { bits }),
         };
         if number && (MEASURES_CLASSES..=MEASURES_MOST).contains(&formula) {
             return of;
         }
         let value = ln_f64(of) * times + plus;
         if formula == MEASURES_EVENNESS {
-            return if self.classes == 1 { 0.0 } else { entropy / value };
+            return if self.classes == 1 { 0.0 } else { bits * LN_2 / value };
         }
         // 0 times something negative is −0: adding 0 makes it 0.
         if number { exp_f64(value) } else { value * scale + 0.0 }
@@ -228,7 +234,7 @@ struct Frame<R: Scalar> {
     bottom: u32,
     left: u32,
     right: u32,
-    complete: u32,
+    rule: u32,
     least: u32,
     rows_each: u32,
     unit: f64,
@@ -299,8 +305,10 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
     for y in begin..end {
         let all = all_columns && within(y.wrapping_add(top), y.wrapping_add(bottom), rows);
         let centre = frame.cell::<false>(y, x).0;
-        let there = histogram.total >= frame.least && centre != histogram.nodata && (frame.complete == 0 || all);
-        let entropy = if LOGS {
+        let there = histogram.total >= frame.least
+            && (centre != histogram.nodata || frame.rule & MEASURES_FILL != 0)
+            && (all || frame.rule & MEASURES_COMPLETE == 0);
+        let bits = if LOGS {
             let rest = histogram.table.load(histogram.total as usize).wrapping_sub(histogram.logs);
             rest as f64 * frame.unit / f64::from(histogram.total.max(1))
         } else {
@@ -309,7 +317,7 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
         let at = (y - first) as usize * out_stride as usize + x as usize;
         let mut p = 0;
         while p < frame.plane_count {
-            let value = if there { R::of(histogram.result(p, frame.planes, frame.orders, entropy)) } else { R::NAN };
+            let value = if there { R::of(histogram.result(p, frame.planes, frame.orders, bits)) } else { R::NAN };
             out.store(p as usize * count as usize * out_stride as usize + at, value);
             p += 1;
         }
@@ -371,8 +379,8 @@ fn measures<R: Stored>(frame: &Frame<R>, table: In<u64>, entries: u32, levels: u
 /// The window: `runs` holds its runs, a column in bits 0–7, its first row in bits 8–15 and its last in bits 16–23, counted
 /// from the window's upper left corner; the centre is at (`centre_row`, `centre_col`) there. All of its cells are in the rows
 /// `top`..=`bottom` and columns `left`..=`right` counted from the centre (numbers below 0 wrapped). A result is NaN where fewer
-/// than `least` (at least 1) cells are counted, where the centre is nodata, and if `complete` is not 0 where a cell of the window is
-/// outside the grid.
+/// than `least` (at least 1) cells are counted, where the centre is nodata unless `rule` has [`MEASURES_FILL`], and if it has
+/// [`MEASURES_COMPLETE`] where a cell of the window is outside the grid.
 ///
 /// `table` holds F(n) for n below `entries`, one more than the window has cells, in units of `unit`; then F(n + 1) − F(n), the last of
 /// them 0. If `entries` is 1 no measure needs F, and `table` holds two zeros. `shared_entries` is `entries` to keep the
@@ -406,7 +414,7 @@ pub unsafe fn entropy_measures(
     bottom: u32,
     left: u32,
     right: u32,
-    complete: u32,
+    rule: u32,
     least: u32,
     entries: u32,
     levels: u32,
@@ -435,7 +443,7 @@ pub unsafe fn entropy_measures(
         bottom,
         left,
         right,
-        complete,
+        rule,
         least,
         rows_each,
         unit,
@@ -469,7 +477,7 @@ pub unsafe fn entropy_measures_f64(
     bottom: u32,
     left: u32,
     right: u32,
-    complete: u32,
+    rule: u32,
     least: u32,
     entries: u32,
     levels: u32,
@@ -498,7 +506,7 @@ pub unsafe fn entropy_measures_f64(
         bottom,
         left,
         right,
-        complete,
+        rule,
         least,
         rows_each,
         unit,

@@ -2,6 +2,8 @@
 //!
 //! Several columns at a time, so that the choice of a formula is made once for them and their divisions go side by side.
 
+use std::f64::consts::LN_2;
+
 use super::slide::Counts;
 use crate::measure::window::{Plane, Quantity, Window};
 
@@ -30,12 +32,15 @@ pub fn finish<const L: usize>(
     let each = |j: usize| &counts[j][..levels];
     let total = counted.map(|counted| f64::from(counted.total));
     match plane.quantity {
-        Quantity::Shannon => in_unit(plane, entropy(window, counted)),
+        Quantity::Shannon => match plane.scale {
+            Some(scale) => entropy(window, counted).map(|bits| bits * scale),
+            None => entropy(window, counted).map(|bits| (bits * LN_2).exp()),
+        },
         Quantity::Evenness => {
             let entropy = entropy(window, counted);
             std::array::from_fn(|j| match counted[j].classes {
                 1 => 0.0,
-                classes => entropy[j] / f64::from(classes).ln(),
+                classes => entropy[j] * LN_2 / f64::from(classes).ln(),
             })
         }
         // The difference is exact, so one class gives exactly 0.
@@ -70,7 +75,7 @@ fn number<const L: usize>(plane: &Plane, classes: [f64; L]) -> [f64; L] {
     }
 }
 
-/// Shannon's entropy in nats.
+/// Shannon's entropy in bits.
 #[inline(always)]
 fn entropy<const L: usize>(window: &Window, counted: &[Counted; L]) -> [f64; L] {
     counted.map(|Counted { total, logs, .. }| {

@@ -133,8 +133,9 @@ fn results<T: Real, const L: usize>(
         }
     });
     let centres = &job.task.cells.row(tile.top + i)[x..][..L];
-    let there: [bool; L] =
-        std::array::from_fn(|j| !missing && counted[j].total >= window.least && Some(centres[j]) != job.task.nodata);
+    let there: [bool; L] = std::array::from_fn(|j| {
+        !missing && counted[j].total >= window.least && (window.fill || Some(centres[j]) != job.task.nodata)
+    });
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
         let values = finish(plane, window, &counted, counts, levels);

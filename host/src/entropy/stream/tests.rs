@@ -235,7 +235,8 @@ fn measures_come_out_whoever_computes_them() {
                 .levels(case.levels)
                 .base(case.base)
                 .normalize(case.normalize)
-                .min_valid(case.min_valid);
+                .min_valid(case.min_valid)
+                .fill(case.fill);
             let expected = case.expected();
             let run = |engine: &Engine| {
                 let mut outs: Vec<_> = expected.iter().map(|_| Grid::<f32>::zeros(rows, cols).unwrap()).collect();
