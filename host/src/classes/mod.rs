@@ -40,10 +40,12 @@ use serde::{Serialize, Serializer};
 
 mod bins;
 pub(crate) mod cell;
+pub(crate) mod device;
 mod encode;
 mod error;
 mod list;
 mod pass;
+pub(crate) mod steps;
 mod survey;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -176,16 +178,24 @@ impl Classes {
     ) -> Result<(Self, Survey), ClassesError> {
         let found = survey::survey(raster, nodata, observer)?;
         let survey = Survey { cells: found.cells.values().copied().collect(), nodata: found.nodata };
-        let codes: BTreeMap<_, _> = found.cells.into_keys().zip((0..=255).map(Some)).collect();
+        Ok((Self::of_values(found.cells.into_keys(), found.nodata > 0, nodata)?, survey))
+    }
+
+    /// A class for each of the values, which ascend; no data `occurs` besides.
+    fn of_values(
+        values: impl IntoIterator<Item = i128>,
+        occurs: bool,
+        nodata: Option<Nodata>,
+    ) -> Result<Self, ClassesError> {
+        let codes: BTreeMap<_, _> = values.into_iter().zip((0..=255).map(Some)).collect();
         let levels = codes.len().max(1);
-        let names = vec![None; levels];
-        let rule = Rule::Listed { codes, others: Others::Misfit, names };
+        let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
         let mut classes = Self::new(rule, levels, nodata, Origin::Survey);
         classes.surveyed = true;
-        if survey.nodata > 0 {
+        if occurs {
             classes.reserve()?;
         }
-        Ok((classes, survey))
+        Ok(classes)
     }
 
     /// The numbers are codes already, below `levels` (1 to 256). `nodata` is the value that is no data; it may be below `levels`.
@@ -266,7 +276,11 @@ impl Classes {
         observer: &dyn Observer,
     ) -> Result<Self, ClassesError> {
         check("bins", bins)?;
-        let edges = bins::find(raster, bins, rule, nodata, observer)?;
+        Self::of_bins(bins::find(&bins::OfRaster { raster, nodata, observer }, bins, rule)?, rule, nodata)
+    }
+
+    /// The bins that a search has found.
+    fn of_bins(edges: Edges, rule: BinRule, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
         let occurs = edges.nodata;
         let mut classes = Self::of_edges(edges, rule == BinRule::EqualWidth, nodata);
         classes.surveyed = true;
@@ -400,17 +414,7 @@ fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
 impl ValueType {
     /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
     pub fn can_be(self, nodata: Nodata) -> bool {
-        use cell::Cell;
-        match self {
-            Self::U8 => u8::nodata(nodata).is_some(),
-            Self::I8 => i8::nodata(nodata).is_some(),
-            Self::U16 => u16::nodata(nodata).is_some(),
-            Self::I16 => i16::nodata(nodata).is_some(),
-            Self::U32 => u32::nodata(nodata).is_some(),
-            Self::I32 => i32::nodata(nodata).is_some(),
-            Self::U64 => u64::nodata(nodata).is_some(),
-            Self::I64 => i64::nodata(nodata).is_some(),
-            Self::F32 | Self::F64 => true,
-        }
+        use cell::{Cell, of_type};
+        of_type!(self, T => T::nodata(nodata).is_some()) || self.is_real()
     }
 }

@@ -37,6 +37,7 @@ use census::Coding;
 pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
+use crate::classes::ClassesError;
 use crate::cpu;
 pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
@@ -147,6 +148,12 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// A mask, or numbers that are no bytes, in a device's memory, and nobody has said which classes there are.
+    #[error("an array that is not of bytes, or has a mask, needs classes")]
+    NoClasses,
+    /// Classes have no code for no data, or a mask has another shape.
+    #[error(transparent)]
+    Classes(Arc<ClassesError>),
     /// A file could not be read or written.
     #[error(transparent)]
     File(Arc<FormatError>),
@@ -163,6 +170,16 @@ pub enum Error {
 impl From<FormatError> for Error {
     fn from(error: FormatError) -> Self {
         Self::File(Arc::new(error))
+    }
+}
+
+impl From<ClassesError> for Error {
+    fn from(error: ClassesError) -> Self {
+        match error {
+            ClassesError::Device(error) => Self::Device(error),
+            ClassesError::Cancelled(error) => Self::Cancelled(error),
+            error => Self::Classes(Arc::new(error)),
+        }
     }
 }
 
@@ -398,8 +415,7 @@ impl Entropy {
     }
 
     /// Checks the shapes.
-    fn check<T>(&self, cells: GridView<'_, u8>, out: (usize, usize), on_device: bool) -> Result<(), Error> {
-        let (rows, cols) = (cells.rows(), cells.cols());
+    fn check<T>(&self, (rows, cols): (usize, usize), out: (usize, usize), on_device: bool) -> Result<(), Error> {
         if out != (rows, cols) {
             return Err(Error::OutputShape { rows, cols, got_rows: out.0, got_cols: out.1 });
         }
@@ -500,7 +516,7 @@ impl Entropy {
         let on_device = matches!(engine, Engine::Devices(_));
         self.validate()?;
         for out in &outs {
-            self.check::<T>(cells, (out.rows(), out.cols()), on_device)?;
+            self.check::<T>((cells.rows(), cells.cols()), (out.rows(), out.cols()), on_device)?;
         }
         if outs.len() != self.measures.len() {
             return Err(Error::Measures(outs.len()));
@@ -574,7 +590,7 @@ impl Entropy {
         spread: usize,
     ) -> Result<Resident<T>, Error> {
         self.validate()?;
-        self.check::<T>(cells, (cells.rows(), cells.cols()), true)?;
+        self.check::<T>((cells.rows(), cells.cols()), (cells.rows(), cells.cols()), true)?;
         if !self.is_plain() || self.edge != Edge::Shrink {
             return Err(Error::NotResident);
         }

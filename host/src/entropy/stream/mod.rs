@@ -21,6 +21,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+mod arrays;
 mod depot;
 mod device;
 mod load;
