@@ -381,8 +381,9 @@ pub fn check(device: &Arc<dyn Device>, every: usize) -> Result<usize> {
                 if !number.is_multiple_of(every) {
                     continue;
                 }
-                let numbers = classed(values, shape, if number % 4 == 0 { 60 } else { 9 }, number as u64);
-                let mask = (number % 3 == 0).then(|| hiding(TYPES[(kind + way) % 10], shape, 77 + number as u64));
+                let numbers = classed(values, shape, if number.is_multiple_of(4) { 60 } else { 9 }, number as u64);
+                let mask =
+                    number.is_multiple_of(3).then(|| hiding(TYPES[(kind + way) % 10], shape, 77 + number as u64));
                 let nodata = (number % 5 < 3).then_some(Nodata::Whole(12));
                 let (entropy, planes) = entropy(number / every);
                 let question = Question { device, entropy: &entropy, planes, numbers: &numbers, mask: mask.as_ref() };
@@ -420,7 +421,7 @@ fn one(question: &Question<'_>, nodata: Option<Nodata>, ways: [Arrangement; 3], 
                 let describe = |classes: &Classes| format!("{:?} {:?}", classes.describe(), classes.nodata_code());
                 ensure!(describe(&expected) == describe(&got), "{i}: {} not {}", describe(&got), describe(&expected));
                 let ways = |classes| -> Result<()> {
-                    if (number + i) % 2 == 0 {
+                    if (number + i).is_multiple_of(2) {
                         let expected = question.by_stream::<f32>(classes)?;
                         same(&expected, &question.there::<f32>(Some(classes), ways[0], ways[1], ways[2])?)
                     } else {

@@ -263,3 +263,58 @@ impl<T> DeviceGridMut<'_, T> {
         unsafe { Part::lent(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::emulator::EmulatedDevice;
+
+    fn layout(
+        address: u64,
+        bytes: usize,
+        shape: (usize, usize),
+        strides: (isize, isize),
+    ) -> Result<Layout, ArrayError> {
+        let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+        // SAFETY: nobody reads what it says.
+        unsafe { Layout::new(&device, address, bytes, shape, strides) }
+    }
+
+    #[test]
+    fn memory_reaches_from_the_lowest_number_to_the_highest() {
+        let turned = layout(0x1000, 2, (3, 5), (-10, -2)).unwrap();
+        let lowest = 0x1000 - 2 * (2 * 10 + 4 * 2);
+        assert_eq!(turned.memory.address(), lowest / 16 * 16);
+        assert_eq!(turned.memory.address() + turned.memory.bytes() as u64, 0x1002);
+        assert_eq!(turned.address(), 0x1000);
+        // A stride that leads nowhere may be anything.
+        let line = layout(0x1002, 2, (1, 5), (isize::MIN, 1)).unwrap();
+        assert_eq!((line.first, line.memory.address(), line.memory.bytes()), (1, 0x1000, 12));
+    }
+
+    #[test]
+    fn rows_are_read_as_they_are_only_where_nothing_else_is_touched() {
+        let pitch = |address, shape, strides| layout(address, 1, shape, strides).unwrap().pitch(4);
+        assert_eq!(pitch(0x1000, (3, 8), (8, 1)), Some(8));
+        assert_eq!(pitch(0x1004, (3, 8), (12, 1)), Some(12));
+        assert_eq!(pitch(0x1000, (1, 8), (7, 1)), Some(8));
+        assert_eq!(pitch(0x1001, (3, 8), (8, 1)), None, "unaligned");
+        assert_eq!(pitch(0x1000, (3, 7), (8, 1)), None, "the eighth column is not ours");
+        assert_eq!(pitch(0x1000, (3, 8), (9, 1)), None, "rows that begin anywhere");
+        assert_eq!(pitch(0x1000, (3, 8), (-8, 1)), None, "upside down");
+        assert_eq!(pitch(0x1000, (3, 8), (4, 1)), None, "rows that overlap");
+        assert_eq!(pitch(0x1000, (3, 8), (1, 4)), None, "columns");
+    }
+
+    #[test]
+    fn what_is_no_array_is_refused() {
+        let text = |made: Result<Layout, ArrayError>| made.err().unwrap().to_string();
+        assert!(text(layout(0x1000, 4, (0, 5), (5, 1))).contains("0 x 5"));
+        assert!(
+            text(layout(0x1002, 4, (2, 5), (5, 1))).starts_with("the address 0x1002 is no multiple of the 4 bytes")
+        );
+        assert!(text(layout(0x1000, 4, (1 << 31, 1), (1, 1))).contains("fewer than 2^31 rows"));
+        assert!(text(layout(0x1000, 8, (3, 2), (isize::MAX, 1))).contains("fewer than 2^31 rows"));
+        assert!(text(layout(0x1000, 8, (3, 2), (-4000, 1))).contains("strides of (-4000, 1)"));
+    }
+}

@@ -6,7 +6,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, thread};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, Walk, by_width, key};
 
 /// What is counted.
 #[derive(Clone, Copy)]
@@ -43,16 +43,8 @@ impl Digits {
 }
 
 #[inline(always)]
-fn look<B: Bits>(
-    cells: In<u8>,
-    mask: Mask,
-    array: Array,
-    kind: u32,
-    (rows, cols): (u32, u32),
-    numbers: (u64, u64),
-    nodata: Option<u64>,
-    digits: Digits,
-) -> bool {
+fn look<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: Digits) -> bool {
+    let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut missing = false;
     let cells = cells.cast::<B>();
     let mut walk = Walk::new(cols);
@@ -112,8 +104,8 @@ pub unsafe fn arrays_digits(
     let mask = Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } };
     let digits = Digits { prefixes, count: prefix_count, counts, low, span, rest, more };
     let nodata = (has_nodata != 0).then_some(nodata);
-    let (shape, numbers) = ((rows, cols), (lowest, highest));
-    let met = by_width!(kind, Bits => look::<Bits>(cells, mask, array, kind, shape, numbers, nodata, digits));
+    let (scan, numbers) = (Scan { cells, mask, array, kind, rows, cols }, (lowest, highest));
+    let met = by_width!(kind, Bits => look::<Bits>(&scan, numbers, nodata, digits));
     let met = thread::sync_threads_count(met);
     if thread::thread_idx_x() == 0 {
         missing.store(thread::block_idx_x() as usize, met);

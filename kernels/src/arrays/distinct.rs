@@ -15,7 +15,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, Mask, WARPS, Walk, by_width, key};
+use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
 
 /// Numbers of a block's record: the first cell, in reading order, that is no whole number (all ones where there is none); [`DISTINCT_NODATA`]
 /// and [`DISTINCT_LAST`].
@@ -112,12 +112,7 @@ fn is_fraction<B: Bits>(bits: u64, large: u64) -> bool {
 
 #[derive(Clone, Copy)]
 struct Task {
-    cells: In<u8>,
-    mask: Mask,
-    array: Array,
-    kind: u32,
-    rows: u32,
-    cols: u32,
+    scan: Scan,
     numbers: (u64, u64),
     nodata: Option<u64>,
     large: u64,
@@ -127,19 +122,20 @@ struct Task {
 
 #[inline(always)]
 fn look<B: Bits>(task: &Task) -> Found {
-    let cells = task.cells.cast::<B>();
+    let Scan { cells, mask, array, kind, rows, cols } = task.scan;
+    let cells = cells.cast::<B>();
     let mut found = Found { fraction: u64::MAX, flags: 0 };
-    let mut walk = Walk::new(task.cols);
-    let mut rounds = walk.rounds(task.rows);
+    let mut walk = Walk::new(cols);
+    let mut rounds = walk.rounds(rows);
     while rounds > 0 {
         let (mut new, mut number, mut slot) = (false, 0, 0);
-        if walk.row < task.rows && !task.mask.hides(walk.row, walk.col) {
-            let bits = cells.load(task.array.at(walk.row, walk.col));
-            number = key(bits, task.kind);
+        if walk.row < rows && !mask.hides(walk.row, walk.col) {
+            let bits = cells.load(array.at(walk.row, walk.col));
+            number = key(bits, kind);
             if number < task.numbers.0 || number > task.numbers.1 || task.nodata == Some(number) {
                 found.flags |= DISTINCT_NODATA;
-            } else if B::BITS >= 32 && task.kind & ARRAYS_REAL != 0 && is_fraction::<B>(bits.wide(), task.large) {
-                let place = u64::from(walk.row) * u64::from(task.cols) + u64::from(walk.col);
+            } else if B::BITS >= 32 && kind & ARRAYS_REAL != 0 && is_fraction::<B>(bits.wide(), task.large) {
+                let place = u64::from(walk.row) * u64::from(cols) + u64::from(walk.col);
                 found.fraction = found.fraction.min(place);
             } else if number == NONE {
                 found.flags |= DISTINCT_LAST;
@@ -213,13 +209,9 @@ pub unsafe fn arrays_distinct(
         i += 32;
     }
     warp::sync_warp(warp::FULL);
+    let mask = Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } };
     let task = Task {
-        cells,
-        mask: Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } },
-        array: Array { first, row, col },
-        kind,
-        rows,
-        cols,
+        scan: Scan { cells, mask, array: Array { first, row, col }, kind, rows, cols },
         numbers: (lowest, highest),
         nodata: (has_nodata != 0).then_some(nodata),
         large,

@@ -3,7 +3,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, WARPS, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
 
 /// Numbers of a block's record: the smallest and the largest key, the same of finite numbers, and one that is not 0 if a cell has no data.
 /// Of nothing the smallest key is all ones and the largest is 0.
@@ -24,15 +24,8 @@ struct Numbers {
 }
 
 #[inline(always)]
-fn look<B: Bits>(
-    cells: In<u8>,
-    mask: Mask,
-    array: Array,
-    kind: u32,
-    rows: u32,
-    cols: u32,
-    numbers: Numbers,
-) -> ([u64; 4], bool) {
+fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
+    let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut extent = [u64::MAX, 0, u64::MAX, 0];
     let mut missing = false;
     let cells = cells.cast::<B>();
@@ -89,9 +82,10 @@ pub unsafe fn arrays_extent(
 ) {
     let array = Array { first, row, col };
     let mask = Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } };
+    let scan = Scan { cells, mask, array, kind, rows, cols };
     let numbers =
         Numbers { all: (lowest, highest), finite: (finite_low, finite_high), has_nodata: has_nodata != 0, nodata };
-    let (mut extent, missing) = by_width!(kind, Bits => look::<Bits>(cells, mask, array, kind, rows, cols, numbers));
+    let (mut extent, missing) = by_width!(kind, Bits => look::<Bits>(&scan, numbers));
 
     let mut reach = 16;
     while reach > 0 {

@@ -168,6 +168,17 @@ impl Mask {
     }
 }
 
+/// An array and what hides some of its cells.
+#[derive(Clone, Copy)]
+struct Scan {
+    cells: In<u8>,
+    mask: Mask,
+    array: Array,
+    kind: u32,
+    rows: u32,
+    cols: u32,
+}
+
 /// The cells that a thread takes of `cols` columns: every as many-th as there are threads.
 #[derive(Clone, Copy)]
 struct Walk {
