@@ -66,7 +66,7 @@ fn run(
     (rows, cols): (usize, usize),
     planes: usize,
 ) -> Result<(Report, Vec<u32>), Error> {
-    let out = Buffer::from_slice(device, &vec![0x7E; planes * rows * cols * 4])?;
+    let out = Buffer::from_slice(device, &vec![0x7Eu8; planes * rows * cols * 4])?;
     let plane = |i: usize| out.address() + (i * rows * cols * 4) as u64;
     let strides = (cols as isize, 1);
     // SAFETY: the buffers are that long, outlive the grids, and nobody else uses them.
@@ -115,7 +115,8 @@ fn arrays_are_read_and_written_where_they_are() {
     assert_eq!(launches(ValueType::U8, &entropy, 1, Some(&classes)), ["arrays_present", "entropy_sliding"]);
     assert_eq!(
         launches(ValueType::F32, &entropy, 1, Some(&classes)),
-        ["arrays_encode", "entropy_sliding"].map(str::to_owned)
+        // They may be NaN, and there is a code for it.
+        ["arrays_encode", "entropy_tensor_counted"].map(str::to_owned)
     );
     // Planes of one array are written at once.
     let two = entropy.clone().measures(vec![Measure::Shannon, Measure::Simpson]);
@@ -145,7 +146,7 @@ fn bands_change_no_bit() {
         assert!(report.bands > 1 && got == expected, "{edge:?}: {report:?}");
         // The least memory that it does with.
         let mut most = 0;
-        for kilobytes in (900..2000).step_by(50) {
+        for kilobytes in (960..1600).step_by(40) {
             let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, Some(kilobytes << 10)));
             let there = Buffer::from_slice(&device, &words).unwrap();
             match run(&device, &entropy, (&there, ValueType::I32), Some(&classes), shape, 1) {

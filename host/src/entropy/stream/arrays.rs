@@ -16,6 +16,7 @@
 //! [`Entropy::measure_into`]) on the same device; bands change no bit, and so the results are the same.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Plan;
 use crate::arrays::{self, Cells, Encoder, Encoding, Places, Rows};
@@ -28,13 +29,16 @@ use crate::entropy::census::Coding;
 use crate::entropy::launch::{Prepared, pitch};
 use crate::entropy::{Entropy, Error, Kernel, MAX_LEVELS, Report};
 use crate::exec::queue::{Queue, scope};
-use crate::exec::{Buffer, DeviceError, DeviceGrid, DeviceGridMut, Guest};
+use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Guest};
 use crate::io::Place;
 use crate::observe::{Cancelled, Observer};
 use crate::raster::ValueType;
 
 /// Bytes of codes, and of results, that are on the device beside the caller's arrays, unless a single row takes more.
 const SCRATCH: usize = 1 << 29;
+
+/// Bytes that are left for records and small tables.
+const SPARE: usize = 1 << 18;
 
 /// Rows of a band at most: kernels count rows and cells in 32 bits.
 const ROWS: usize = 1 << 19;
@@ -240,8 +244,9 @@ impl Plan<'_> {
         let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata.unwrap_or(0))?;
         let (pitch, all) = (pitch(cols), self.all_seen().len());
         let least = (2 * self.radius.0 + 1).min(all);
-        let (memory, room) =
-            shrinking((SCRATCH / pitch).clamp(least, all.max(least)), least, |rows| Buffer::new(device, rows * pitch))?;
+        // A row of results has to fit too.
+        let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / pitch).clamp(least, all.max(least)));
+        let (memory, room) = shrinking(device, pitch, rows, least, spare)?;
         Ok(Codes { encoder, memory, pitch, room, rows: 0..0, under_way: None })
     }
 
@@ -309,8 +314,7 @@ impl Plan<'_> {
             Some(_) => (None, most),
             None => {
                 let row = self.planes * out_pitch * size_of::<T>();
-                let (scratch, band) =
-                    shrinking((SCRATCH / row).clamp(1, most), 1, |rows| Buffer::new(device, rows * row))?;
+                let (scratch, band) = shrinking(device, row, (SCRATCH / row).clamp(1, most), 1, 0)?;
                 (Some(scratch), band)
             }
         };
@@ -380,16 +384,23 @@ impl Plan<'_> {
     }
 }
 
-/// What `make` makes of as many rows as there is memory for: `rows`, or half of them, again and again, but no fewer than `least`. How many
-/// it was.
+/// Memory for `rows` rows of so many bytes, or half as many, again and again, but no fewer than `least`, such that `spare` bytes and some for
+/// records are left. How many it was.
 fn shrinking(
+    device: &Arc<dyn Device>,
+    bytes: usize,
     mut rows: usize,
     least: usize,
-    make: impl Fn(usize) -> Result<Buffer, DeviceError>,
+    spare: usize,
 ) -> Result<(Buffer, usize), DeviceError> {
+    let make = |rows: usize| {
+        let memory = Buffer::new(device, rows * bytes)?;
+        Buffer::new(device, SPARE + spare)?;
+        Ok(memory)
+    };
     loop {
         match make(rows) {
-            Ok(buffer) => return Ok((buffer, rows)),
+            Ok(memory) => return Ok((memory, rows)),
             Err(DeviceError::OutOfMemory { .. }) if rows > least => rows = rows.div_ceil(2).max(least),
             Err(error) => return Err(error),
         }
