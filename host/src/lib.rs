@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 pub mod apsp;
+mod arrays;
 pub mod bench;
 pub mod choice;
 pub mod classes;

@@ -4,6 +4,7 @@
 #![deny(missing_docs)]
 
 pub mod apsp;
+pub mod arrays;
 pub mod entropy;
 pub mod ladder;
 pub mod primer;
@@ -14,6 +15,7 @@ mod unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     entropy::KERNELS,
+    arrays::KERNELS,
     ladder::KERNELS,
     apsp::ladder::KERNELS,
     apsp::tiled::KERNELS,

@@ -37,7 +37,7 @@ shared! {
 /// words; textures are fetched in and out of bounds. Dynamic shared memory: 8 bytes a thread.
 ///
 /// # Safety
-/// `input` has a word for each thread of the launch, `output` [`WORDS`] of them, `counters` 4 words, `rows` what is said
+/// `input` has a word for each thread of the launch, `output` [`WORDS`] of them, `counters` 6 words, `rows` what is said
 /// above; blocks have [`THREADS`] threads and the dynamic shared memory above.
 #[kernel(threads = 96)]
 pub unsafe fn selftest(
@@ -121,6 +121,8 @@ pub unsafe fn selftest(
     if counters.atomic_compare_exchange(3, 0, 9) == 9 {
         counters.atomic_add(0, 0);
     }
+    // Both halves or none: words 4 and 5.
+    counters.cast::<u64>().atomic_compare_exchange(2, 0, 0x0123_4567_89AB_CDEF);
 
     // Clocks do not run backwards.
     let (cycles, nanoseconds) = (clock::cycles(), clock::nanoseconds());

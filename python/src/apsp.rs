@@ -53,6 +53,9 @@ impl Given {
     }
 }
 
+/// The number of vertices; where edges begin, where they end, and what they weigh.
+type Edges<'py> = (usize, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 struct How {
     weight: Weight,
     directed: bool,
@@ -137,7 +140,7 @@ impl Paths {
 pub fn apsp<'py>(
     py: Python<'py>,
     matrix: Option<&Bound<'py, PyAny>>,
-    edges: Option<(usize, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    edges: Option<Edges<'py>>,
     directed: bool,
     predecessors: bool,
     weight: &str,

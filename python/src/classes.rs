@@ -24,6 +24,9 @@ enum Recipe {
     Edges(Vec<f64>, bool),
 }
 
+/// An extent as a tuple: the least and largest finite number, whether there are infinite ones, whether there are cells without data.
+type Found = (Option<(f64, f64)>, bool, bool);
+
 /// From numbers to codes of classes.
 #[pyclass(frozen, module = "halotile._native")]
 pub struct Classes {
@@ -176,11 +179,7 @@ impl Classes {
     /// Bins of equal width over extents of parts, as `extent` gives them.
     #[staticmethod]
     #[pyo3(signature = (extents, bins, nodata=None))]
-    fn of_extents(
-        extents: Vec<(Option<(f64, f64)>, bool, bool)>,
-        bins: usize,
-        nodata: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    fn of_extents(extents: Vec<Found>, bins: usize, nodata: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let nodata = nodata_of(nodata)?;
         let part = |(finite, infinite, nodata)| Extent { finite, infinite, nodata };
         let extent = extents.into_iter().map(part).fold(Extent::default(), Extent::and);
@@ -192,14 +191,13 @@ impl Classes {
     /// The least and largest finite number, whether there are infinite ones, and whether there are cells without data.
     #[staticmethod]
     #[pyo3(signature = (array, mask=None, nodata=None, threads=None))]
-    #[allow(clippy::type_complexity)]
     fn extent(
         py: Python<'_>,
         array: &Bound<'_, PyAny>,
         mask: Option<&Bound<'_, PyAny>>,
         nodata: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
-    ) -> PyResult<(Option<(f64, f64)>, bool, bool)> {
+    ) -> PyResult<Found> {
         let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
         let extent = run(py, shown.cells(), threads, None, |watch: &Watch| {
             shown.look(|raster| Extent::of(raster, shown.nodata, watch))

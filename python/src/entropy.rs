@@ -94,6 +94,7 @@ impl Plan {
             .edge(edge)
             .min_valid(self.min_valid)
             .fill(self.fill_nodata)
+            .part_of(self.whole)
             .kernel(kernel.transpose()?);
         entropy.validate().map_err(Fault::from)?;
         Ok(entropy)
@@ -113,18 +114,16 @@ struct Task<'a> {
     mask: Option<Array>,
     classes: &'a Classes,
     entropy: Entropy,
-    whole: Option<(usize, usize)>,
     outs: Vec<Array>,
 }
 
 impl Task<'_> {
     /// The same with rows for columns.
-    fn transposed(self, window: &Footprint) -> Self {
+    fn transposed(self, window: &Footprint, whole: Option<(usize, usize)>) -> Self {
         Self {
             array: self.array.transposed(),
             mask: self.mask.map(Array::transposed),
-            entropy: self.entropy.footprint(transposed(window)),
-            whole: self.whole.map(|(rows, cols)| (cols, rows)),
+            entropy: self.entropy.footprint(transposed(window)).part_of(whole.map(|(rows, cols)| (cols, rows))),
             outs: self.outs.into_iter().map(Array::transposed).collect(),
             ..self
         }
@@ -150,7 +149,7 @@ impl Task<'_> {
         if let (Some(cells), Some(nodata)) = (bytes, inner.bytes_are_codes()) {
             // Kernels have counters for the codes up to the one of no data.
             if matches!(engine, Engine::Cpu) || nodata.is_none_or(|nodata| usize::from(nodata) <= inner.levels()) {
-                let codes = Codes { cells, levels: inner.levels(), nodata, whole: self.whole };
+                let codes = Codes { cells, levels: inner.levels(), nodata };
                 return Ok(self.entropy.measure_codes_into(engine, codes, outs, watch)?);
             }
         }
@@ -164,8 +163,7 @@ impl Task<'_> {
                 false => error.into(),
             });
         }
-        let codes =
-            Codes { cells: cells.view(), levels: coded.levels(), nodata: coded.nodata_code(), whole: self.whole };
+        let codes = Codes { cells: cells.view(), levels: coded.levels(), nodata: coded.nodata_code() };
         Ok(self.entropy.measure_codes_into(engine, codes, outs, watch)?)
     }
 }
@@ -203,9 +201,9 @@ pub fn entropy<'py>(
     let load = Load { cells, size, levels: classes.inner.levels(), bytes };
 
     let turned = array.is_upright();
-    let mut task = Task { array, mask, classes, entropy, whole: plan.whole, outs };
+    let mut task = Task { array, mask, classes, entropy, outs };
     if turned {
-        task = task.transposed(&window);
+        task = task.transposed(&window, plan.whole);
     }
     let of_type = match values {
         Some(halotile::raster::ValueType::F32) => Task::run::<f32>,

@@ -1,4 +1,5 @@
-//! Atomic read-modify-write on 32-bit integers in global and shared memory. All are relaxed.
+//! Atomic read-modify-write on 32-bit integers in global and shared memory, and compare-and-exchange on 64-bit ones in global memory.
+//! All are relaxed.
 
 use crate::backend::{self, AtomicOp};
 use crate::global::Out;
@@ -42,6 +43,15 @@ impl Out<u32> {
     #[track_caller]
     pub fn atomic_compare_exchange(self, index: usize, expected: u32, value: u32) -> u32 {
         backend::atomic_cas_global(self.backend(), index, expected, value)
+    }
+}
+
+impl Out<u64> {
+    /// Puts `value` in if the element equals `expected`; returns the element from before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn atomic_compare_exchange(self, index: usize, expected: u64, value: u64) -> u64 {
+        backend::atomic_cas_global_u64(self.backend(), index, expected, value)
     }
 }
 

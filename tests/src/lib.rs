@@ -5,6 +5,7 @@
 //! bug adds the case that shows it.
 
 pub mod apsp;
+pub mod arrays;
 pub mod cases;
 pub mod measures;
 pub mod runner;

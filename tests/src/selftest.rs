@@ -17,7 +17,7 @@ pub fn run(device: &Arc<dyn Device>) -> Result<(Vec<u32>, Vec<u32>)> {
     let input: Vec<u32> = (0..threads as u32).map(|i| i.wrapping_mul(2_654_435_761) ^ i >> 3).collect();
     let input = Buffer::from_slice(device, &input)?;
     let output = Buffer::from_slice(device, &vec![0xDEAD_BEEFu32; threads * WORDS])?;
-    let counters = Buffer::from_slice(device, &[0u32; 4])?;
+    let counters = Buffer::from_slice(device, &[0u32; 6])?;
     let reals: Vec<f32> = (0..70).map(|i| i as f32 * 0.5 - 3.0).collect();
     let reals = Buffer::from_slice(device, &reals)?;
     let line = Texture::new(&reals, TexelFormat::F32, TextureShape::Line { width: 70 })?;

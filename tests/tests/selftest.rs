@@ -15,4 +15,5 @@ fn every_operation_runs_in_the_emulator() {
     // Matrix 1, row 1 of it: row 0 of the data; its element 1. The second array lies 24 bytes before the first.
     assert_eq!((row[37], row[38], row[39]), (0x0101_4259, (-24i32).cast_unsigned(), 7));
     assert_eq!((counters[2], counters[3]), (7, 9));
+    assert_eq!(counters[4..], [0x89AB_CDEF, 0x0123_4567]);
 }

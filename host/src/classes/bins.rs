@@ -10,7 +10,7 @@
 //! 255 edges. That is exact for 32 bits after three passes. With 64 bits it ends after four, with 44 bits known and 20 open, and
 //! the edge is the lowest number that begins like the quantile. Numbers of 8 and 16 bits need one pass.
 
-use super::cell::{Cell, each};
+use super::cell::{Cell, each, of_type};
 use super::{BinRule, ClassesError, pass};
 use crate::io::Nodata;
 use crate::observe::Observer;
@@ -78,44 +78,86 @@ impl BinRule {
     }
 }
 
+/// Numbers that can be looked through, wherever they are. What is hidden and what is no data counts for nothing.
+pub(super) trait Passes {
+    /// What messages call them.
+    fn name(&self) -> &str;
+
+    /// Their type.
+    fn value_type(&self) -> ValueType;
+
+    /// The smallest and the largest.
+    fn extent(&self) -> Result<Extent, ClassesError>;
+
+    /// Adds to `counts` how many there are of every digit, a run of counters for each of the prefixes; whether there is no data.
+    fn count(&self, digits: &Digits<'_>, counts: &mut [u64]) -> Result<bool, ClassesError>;
+}
+
+/// Those of a raster.
+pub(super) struct OfRaster<'a> {
+    pub raster: &'a dyn Raster,
+    pub nodata: Option<Nodata>,
+    pub observer: &'a dyn Observer,
+}
+
+impl Passes for OfRaster<'_> {
+    fn name(&self) -> &str {
+        self.raster.name()
+    }
+
+    fn value_type(&self) -> ValueType {
+        self.raster.value_type()
+    }
+
+    fn extent(&self) -> Result<Extent, ClassesError> {
+        let mut extent = Extent::NOTHING;
+        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => Extent::of_values(values, self.nodata)));
+        pass::over(self.raster, self.observer, look, |found| {
+            extent.join(found);
+            Ok(())
+        })?;
+        Ok(extent)
+    }
+
+    fn count(&self, digits: &Digits<'_>, counts: &mut [u64]) -> Result<bool, ClassesError> {
+        let mut skipped = false;
+        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => digits.count(values, self.nodata)));
+        pass::over(self.raster, self.observer, look, |(found, missing)| {
+            found.into_iter().for_each(|(at, cells)| counts[at as usize] += u64::from(cells));
+            skipped |= missing;
+            Ok(())
+        })?;
+        Ok(skipped)
+    }
+}
+
 /// Looks for the edges of `bins` bins.
-pub(super) fn find(
-    raster: &dyn Raster,
-    bins: usize,
-    rule: BinRule,
-    nodata: Option<Nodata>,
-    observer: &dyn Observer,
-) -> Result<Edges, ClassesError> {
+pub(super) fn find(numbers: &dyn Passes, bins: usize, rule: BinRule) -> Result<Edges, ClassesError> {
     match rule {
-        BinRule::EqualWidth => equal(raster, bins, nodata, observer),
-        BinRule::Quantile => quantiles(raster, bins, nodata, observer),
+        BinRule::EqualWidth => equal(numbers, bins),
+        BinRule::Quantile => quantiles(numbers, bins),
     }
 }
 
 /// The smallest and largest value, and what else there is.
 #[derive(Clone, Copy)]
-struct Extent {
+pub(super) struct Extent {
     /// Keys of the finite ones; the first is larger where there is none.
-    finite: (u64, u64),
+    pub finite: (u64, u64),
     /// The same of all, infinite ones among them.
-    all: (u64, u64),
-    nodata: bool,
+    pub all: (u64, u64),
+    pub nodata: bool,
 }
 
 impl Extent {
-    const NOTHING: Extent = Extent { finite: (u64::MAX, 0), all: (u64::MAX, 0), nodata: false };
+    pub const NOTHING: Extent = Extent { finite: (u64::MAX, 0), all: (u64::MAX, 0), nodata: false };
 
-    fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
-        let mut extent = Self::NOTHING;
+    /// Takes in what has been found elsewhere.
+    pub fn join(&mut self, found: Extent) {
         let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
-        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => Self::of_values(values, nodata)));
-        pass::over(raster, observer, look, |found| {
-            extent.finite = wider(extent.finite, found.finite);
-            extent.all = wider(extent.all, found.all);
-            extent.nodata |= found.nodata;
-            Ok(())
-        })?;
-        Ok(extent)
+        self.finite = wider(self.finite, found.finite);
+        self.all = wider(self.all, found.all);
+        self.nodata |= found.nodata;
     }
 
     fn of_values<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Self {
@@ -140,28 +182,19 @@ impl Extent {
     }
 }
 
-fn equal(
-    raster: &dyn Raster,
-    bins: usize,
-    nodata: Option<Nodata>,
-    observer: &dyn Observer,
-) -> Result<Edges, ClassesError> {
-    let super::Extent { finite, infinite, nodata } = extent(raster, nodata, observer)?;
+fn equal(numbers: &dyn Passes, bins: usize) -> Result<Edges, ClassesError> {
+    let super::Extent { finite, infinite, nodata } = extent(numbers)?;
     match finite {
         Some((low, high)) => Ok(Edges { nodata, ..Edges::equal(low, high, bins) }),
-        None if infinite => Err(ClassesError::Infinite { name: raster.name().to_owned() }),
+        None if infinite => Err(ClassesError::Infinite { name: numbers.name().to_owned() }),
         None => Ok(Edges::nothing(nodata)),
     }
 }
 
 /// The same for others than the bins of one raster.
-pub(super) fn extent(
-    raster: &dyn Raster,
-    nodata: Option<Nodata>,
-    observer: &dyn Observer,
-) -> Result<super::Extent, ClassesError> {
-    let Extent { finite: (low, high), all, nodata } = Extent::of(raster, nodata, observer)?;
-    let number = |key| of_key(raster.value_type(), key);
+pub(super) fn extent(numbers: &dyn Passes) -> Result<super::Extent, ClassesError> {
+    let Extent { finite: (low, high), all, nodata } = numbers.extent()?;
+    let number = |key| of_key(numbers.value_type(), key);
     let finite = (low <= high).then(|| (number(low), number(high)));
     // Keys beyond those of the finite ones.
     let infinite = all.0 <= all.1 && (finite.is_none() || (low, high) != all);
@@ -177,19 +210,14 @@ struct Bucket {
     below: u64,
 }
 
-fn quantiles(
-    raster: &dyn Raster,
-    bins: usize,
-    nodata: Option<Nodata>,
-    observer: &dyn Observer,
-) -> Result<Edges, ClassesError> {
-    let type_of = raster.value_type();
+fn quantiles(numbers: &dyn Passes, bins: usize) -> Result<Edges, ClassesError> {
+    let type_of = numbers.value_type();
     let mut skipped = false;
     let (mut low, mut high) = match type_of.bytes() {
         1 => (0, 0xff),
         2 => (0, 0xffff),
         _ => {
-            let extent = Extent::of(raster, nodata, observer)?;
+            let extent = numbers.extent()?;
             skipped = extent.nodata;
             extent.all
         }
@@ -205,12 +233,7 @@ fn quantiles(
         let more = (BUCKETS / prefixes.len()).ilog2().min(width - known);
         let digits = Digits { low, span: high - low, rest: width - known - more, more, prefixes: &prefixes };
         let mut counts = vec![0u64; prefixes.len() << more];
-        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => digits.count(values, nodata)));
-        pass::over(raster, observer, look, |(found, missing)| {
-            found.into_iter().for_each(|(at, cells)| counts[at as usize] += u64::from(cells));
-            skipped |= missing;
-            Ok(())
-        })?;
+        skipped |= numbers.count(&digits, &mut counts)?;
         if known == 0 {
             let total: u64 = counts.iter().sum();
             if total == 0 {
@@ -254,14 +277,14 @@ fn quantiles(
 
 /// What a pass counts: of every key less `low`, the `more` bits before the last `rest` ones, where those before them are one of
 /// `prefixes`.
-struct Digits<'a> {
-    low: u64,
+pub(super) struct Digits<'a> {
+    pub low: u64,
     /// The largest key less the smallest.
-    span: u64,
-    rest: u32,
-    more: u32,
+    pub span: u64,
+    pub rest: u32,
+    pub more: u32,
     /// Ascending.
-    prefixes: &'a [u64],
+    pub prefixes: &'a [u64],
 }
 
 impl Digits<'_> {
@@ -288,16 +311,5 @@ impl Digits<'_> {
 
 /// The number with this key, as an f64.
 fn of_key(values: ValueType, key: u64) -> f64 {
-    match values {
-        ValueType::U8 => u8::of_key(key).to_f64(),
-        ValueType::I8 => i8::of_key(key).to_f64(),
-        ValueType::U16 => u16::of_key(key).to_f64(),
-        ValueType::I16 => i16::of_key(key).to_f64(),
-        ValueType::U32 => u32::of_key(key).to_f64(),
-        ValueType::I32 => i32::of_key(key).to_f64(),
-        ValueType::U64 => u64::of_key(key).to_f64(),
-        ValueType::I64 => i64::of_key(key).to_f64(),
-        ValueType::F32 => f32::of_key(key).to_f64(),
-        ValueType::F64 => f64::of_key(key).to_f64(),
-    }
+    of_type!(values, T => T::of_key(key).to_f64())
 }

@@ -18,6 +18,15 @@ pub(crate) trait Cell: Copy + PartialOrd + Send + Sync + 'static {
     /// The number with this key.
     fn of_key(key: u64) -> Self;
 
+    /// The number with these bits, the low [`WIDTH`](Self::WIDTH) of them.
+    fn of_bits(bits: u64) -> Self;
+
+    /// The least and the greatest number that is no NaN.
+    const BOUNDS: (Self, Self);
+
+    /// The least and the greatest finite number.
+    const FINITE: (Self, Self);
+
     /// The nearest f64; keeps order.
     fn to_f64(self) -> f64;
 
@@ -53,6 +62,14 @@ macro_rules! integers {
             fn of_key(key: u64) -> Self {
                 (key as $type).wrapping_add(<$type>::MIN)
             }
+
+            fn of_bits(bits: u64) -> Self {
+                bits as $type
+            }
+
+            const BOUNDS: (Self, Self) = (<$type>::MIN, <$type>::MAX);
+
+            const FINITE: (Self, Self) = Self::BOUNDS;
 
             #[inline]
             fn to_f64(self) -> f64 {
@@ -108,6 +125,14 @@ macro_rules! reals {
                 let (bits, sign) = (key as $bits, 1 << (Self::WIDTH - 1));
                 <$type>::from_bits(if bits & sign == 0 { !bits } else { bits & !sign })
             }
+
+            fn of_bits(bits: u64) -> Self {
+                <$type>::from_bits(bits as $bits)
+            }
+
+            const BOUNDS: (Self, Self) = (<$type>::NEG_INFINITY, <$type>::INFINITY);
+
+            const FINITE: (Self, Self) = (<$type>::MIN, <$type>::MAX);
 
             #[inline]
             fn to_f64(self) -> f64 {
@@ -166,6 +191,22 @@ macro_rules! each {
     };
 }
 pub(crate) use each;
+
+/// Does the same with `$type` being the type that a [`ValueType`] names.
+macro_rules! of_type {
+    ($values:expr, $type:ident => $do:expr) => {
+        $crate::classes::cell::of_type!(@ $values, $type, $do; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
+    };
+    (@ $values:expr, $type:ident, $do:expr; $($variant:ident $number:ty),*) => {
+        match $values {
+            $($crate::raster::ValueType::$variant => {
+                type $type = $number;
+                $do
+            })*
+        }
+    };
+}
+pub(crate) use of_type;
 
 impl Values {
     /// Their type.

@@ -15,12 +15,12 @@
 use std::ops::Range;
 
 use super::bins::Edges;
-use super::cell::{Cell, each};
+use super::cell::{Cell, each, of_type};
 use super::{Classes, Misfit, Others, Rule};
 use crate::raster::{ValueType, Values};
 
 /// What is no class.
-const MISFIT: u16 = 1 << 8;
+pub(super) const MISFIT: u16 = 1 << 8;
 
 /// The longest table of numbers wider than 16 bits.
 const SPAN: i128 = 1 << 18;
@@ -50,41 +50,45 @@ enum Method {
     Bins { edges: Edges, scale: f64 },
 }
 
+impl Classes {
+    /// The codes of no data and of numbers that nothing was said about.
+    fn code_of_others(&self) -> (u16, u16) {
+        let nodata = self.nodata_code().map_or(MISFIT, u16::from);
+        let others = match &self.rule {
+            Rule::Listed { others: Others::Class(code), .. } => u16::from(*code),
+            Rule::Listed { others: Others::Nodata, .. } => nodata,
+            Rule::Listed { others: Others::Misfit, .. } | Rule::Bins { .. } => MISFIT,
+        };
+        (nodata, others)
+    }
+
+    /// The code of a number, or [`MISFIT`]: what all ways to encode come to, said slowly.
+    pub(super) fn code_of<T: Cell>(&self, number: T) -> u16 {
+        let (nodata_code, others) = self.code_of_others();
+        let is_nodata = || self.nodata.and_then(T::nodata).is_some_and(|nodata| nodata.key() == number.key());
+        match &self.rule {
+            _ if number.is_nan() => nodata_code,
+            Rule::Bins { edges, .. } if !is_nodata() => edges.bin(number.to_f64()) as u16,
+            Rule::Bins { .. } => nodata_code,
+            Rule::Listed { codes, .. } => match codes.get(&number.value().whole().unwrap_or(i128::MIN)) {
+                Some(listed) => listed.map_or(nodata_code, u16::from),
+                None if is_nodata() => nodata_code,
+                None => others,
+            },
+        }
+    }
+}
+
 impl Encoder {
     pub fn new(classes: &Classes, values: ValueType) -> Self {
-        match values {
-            ValueType::U8 => Self::of::<u8>(classes, values),
-            ValueType::I8 => Self::of::<i8>(classes, values),
-            ValueType::U16 => Self::of::<u16>(classes, values),
-            ValueType::I16 => Self::of::<i16>(classes, values),
-            ValueType::U32 => Self::of::<u32>(classes, values),
-            ValueType::I32 => Self::of::<i32>(classes, values),
-            ValueType::U64 => Self::of::<u64>(classes, values),
-            ValueType::I64 => Self::of::<i64>(classes, values),
-            ValueType::F32 => Self::of::<f32>(classes, values),
-            ValueType::F64 => Self::of::<f64>(classes, values),
-        }
+        of_type!(values, T => Self::of::<T>(classes, values))
     }
 
     fn of<T: Cell>(classes: &Classes, values: ValueType) -> Self {
-        let nodata_code = classes.nodata_code().map_or(MISFIT, u16::from);
-        let others = match &classes.rule {
-            Rule::Listed { others: Others::Class(code), .. } => u16::from(*code),
-            Rule::Listed { others: Others::Nodata, .. } => nodata_code,
-            Rule::Listed { others: Others::Misfit, .. } | Rule::Bins { .. } => MISFIT,
-        };
+        let (nodata_code, others) = classes.code_of_others();
         let nodata = classes.nodata.and_then(T::nodata).map(T::key);
         let code = |code: Option<u8>| code.map_or(nodata_code, u16::from);
-        // What a table holds of a number, said slowly.
-        let of = |number: T| match &classes.rule {
-            Rule::Bins { edges, .. } if Some(number.key()) != nodata => edges.bin(number.to_f64()) as u16,
-            Rule::Bins { .. } => nodata_code,
-            Rule::Listed { codes, .. } => match codes.get(&number.value().whole().unwrap_or(i128::MIN)) {
-                Some(listed) => code(*listed),
-                None if Some(number.key()) == nodata => nodata_code,
-                None => others,
-            },
-        };
+        let of = |number: T| classes.code_of(number);
         let method = match &classes.rule {
             _ if T::WIDTH <= 16 => {
                 let codes = (0..1u64 << T::WIDTH).map(|key| of(T::of_key(key))).collect();

@@ -1,5 +1,6 @@
 //! Why numbers are no classes.
 
+use crate::exec::DeviceError;
 use crate::io::FormatError;
 use crate::observe::Cancelled;
 
@@ -90,6 +91,9 @@ pub enum ClassesError {
         /// Its columns.
         cols: usize,
     },
+    /// A device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The observer asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

@@ -41,11 +41,13 @@ use serde::{Serialize, Serializer};
 
 mod bins;
 pub(crate) mod cell;
+pub(crate) mod device;
 mod encode;
 mod error;
 mod list;
 mod parts;
 mod pass;
+pub(crate) mod steps;
 mod survey;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -261,9 +263,13 @@ impl Classes {
         observer: &dyn Observer,
     ) -> Result<Self, ClassesError> {
         check("bins", bins)?;
-        let edges = bins::find(raster, bins, rule, nodata, observer)?;
+        Self::of_bins(bins::find(&bins::OfRaster { raster, nodata, observer }, bins, rule)?, rule, nodata)
+    }
+
+    /// The bins that a search has found.
+    fn of_bins(edges: Edges, rule: BinRule, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
         let occurs = edges.nodata;
-        let mut classes = Self::of_bins(edges, rule == BinRule::EqualWidth, nodata);
+        let mut classes = Self::laid_out(edges, rule == BinRule::EqualWidth, nodata);
         classes.surveyed = true;
         if occurs {
             classes.reserve()?;
@@ -278,14 +284,14 @@ impl Classes {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Err(ClassesError::Bounds { low, high });
         }
-        let mut classes = Self::of_bins(Edges::equal(low, high, bins), true, nodata);
+        let mut classes = Self::laid_out(Edges::equal(low, high, bins), true, nodata);
         if nodata.is_some() {
             classes.reserve()?;
         }
         Ok(classes)
     }
 
-    fn of_bins(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
+    fn laid_out(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
         let levels = edges.bins();
         Self::new(Rule::Bins { edges, equal }, levels, nodata, Origin::Bins)
     }
@@ -395,17 +401,7 @@ fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
 impl ValueType {
     /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
     pub fn can_be(self, nodata: Nodata) -> bool {
-        use cell::Cell;
-        match self {
-            Self::U8 => u8::nodata(nodata).is_some(),
-            Self::I8 => i8::nodata(nodata).is_some(),
-            Self::U16 => u16::nodata(nodata).is_some(),
-            Self::I16 => i16::nodata(nodata).is_some(),
-            Self::U32 => u32::nodata(nodata).is_some(),
-            Self::I32 => i32::nodata(nodata).is_some(),
-            Self::U64 => u64::nodata(nodata).is_some(),
-            Self::I64 => i64::nodata(nodata).is_some(),
-            Self::F32 | Self::F64 => true,
-        }
+        use cell::{Cell, of_type};
+        of_type!(self, T => T::nodata(nodata).is_some()) || self.is_real()
     }
 }

@@ -26,7 +26,7 @@ pub struct Extent {
 impl Extent {
     /// Reads all of the raster, once, in parallel and in bounded memory.
     pub fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
-        bins::extent(raster, nodata, observer)
+        bins::extent(&bins::OfRaster { raster, nodata, observer })
     }
 
     /// That of both parts.
@@ -176,7 +176,7 @@ impl Classes {
     }
 
     fn of_found(edges: Edges, equal: bool, nodata: Option<Nodata>) -> Self {
-        let mut classes = Self::of_bins(edges, equal, nodata);
+        let mut classes = Self::laid_out(edges, equal, nodata);
         classes.surveyed = true;
         classes
     }

@@ -13,7 +13,7 @@ use crate::observe::Observer;
 use crate::raster::{Raster, Values};
 
 /// Different values after which counting is given up.
-const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = 1 << 16;
 
 /// Values and how often they occur.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -40,20 +40,33 @@ impl Coding {
             return Err(first_above(cells, (0, 0), levels, nodata));
         }
         let nodata = nodata.filter(|_| has_nodata);
+        Ok(Self::choose(max, nodata, compact, || present(cells, nodata)))
+    }
+
+    /// The same where it is known which values occur, and that they may.
+    pub fn of_present(present: &[bool; 256], nodata: Option<u8>, compact: bool) -> Self {
+        let mut valid = *present;
+        let nodata = nodata.filter(|&nodata| std::mem::take(&mut valid[usize::from(nodata)]));
+        let max = (0..=255u8).rfind(|&value| valid[usize::from(value)]);
+        Self::choose(max, nodata, compact, || valid)
+    }
+
+    /// Chooses by the largest value, a nodata that occurs and, where it comes to that, all values that do beside it.
+    fn choose(max: Option<u8>, nodata: Option<u8>, compact: bool, present: impl FnOnce() -> [bool; 256]) -> Self {
         let levels = max.map_or(1, |max| usize::from(max) + 1);
         if levels > FEW {
-            let present = present(cells, nodata);
+            let present = present();
             let count = present.iter().filter(|&&is| is).count();
             if count < levels {
-                return Ok(Self::dense(&present, nodata));
+                return Self::dense(&present, nodata);
             }
         }
         if compact && nodata.is_some_and(|code| usize::from(code) > levels) {
             let mut present = [false; 256];
             present[..levels].fill(true);
-            return Ok(Self::dense(&present, nodata));
+            return Self::dense(&present, nodata);
         }
-        Ok(Self { levels, nodata, codes: None })
+        Self { levels, nodata, codes: None }
     }
 
     /// What is known of a grid that nobody has looked through: that its cells are below `levels`, if [`check`] finds them so.
@@ -226,6 +239,25 @@ mod tests {
         assert_eq!((of_255.levels, of_255.nodata), (255, Some(255)));
         let nothing = coding(&[4; 6], None, Some(4), true).unwrap();
         assert_eq!((nothing.levels, nothing.nodata.is_some()), (1, true));
+    }
+
+    #[test]
+    fn which_values_occur_is_all_there_is_to_know() {
+        for (cells, nodata) in [
+            (&[0, 3, 15, 3][..], None),
+            (&[0, 3, 255, 3], Some(255)),
+            (&[11, 95, 21, 95, 250, 11], Some(250)),
+            (&[11, 95, 21, 95], Some(250)),
+            (&[4; 6], Some(4)),
+            (&[4, 4, 9, 4], Some(4)),
+        ] {
+            for compact in [false, true] {
+                let mut present = [false; 256];
+                cells.iter().for_each(|&value| present[usize::from(value)] = true);
+                let expected = coding(cells, None, nodata, compact).unwrap();
+                assert_eq!(Coding::of_present(&present, nodata, compact), expected, "{cells:?} {nodata:?}");
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn log2(n: u64) -> u128 {
     let mut x = u128::from(n) << (63 - whole);
     let mut log = u128::from(whole);
     for _ in 0..FRACTION {
-        x = x * x >> 63;
+        x = (x * x) >> 63;
         let passed = x >> 64;
         log = log << 1 | passed;
         x >>= passed;

@@ -37,6 +37,7 @@ use census::Coding;
 pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
+use crate::classes::ClassesError;
 use crate::cpu;
 pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
@@ -159,6 +160,12 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// A mask, or numbers that are no bytes, in a device's memory, and nobody has said which classes there are.
+    #[error("an array that is not of bytes, or has a mask, needs classes")]
+    NoClasses,
+    /// Classes have no code for no data, or a mask has another shape.
+    #[error(transparent)]
+    Classes(Arc<ClassesError>),
     /// A file could not be read or written.
     #[error(transparent)]
     File(Arc<FormatError>),
@@ -175,6 +182,16 @@ pub enum Error {
 impl From<FormatError> for Error {
     fn from(error: FormatError) -> Self {
         Self::File(Arc::new(error))
+    }
+}
+
+impl From<ClassesError> for Error {
+    fn from(error: ClassesError) -> Self {
+        match error {
+            ClassesError::Device(error) => Self::Device(error),
+            ClassesError::Cancelled(error) => Self::Cancelled(error),
+            error => Self::Classes(Arc::new(error)),
+        }
     }
 }
 
@@ -234,10 +251,6 @@ pub struct Codes<'a> {
     pub levels: usize,
     /// The code of cells without data, if there may be any. It may be below `levels` where that is [`MAX_LEVELS`].
     pub nodata: Option<u8>,
-    /// Rows and columns of the grid that the cells are a part of, at least as many as there are cells; `None` where they are all of it. A
-    /// part that has the halo of its inner cells gives them the results that the whole does, bit for bit: the unit of the sums and the
-    /// choice of the kernel go by the whole.
-    pub whole: Option<(usize, usize)>,
 }
 
 /// What was done, for whoever wants to tell.
@@ -270,6 +283,8 @@ pub struct Entropy {
     measures: Vec<Measure>,
     min_valid: f64,
     fill: bool,
+    /// The grid that the cells are a part of.
+    whole: Option<(usize, usize)>,
 }
 
 impl Default for Entropy {
@@ -293,6 +308,7 @@ impl Entropy {
             measures: vec![Measure::Shannon],
             min_valid: 0.0,
             fill: false,
+            whole: None,
         }
     }
 
@@ -350,6 +366,25 @@ impl Entropy {
     /// ```
     pub fn fill(mut self, fill: bool) -> Self {
         self.fill = fill;
+        self
+    }
+
+    /// The cells are a part of a grid of so many rows and columns, at least as many as theirs. A part that has the halo of its inner cells
+    /// gives them the results that the whole does, bit for bit: the unit of the sums and the choice of the kernel go by the whole.
+    /// What an [edge](Self::edge) adds to the whole is for the caller to count.
+    ///
+    /// ```
+    /// use halotile::entropy::Entropy;
+    /// use halotile::grid::GridView;
+    /// let cells = [0u8, 1, 1, 0, 2, 2, 1, 1, 0, 2];
+    /// let whole = Entropy::new().levels(3).compute::<f32>(GridView::new(&cells, 1, 10)?)?;
+    /// // The last four cells with the halo of the last two of them.
+    /// let part = Entropy::new().levels(3).part_of((1, 10)).compute::<f32>(GridView::new(&cells[6..], 1, 4)?)?;
+    /// assert_eq!(part.row(0)[2..], whole.row(0)[8..]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn part_of(mut self, whole: impl Into<Option<(usize, usize)>>) -> Self {
+        self.whole = whole.into();
         self
     }
 
@@ -442,12 +477,22 @@ impl Entropy {
         Some(Window::new(footprint, &self.measures, self.edge, self.min_valid, scales).fill(self.fill))
     }
 
+    /// Checks that a part is no larger than what it is a part of.
+    fn check_whole(&self, (rows, cols): (usize, usize)) -> Result<(), Error> {
+        match self.whole {
+            Some((whole_rows, whole_cols)) if rows > whole_rows || cols > whole_cols => {
+                Err(Error::Whole { rows, cols, whole_rows, whole_cols })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks the shapes.
-    fn check<T>(&self, cells: GridView<'_, u8>, out: (usize, usize), on_device: bool) -> Result<(), Error> {
-        let (rows, cols) = (cells.rows(), cells.cols());
+    fn check<T>(&self, (rows, cols): (usize, usize), out: (usize, usize), on_device: bool) -> Result<(), Error> {
         if out != (rows, cols) {
             return Err(Error::OutputShape { rows, cols, got_rows: out.0, got_cols: out.1 });
         }
+        self.check_whole((rows, cols))?;
         // A row of results is at most what one copy moves, and a strip of a kernel may reach beyond the last column.
         let max = (1 << 31) / size_of::<T>() - 4096;
         if on_device && cols > max {
@@ -465,7 +510,7 @@ impl Entropy {
     ) -> Result<(), Error> {
         self.validate()?;
         for out in outs {
-            self.check::<T>(cells, (out.rows(), out.cols()), on_device)?;
+            self.check::<T>((cells.rows(), cells.cols()), (out.rows(), out.cols()), on_device)?;
         }
         if outs.len() != self.measures.len() {
             return Err(Error::Measures(outs.len()));
@@ -576,7 +621,7 @@ impl Entropy {
         };
         let unseen = promised.is_some();
         let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata, on_device), Ok)?;
-        self.compute_coded(engine, cells, &coding, (cells.rows(), cells.cols()), unseen, outs, observer)
+        self.compute_coded(engine, cells, &coding, unseen, outs, observer)
     }
 
     /// All measures of every cell of a grid whose codes are known, into `outs`, one for each measure in their order, each of the
@@ -590,21 +635,15 @@ impl Entropy {
     /// use halotile::grid::{Grid, GridView};
     ///
     /// let codes = [0u8, 1, 1, 0, 2, 2, 1, 1, 0, 2];
-    /// let mut whole = Grid::<f32>::zeros(1, 10)?;
-    /// let all = Codes { cells: GridView::new(&codes, 1, 10)?, levels: 3, nodata: None, whole: None };
-    /// Entropy::new().measure_codes_into(&Engine::Cpu, all, vec![whole.view_mut()], &())?;
-    ///
-    /// // The last four cells with the halo of the last two of them.
-    /// let mut part = Grid::<f32>::zeros(1, 4)?;
-    /// let last = Codes { cells: GridView::new(&codes[6..], 1, 4)?, whole: Some((1, 10)), ..all };
-    /// Entropy::new().measure_codes_into(&Engine::Cpu, last, vec![part.view_mut()], &())?;
-    /// assert_eq!(part.row(0)[2..], whole.row(0)[8..]);
+    /// let mut h = Grid::<f32>::zeros(1, 10)?;
+    /// let codes = Codes { cells: GridView::new(&codes, 1, 10)?, levels: 3, nodata: None };
+    /// Entropy::new().measure_codes_into(&Engine::Cpu, codes, vec![h.view_mut()], &())?;
+    /// assert!((h.row(0)[0] - 0.636_514).abs() < 1e-6);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`measure_into`](Self::measure_into); [`Error::Value`] for a cell that is no code; [`Error::Whole`] for a whole that is
-    /// smaller than its part.
+    /// Those of [`measure_into`](Self::measure_into); [`Error::Value`] for a cell that is no code.
     pub fn measure_codes_into<T: Real>(
         &self,
         engine: &Engine,
@@ -612,29 +651,22 @@ impl Entropy {
         outs: Vec<GridViewMut<'_, T>>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
-        let Codes { cells, levels, nodata, whole } = codes;
-        let shape = (cells.rows(), cells.cols());
+        let Codes { cells, levels, nodata } = codes;
         self.check_outs(cells, &outs, matches!(engine, Engine::Devices(_)))?;
         if !(1..=MAX_LEVELS).contains(&levels) {
             return Err(Error::Levels(levels));
         }
-        let whole = whole.unwrap_or(shape);
-        if whole.0 < shape.0 || whole.1 < shape.1 {
-            return Err(Error::Whole { rows: shape.0, cols: shape.1, whole_rows: whole.0, whole_cols: whole.1 });
-        }
         census::check(cells, (0, 0), levels, nodata)?;
         let coding = Coding { levels, nodata, codes: None };
-        self.compute_coded(engine, cells, &coding, whole, false, outs, observer)
+        self.compute_coded(engine, cells, &coding, false, outs, observer)
     }
 
     /// The grid is `unseen` where nobody has made sure that its cells are as the coding says.
-    #[allow(clippy::too_many_arguments)]
     fn compute_coded<T: Real>(
         &self,
         engine: &Engine,
         cells: GridView<'_, u8>,
         coding: &Coding,
-        whole: (usize, usize),
         unseen: bool,
         outs: Vec<GridViewMut<'_, T>>,
         observer: &dyn Observer,
@@ -649,7 +681,7 @@ impl Entropy {
             (Engine::Cpu, _, Ok([out])) if self.is_plain() && self.edge == Edge::Shrink => {
                 let coded = coding.coded(cells)?;
                 let task = cpu::Task {
-                    grid: whole,
+                    grid: self.whole.unwrap_or((cells.rows(), cells.cols())),
                     levels: coding.levels,
                     nodata: coding.nodata,
                     scale: self.scale(),
@@ -660,7 +692,7 @@ impl Entropy {
             }
             (engine, _, outs) => {
                 let outs = outs.map_or_else(|outs| outs, Vec::from);
-                stream::in_memory(self, engine, cells, coding, whole, unseen, outs, observer)?
+                stream::in_memory(self, engine, cells, coding, unseen, outs, observer)?
             }
         };
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
@@ -693,7 +725,7 @@ impl Entropy {
         spread: usize,
     ) -> Result<Resident<T>, Error> {
         self.validate()?;
-        self.check::<T>(cells, (cells.rows(), cells.cols()), true)?;
+        self.check::<T>((cells.rows(), cells.cols()), (cells.rows(), cells.cols()), true)?;
         if !self.is_plain() || self.edge != Edge::Shrink {
             return Err(Error::NotResident);
         }

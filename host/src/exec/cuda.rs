@@ -16,7 +16,9 @@ use rayon::prelude::*;
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::host_memory::Owner;
-use super::{Buffer, Device, DeviceError, HostKind, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged};
+use super::{
+    Buffer, Device, DeviceError, Guest, HostKind, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged,
+};
 use crate::profile::{Direction, Launch, Profile, What};
 
 mod tape;
@@ -91,8 +93,9 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The driver's functions that this file calls, as the library names them.
-const NEEDED: [&str; 46] = [
+const NEEDED: [&str; 47] = [
     "cuCtxEnablePeerAccess",
+    "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
     "cuDeviceGet",
@@ -266,7 +269,12 @@ impl Owner for Locked {
 struct Queues {
     open: HashMap<u64, Stream>,
     last: u64,
+    /// Streams of closed queues that were not urgent, for those to come: to make one takes as long as a small kernel.
+    spare: Vec<sys::CUstream>,
 }
+
+/// The most streams that are kept.
+const SPARE: usize = 8;
 
 /// A queue: a stream, and the events before and after each kernel that nobody has asked the time of yet.
 struct Stream {
@@ -274,6 +282,7 @@ struct Stream {
     kernels: Vec<[sys::CUevent; 2]>,
     /// Its number in profiles: 1 and up, the least that no other open one has.
     lane: u32,
+    urgent: bool,
 }
 
 // SAFETY: stream and event handles belong to the context, not to a thread.
@@ -821,6 +830,9 @@ impl Drop for CudaDevice {
             }
             let _ = result::stream::destroy(self.stream);
             let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
+            for stream in queues.spare {
+                let _ = result::stream::destroy(stream);
+            }
             for Stream { stream, kernels, .. } in queues.open.into_values() {
                 for event in kernels.into_iter().flatten() {
                     let _ = result::event::destroy(event);
@@ -894,6 +906,7 @@ impl Device for CudaDevice {
     }
 
     fn release(&self, address: u64) {
+        let _guest = Guest::of(self);
         if self.enter().is_err() {
             return;
         }
@@ -904,6 +917,28 @@ impl Device for CudaDevice {
             return;
         }
         self.free(address);
+    }
+
+    fn thread_context(&self) -> u64 {
+        let context = result::ctx::get_current().ok().flatten();
+        context.map_or(0, |context| context.expose_provenance() as u64)
+    }
+
+    unsafe fn set_thread_context(&self, context: u64) {
+        // SAFETY: it was this thread's before, or there was none; it is live by the caller's promise.
+        let set = unsafe { result::ctx::set_current(std::ptr::with_exposed_provenance_mut(context as usize)) };
+        if let Err(error) = set {
+            tracing::warn!("{}", driver_error(&self.name(), "cuCtxSetCurrent", error));
+        }
+    }
+
+    unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), DeviceError> {
+        let _guest = Guest::of(self);
+        self.enter()?;
+        // The driver's own names for its default streams are 1 and 2; 0 is whichever of them it was compiled for.
+        let stream = std::ptr::with_exposed_provenance_mut(stream.max(1) as usize);
+        // SAFETY: a stream of this device by the caller's promise.
+        unsafe { result::stream::synchronize(stream) }.map_err(self.fail("cuStreamSynchronize"))
     }
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
@@ -1103,32 +1138,38 @@ impl Device for CudaDevice {
     fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
         use result::stream::{StreamKind, create, create_with_priority};
         self.enter()?;
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = if urgent { None } else { queues.spare.pop() };
         // Lower numbers come first, and the driver takes the lowest that it has for any below.
-        let stream = match urgent {
-            true => create_with_priority(StreamKind::NonBlocking, i32::MIN),
-            false => create(StreamKind::NonBlocking),
+        let stream = match (spare, urgent) {
+            (Some(stream), _) => Ok(stream),
+            (None, true) => create_with_priority(StreamKind::NonBlocking, i32::MIN),
+            (None, false) => create(StreamKind::NonBlocking),
         };
         let stream = stream.map_err(self.fail("cuStreamCreate"))?;
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.last += 1;
         let number = queues.last;
         let taken = |lane: &u32| queues.open.values().any(|other| other.lane == *lane);
         let lane = (1..).find(|lane| !taken(lane)).expect("there are more numbers than queues");
-        queues.open.insert(number, Stream { stream, kernels: Vec::new(), lane });
+        queues.open.insert(number, Stream { stream, urgent, kernels: Vec::new(), lane });
         Ok(number)
     }
 
     fn close_queue(&self, queue: u64) {
         let closed = self.queues.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&queue);
-        if let Some(Stream { stream, kernels, .. }) = closed
+        if let Some(Stream { stream, kernels, urgent, .. }) = closed
             && self.enter().is_ok()
         {
-            // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a failure.
-            unsafe {
-                for event in kernels.into_iter().flatten() {
-                    let _ = result::event::destroy(event);
-                }
-                let _ = result::stream::destroy(stream);
+            for event in kernels.into_iter().flatten() {
+                // SAFETY: ours, and nothing uses it any more. Nobody could do anything about a failure.
+                let _ = unsafe { result::event::destroy(event) };
+            }
+            let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            if !urgent && queues.spare.len() < SPARE {
+                queues.spare.push(stream);
+            } else {
+                // SAFETY: as above.
+                let _ = unsafe { result::stream::destroy(stream) };
             }
         }
     }

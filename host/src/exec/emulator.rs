@@ -4,7 +4,7 @@
 //! kernels are tested on machines without a GPU, and it can be given little memory or few multiprocessors to see what the
 //! code around kernels does then. It can also count what kernels' warps do to memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -33,7 +33,7 @@ pub struct EmulatedDevice {
 struct State {
     memory: Memory,
     /// What lies at the addresses given out.
-    buffers: HashMap<u64, emulator::Buffer>,
+    buffers: BTreeMap<u64, emulator::Buffer>,
     textures: HashMap<u64, emulator::Texture>,
     counted: Vec<CountedLaunch>,
 }
@@ -48,8 +48,10 @@ pub struct CountedLaunch {
 }
 
 impl State {
+    /// The buffer, which may be a part of one.
     fn buffer(&self, buffer: &Buffer) -> emulator::Buffer {
-        self.buffers[&buffer.address()]
+        let whole = self.buffers.range(..=buffer.address()).next_back().expect("there is a buffer at the address").1;
+        whole.slice((buffer.address() - whole.address()) as usize, buffer.bytes())
     }
 }
 
@@ -66,7 +68,7 @@ impl EmulatedDevice {
         };
         let state = State {
             memory: Memory::new(Some(limits.memory)),
-            buffers: HashMap::new(),
+            buffers: BTreeMap::new(),
             textures: HashMap::new(),
             counted: Vec::new(),
         };

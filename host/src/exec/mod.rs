@@ -4,6 +4,7 @@
 //! a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]); whatever is tested on three emulated devices is the code
 //! that drives three GPUs.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use simt::launch::{Arg, ArgumentError, BufferArg, Constant, KernelEntry, LaunchConfig, element_name};
@@ -11,14 +12,19 @@ use simt::scalar::Scalar;
 
 use crate::profile::Profile;
 
+mod array;
 pub mod cuda;
 pub mod emulator;
+mod guest;
 mod host_memory;
 mod mapped;
 pub(crate) mod queue;
 pub(crate) mod staged;
 mod texture;
 
+pub(crate) use array::Layout;
+pub use array::{ArrayError, DeviceGrid, DeviceGridMut};
+pub use guest::Guest;
 pub use host_memory::{HostKind, HostMemory, PinnedError, PinnedGrid};
 pub use mapped::Mapped;
 pub use simt::emulator::TexelFormat;
@@ -73,6 +79,14 @@ pub enum DeviceError {
         /// The driver's name and text for the error.
         message: String,
     },
+    /// Arrays that belong together are on several devices.
+    #[error("an array is in the memory of {other}, and another one in that of {device}")]
+    Elsewhere {
+        /// The device where the work is.
+        device: String,
+        /// The other device.
+        other: String,
+    },
     /// The arguments do not fit the kernel.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
@@ -100,8 +114,34 @@ pub trait Device: Send + Sync {
     /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
-    /// Gives memory back.
+    /// Gives memory back, when nothing on the device can be using it any more, whoever put it there: results that other libraries
+    /// have been handed may still be read by their kernels. Any thread may call it, and finds its current context as it was.
     fn release(&self, address: u64);
+
+    /// The calling thread's current context, as a number for [`set_thread_context`](Self::set_thread_context): what other libraries in
+    /// the process go by. [`Guest`] restores it.
+    fn thread_context(&self) -> u64 {
+        0
+    }
+
+    /// Makes a context the calling thread's current one again.
+    ///
+    /// # Safety
+    /// The number came from [`thread_context`](Self::thread_context), and whoever made the context has it still.
+    unsafe fn set_thread_context(&self, context: u64) {
+        let _ = context;
+    }
+
+    /// Waits until what somebody else has put on a stream of theirs by now is done, so that what it has written can be read. On a CUDA
+    /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
+    /// stream (as in version 3 of the CUDA array interface). On a device on which everything happens at once there is nothing to wait for.
+    ///
+    /// # Safety
+    /// The handle is one of those numbers, or of a live stream of this device.
+    unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), DeviceError> {
+        let _ = stream;
+        Ok(())
+    }
 
     /// Makes every byte of a buffer be `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
@@ -283,18 +323,55 @@ pub trait Device: Send + Sync {
     }
 }
 
-/// Memory on a device, given back when dropped.
+impl dyn Device {
+    /// An error unless the other device is this one.
+    pub(crate) fn check_same(&self, other: &Arc<dyn Device>) -> Result<(), DeviceError> {
+        if std::ptr::addr_eq(std::ptr::from_ref(self), Arc::as_ptr(other)) {
+            return Ok(());
+        }
+        Err(DeviceError::Elsewhere { device: self.name(), other: other.name() })
+    }
+}
+
+/// Memory on a device, given back when dropped, on any thread and at any time: giving it back waits for whoever may still use it
+/// ([`Device::release`]). So it may also be what another library is handed results in.
 pub struct Buffer {
     device: Arc<dyn Device>,
     address: u64,
     bytes: usize,
+    /// It is somebody else's, who will free it.
+    lent: bool,
 }
 
 impl Buffer {
     /// `bytes` bytes of new memory, aligned to 256.
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let address = device.allocate(bytes)?;
-        Ok(Self { device: Arc::clone(device), address, bytes })
+        Ok(Self { device: Arc::clone(device), address, bytes, lent: false })
+    }
+
+    /// Memory that somebody else has made, and frees.
+    ///
+    /// # Safety
+    /// As long as the buffer is there, the memory is `bytes` bytes long and nobody writes to it but by this buffer; nobody reads what this
+    /// buffer writes.
+    pub(crate) unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+        Self { device: Arc::clone(device), address, bytes, lent: true }
+    }
+
+    /// The bytes from `start` on, for as long as nobody needs to know whose they are.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    pub(crate) fn part(&self, start: usize, bytes: usize) -> Part<'_> {
+        assert!(start.checked_add(bytes).is_some_and(|end| end <= self.bytes), "{bytes} bytes from {start} on");
+        // SAFETY: they are the buffer's own, which is borrowed; only launches, which are unsafe, write to what is borrowed.
+        unsafe { Part::lent(&self.device, self.address + start as u64, bytes) }
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
     }
 
     /// New memory that holds `data`.
@@ -360,7 +437,32 @@ fn buffer_arg<T: Scalar>(address: u64, bytes: usize, writable: bool) -> Arg {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.device.release(self.address);
+        if !self.lent {
+            self.device.release(self.address);
+        }
+    }
+}
+
+/// A part of a buffer, used as one.
+pub(crate) struct Part<'a> {
+    buffer: Buffer,
+    _of: PhantomData<&'a Buffer>,
+}
+
+impl Part<'_> {
+    /// # Safety
+    /// As for [`Buffer::lent`], for as long as what is borrowed.
+    unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+        // SAFETY: passed on to the caller.
+        Self { buffer: unsafe { Buffer::lent(device, address, bytes) }, _of: PhantomData }
+    }
+}
+
+impl std::ops::Deref for Part<'_> {
+    type Target = Buffer;
+
+    fn deref(&self) -> &Buffer {
+        &self.buffer
     }
 }
 

@@ -218,6 +218,18 @@ pub fn atomic_cas_global(buffer: Global, index: usize, expected: u32, value: u32
 }
 
 #[inline(always)]
+pub fn atomic_cas_global_u64(buffer: Global, index: usize, expected: u64, value: u64) -> u64 {
+    let old;
+    let address = buffer.cast::<u64>().wrapping_add(index);
+    // SAFETY: the caller's handle makes the address one of a live 64-bit word.
+    unsafe {
+        asm!("atom.global.cas.b64 {o}, [{a}], {e}, {v};", o = out(reg64) old, a = in(reg64) address,
+            e = in(reg64) expected, v = in(reg64) value, options(nostack));
+    }
+    old
+}
+
+#[inline(always)]
 pub fn atomic_cas_shared(address: u32, expected: u32, value: u32) -> u32 {
     let old;
     // SAFETY: the caller's handle makes the address one of a live 32-bit word.

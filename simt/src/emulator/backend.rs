@@ -364,7 +364,7 @@ pub fn atomic_shared<const OP: u8>(address: u32, value: u32) -> u32 {
 
 /// # Safety
 /// `word` is a live, aligned word.
-unsafe fn compare_exchange(word: *mut u32, expected: u32, value: u32) -> u32 {
+unsafe fn compare_exchange<T: Copy + PartialEq>(word: *mut T, expected: T, value: T) -> T {
     // SAFETY: the caller's promise.
     unsafe {
         let old = word.read();
@@ -379,6 +379,14 @@ unsafe fn compare_exchange(word: *mut u32, expected: u32, value: u32) -> u32 {
 #[track_caller]
 pub fn atomic_cas_global(buffer: Global, index: usize, expected: u32, value: u32) -> u32 {
     let word = global::<u32, 1>(buffer, index, AccessKind::Atomic, false).cast();
+    // SAFETY: `global` has checked it.
+    unsafe { compare_exchange(word, expected, value) }
+}
+
+#[inline]
+#[track_caller]
+pub fn atomic_cas_global_u64(buffer: Global, index: usize, expected: u64, value: u64) -> u64 {
+    let word = global::<u64, 1>(buffer, index, AccessKind::Atomic, false).cast();
     // SAFETY: `global` has checked it.
     unsafe { compare_exchange(word, expected, value) }
 }

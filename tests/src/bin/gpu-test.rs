@@ -1,27 +1,30 @@
 //! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
 //!
 //! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
-//! table of cases against the oracle; then the occupancy calculator with the driver's; then, with `--bench`, has the library
+//! table of cases against the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's; then, with `--bench`, has the library
 //! (`halotile::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with
 //! every raw time.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result, ensure};
 use clap::Parser;
 use halotile::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
+use halotile::classes::{BinRule, Classes};
 use halotile::entropy::{Engine, Entropy, Kernel};
-use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
+use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::occupancy::{Architecture, Demand};
 use halotile::primer;
+use halotile::raster::ValueType;
 use halotile::resources;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
-use halotile_tests::{apsp, measures};
+use halotile_tests::{apsp, arrays, measures};
 
 /// Tests halotile's kernels on a GPU.
 #[derive(Parser)]
@@ -71,6 +74,7 @@ fn main() -> Result<()> {
             let (results, worst) = checked?;
             println!("measures {precision}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
+        the_arrays(&device, &table)?;
         occupancy(&cuda)?;
         little_memory(&cuda)?;
         several_devices(&device)?;
@@ -79,6 +83,79 @@ fn main() -> Result<()> {
     }
     if args.bench {
         bench(&args, &cuda)?;
+        time_arrays(&args, &device)?;
+    }
+    Ok(())
+}
+
+/// Arrays in the device's memory, against the same numbers in the host's; then the table of cases from device to device.
+fn the_arrays(device: &Arc<dyn Device>, table: &[Checked]) -> Result<()> {
+    let asked = arrays::check(device, 1)?;
+    println!("arrays          {asked} questions, not a bit other than from the host");
+    println!("arrays          {} errors as on the host", arrays::check_errors(device)?);
+    let mut worst = 0.0f64;
+    for checked in table {
+        for arrangement in arrays::Arrangement::ALL {
+            let f32 = arrays::check_case::<f32>(device, None, checked, arrangement)?;
+            let f64 = arrays::check_case::<f64>(device, None, checked, arrangement)?;
+            worst = f32.into_iter().chain(f64).fold(worst, f64::max);
+        }
+    }
+    println!("arrays          {} cases from device to device, largest difference {worst:.2e}", table.len());
+    // SAFETY: the numbers name default streams, which always live.
+    (0..3).try_for_each(|stream| unsafe { device.wait_for_stream(stream) })?;
+    Ok(())
+}
+
+/// From device to device by the wall clock, beside the kernels' own seconds: what everything else adds.
+fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
+    let side = 10_240;
+    for (levels, size) in [(16, 5), (16, 21), (256, 21)] {
+        let cells = generate(Pattern::Random, levels, side)?;
+        let bytes = Buffer::from_slice(device, cells.as_slice())?;
+        let words: Vec<u32> = cells.as_slice().iter().map(|&cell| u32::from(cell)).collect();
+        let words = Buffer::from_slice(device, &words)?;
+        let out = Buffer::new(device, side * side * 4)?;
+        let strides = (side as isize, 1);
+        // SAFETY: the buffers hold so many numbers, outlive the grids and are nobody else's.
+        let (bytes, words) = unsafe {
+            (
+                DeviceGrid::new(device, bytes.address(), ValueType::U8, side, side, strides)?,
+                DeviceGrid::new(device, words.address(), ValueType::U32, side, side, strides)?,
+            )
+        };
+        let known = Classes::identity(levels, None)?;
+        let time = |what: &str, run: &dyn Fn() -> Result<f64>| -> Result<()> {
+            let mut times = Vec::new();
+            for i in 0..args.runs + 3 {
+                let start = Instant::now();
+                let kernel = run()?;
+                // The first ones make what later ones find.
+                if i >= 3 {
+                    times.push((start.elapsed().as_secs_f64(), kernel));
+                }
+            }
+            let of = |pick: fn(&(f64, f64)) -> f64| halotile_tests::median(&times.iter().map(pick).collect::<Vec<_>>());
+            let (wall, kernels) = (of(|time| time.0) * 1e3, of(|time| time.1) * 1e3);
+            println!("arrays {what:26} {size:3} {levels:3} {side} x {side} {wall:9.4} ms, kernels {kernels:9.4} ms");
+            Ok(())
+        };
+        let entropy = Entropy::new().size(size);
+        let measure = |entropy: &Entropy, grid: &DeviceGrid<'_>, classes: Option<&Classes>| -> Result<f64> {
+            // SAFETY: as above.
+            let place = unsafe { DeviceGridMut::<f32>::new(device, out.address(), side, side, strides)? };
+            Ok(entropy.measure_on_device(grid, classes, None, vec![place], &())?.kernel_seconds)
+        };
+        time("levels given", &|| measure(&entropy.clone().levels(levels), &bytes, None))?;
+        time("levels as they occur", &|| measure(&entropy, &bytes, None))?;
+        time("u8, classes", &|| measure(&entropy, &bytes, Some(&known)))?;
+        time("u8, survey", &|| Classes::survey_on(&bytes, None, None).map(|_| 0.0).map_err(Error::from))?;
+        time("u32, survey", &|| Classes::survey_on(&words, None, None).map(|_| 0.0).map_err(Error::from))?;
+        time("u32, classes", &|| measure(&entropy, &words, Some(&known)))?;
+        for rule in [BinRule::EqualWidth, BinRule::Quantile] {
+            let bins = || Classes::bins_on(&words, None, levels.min(16), rule, None).map(|_| 0.0).map_err(Error::from);
+            time(&format!("u32, bins {rule:?}"), &bins)?;
+        }
     }
     Ok(())
 }
@@ -276,7 +353,7 @@ fn several_devices(device: &Arc<dyn Device>) -> Result<()> {
     let cells = generate(Pattern::Clustered, 16, 8192)?;
     let run = |engine: &Engine| -> Result<(f64, Grid<f32>)> {
         let mut out = Grid::<f32>::zeros(8192, 8192)?;
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         Entropy::new().compute_into(engine, cells.view(), out.view_mut(), &())?;
         Ok((start.elapsed().as_secs_f64(), out))
     };

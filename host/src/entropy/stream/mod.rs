@@ -21,6 +21,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+mod arrays;
 mod depot;
 mod device;
 mod load;
@@ -196,7 +197,8 @@ impl Entropy {
         }
         let coding = Coding { levels: cells.levels(), nodata: cells.nodata_code(), codes: None };
         let grid = (cells.rows(), cells.cols());
-        let mut plan = self.plan::<T>(grid, grid, &coding, observer);
+        self.check_whole(grid)?;
+        let mut plan = self.plan::<T>(grid, &coding, observer);
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
         let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
@@ -206,14 +208,8 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
-    /// The `grid` is a part of the `whole` one, mostly all of it.
-    fn plan<'o, T: Real>(
-        &self,
-        grid: (usize, usize),
-        whole: (usize, usize),
-        coding: &Coding,
-        observer: &'o dyn Observer,
-    ) -> Plan<'o> {
+    fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
+        let whole = self.whole.unwrap_or(grid);
         let window = self.window();
         let reaches = |Reach { top, bottom, left, right }: Reach| {
             (bottom.max(-top).max(0).unsigned_abs(), right.max(-left).max(0).unsigned_abs())
@@ -313,20 +309,18 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory, a part of the `whole` one. It is `unseen` where nobody has made sure that its cells are as the coding says.
-#[allow(clippy::too_many_arguments)]
+/// The entropy of a grid in memory. It is `unseen` where nobody has made sure that its cells are as the coding says.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
     cells: GridView<'_, u8>,
     coding: &Coding,
-    whole: (usize, usize),
     unseen: bool,
     mut outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
-    let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), whole, coding, observer);
+    let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
     plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, passing: (0, 0) }, usize::MAX)?;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,

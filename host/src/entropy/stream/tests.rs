@@ -413,7 +413,7 @@ fn a_kernel_that_cannot_stream_is_refused() {
 #[test]
 fn targets_are_the_pieces_own_cells() {
     let coding = Coding { levels: 16, nodata: None, codes: None };
-    let mut plan = Entropy::new().plan::<f32>((7, 20), (7, 20), &coding, &());
+    let mut plan = Entropy::new().plan::<f32>((7, 20), &coding, &());
     plan.piece = (3, 8);
     let mut data = vec![0f32; 7 * 23];
     let view = GridViewMut::with_stride(&mut data, 7, 20, 23).unwrap();
@@ -462,8 +462,8 @@ fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
             let codes = |rows: Range<usize>, cols: Range<usize>, whole| {
                 let mut out = Grid::<f32>::from_fn(rows.len(), cols.len(), |_, _| -1.0).unwrap();
                 let cells = blocks.cells.view().rect(rows, cols);
-                let codes = Codes { cells, levels: 16, nodata, whole };
-                entropy.measure_codes_into(engine, codes, vec![out.view_mut()], &()).unwrap();
+                let codes = Codes { cells, levels: 16, nodata };
+                entropy.clone().part_of(whole).measure_codes_into(engine, codes, vec![out.view_mut()], &()).unwrap();
                 out
             };
             let bits = |grid: &Grid<f32>| grid.as_slice().iter().map(|h| h.to_bits()).collect::<Vec<_>>();
@@ -492,8 +492,8 @@ fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
     let cells = [0u8, 1, 2, 3];
     let mut out = Grid::<f32>::zeros(2, 2).unwrap();
     let mut run = |levels, nodata, whole| {
-        let codes = Codes { cells: GridView::new(&cells, 2, 2).unwrap(), levels, nodata, whole };
-        Entropy::new().measure_codes_into(&Engine::Cpu, codes, vec![out.view_mut()], &())
+        let codes = Codes { cells: GridView::new(&cells, 2, 2).unwrap(), levels, nodata };
+        Entropy::new().part_of(whole).measure_codes_into(&Engine::Cpu, codes, vec![out.view_mut()], &())
     };
     assert!(matches!(run(3, None, None), Err(Error::Value { row: 1, col: 1, value: 3, levels: 3 })));
     assert!(run(3, Some(3), Some((2, 2))).is_ok());

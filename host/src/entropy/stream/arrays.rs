@@ -1,0 +1,408 @@
+//! The plan for a grid that lies in a device's memory, and results that are to lie there too: bands of rows, one after another, and
+//! nothing is copied to the host but records of what kernels have found.
+//!
+//! ```text
+//! bytes that are codes as they are, in rows as kernels read them      a look at which bytes occur; kernels read the array itself
+//! anything else                                                       codes are made of the cells that a band sees, on the device
+//! results of a single plane, in rows as kernels write them            kernels write the array itself
+//! anything else                                                       results are copied from there, on the device
+//! ```
+//!
+//! Kernels trust codes to be below the number of levels. So the look at an array that they read itself is waited for, though it takes a
+//! round trip to the device; where codes are made, a number that has none gets one that does no harm, and the error
+//! is found when the band has been waited for anyway.
+//!
+//! The kernel, its table and the windows that cells are given are those of [`Entropy::stream`] (and, without classes, of
+//! [`Entropy::measure_into`]) on the same device; bands change no bit, and so the results are the same.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Plan;
+use crate::arrays::{self, Cells, Encoder, Encoding, Places, Rows};
+use crate::classes::device::{cells as paired, show};
+use crate::classes::steps::Steps;
+use crate::classes::{Classes, Misfit};
+use crate::cpu::Real;
+use crate::entropy::bands::{Frame, pick};
+use crate::entropy::census::Coding;
+use crate::entropy::launch::{Prepared, pitch};
+use crate::entropy::{Entropy, Error, Kernel, MAX_LEVELS, Report};
+use crate::exec::queue::{Queue, scope};
+use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Guest};
+use crate::io::Place;
+use crate::observe::{Cancelled, Observer};
+use crate::raster::ValueType;
+
+/// Bytes of codes, and of results, that are on the device beside the caller's arrays, unless a single row takes more.
+const SCRATCH: usize = 1 << 29;
+
+/// Bytes that are left for records and small tables.
+const SPARE: usize = 1 << 18;
+
+/// Rows of a band at most: kernels count rows and cells in 32 bits.
+const ROWS: usize = 1 << 19;
+
+impl Entropy {
+    /// All measures of every cell of a grid in a device's memory, by that device, into places in the same memory: one for each measure in
+    /// their order, each of the grid's shape. Neither cells nor results go by way of the host.
+    ///
+    /// With `classes` the codes of cells are theirs, and levels and nodata too; cells at which `mask` is 0 or NaN have no data. The result is, bit
+    /// for bit, that of [`stream`](Self::stream) on the same device for the same numbers and mask. Without, the grid's numbers are bytes that are
+    /// levels, there is no mask, and the result is that of [`measure_into`](Self::measure_into).
+    ///
+    /// Fastest are bytes that are their own codes, in rows of a multiple of 4 columns that begin at multiples of 4 bytes, next to each other; and
+    /// for results of one measure rows that begin at multiples of 16 bytes. Such arrays are read and written by the entropy kernels
+    /// themselves, unless the [edge](Self::edge) makes the grid go on; for others there is scratch memory on the device, up to 1 GiB.
+    ///
+    /// When this returns, also with an error, the device has done all that it was asked for. After an error the results are in no
+    /// defined state. The observer hears of finished cells and may stop the work. The calling thread's current CUDA context stays as it was.
+    ///
+    /// # Errors
+    /// Those of [`measure_into`](Self::measure_into); a number that is no class, with its row and column; a mask or an output of another
+    /// shape, or on another device.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use halotile::classes::Classes;
+    /// use halotile::entropy::Entropy;
+    /// use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, emulator::EmulatedDevice};
+    /// use halotile::raster::ValueType;
+    ///
+    /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    /// let (theirs, out) = (Buffer::from_slice(&device, &[11i32, 11, 95, 95])?, Buffer::new(&device, 4 * 8)?);
+    /// // SAFETY: the buffers outlive the grids, and nobody else uses them.
+    /// let (grid, place) = unsafe {
+    ///     (
+    ///         DeviceGrid::new(&device, theirs.address(), ValueType::I32, 2, 2, (2, 1))?,
+    ///         DeviceGridMut::<f64>::new(&device, out.address(), 2, 2, (2, 1))?,
+    ///     )
+    /// };
+    /// let classes = Classes::survey_on(&grid, None, None)?;
+    /// let report = Entropy::new().measure_on_device(&grid, Some(&classes), None, vec![place], &())?;
+    /// assert_eq!(report.levels, 2);
+    /// assert!(out.to_vec::<f64>()?.iter().all(|h| (h - 2f64.ln()).abs() < 1e-12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure_on_device<T: Real>(
+        &self,
+        cells: &DeviceGrid<'_>,
+        classes: Option<&Classes>,
+        mask: Option<&DeviceGrid<'_>>,
+        outs: Vec<DeviceGridMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        self.validate()?;
+        self.check_place(true)?;
+        if let Some(Kernel::Rung(rung)) = self.kernel {
+            let reason = "rungs take grids in the host's memory".into();
+            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        }
+        for out in &outs {
+            self.check::<T>((cells.rows(), cells.cols()), (out.rows(), out.cols()), true)?;
+            cells.device().check_same(out.device())?;
+        }
+        if outs.len() != self.measures.len() {
+            return Err(Error::Measures(outs.len()));
+        }
+        let cells = paired(cells, mask)?;
+        let _guest = Guest::of(&**cells.device());
+        let work = |queues: &mut [Queue<'_>]| match classes {
+            Some(classes) => self.of_classes(&mut queues[0], cells, classes.clone(), &outs, observer),
+            None => self.of_levels(&mut queues[0], cells, &outs, observer),
+        };
+        scope(cells.device(), 0, 1, work)?
+    }
+
+    /// The same by classes.
+    fn of_classes<T: Real>(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        mut classes: Classes,
+        outs: &[DeviceGridMut<'_, T>],
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        // As a `CodedRaster` does.
+        if cells.mask.is_some() {
+            classes.reserve()?;
+        }
+        classes.reserve_for(cells.grid.value_type());
+        let coding = Coding { levels: classes.levels(), nodata: classes.nodata_code(), codes: None };
+        let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
+        let steps = classes.steps(cells.grid.value_type());
+        let directly = match plan.readable(cells) {
+            Some(pitch) if (0..=255).any(|byte| steps.code(byte.into()) == Some(byte)) => {
+                let present = arrays::present(queue, cells)?;
+                let same = |byte: u8| !present.bytes[usize::from(byte)] || steps.code(byte.into()) == Some(byte);
+                (0..=255).all(same).then_some(pitch)
+            }
+            _ => None,
+        };
+        let input = match directly {
+            Some(pitch) => Input::There(pitch),
+            None => Input::Coded(&steps),
+        };
+        let problem = |row: usize, col: usize| -> Result<Error, Error> {
+            let misfit = Misfit { index: col, value: show(cells.grid, row, col)? };
+            Ok(classes.problem(&misfit).at("the array", Place::cell(row, col)).into())
+        };
+        let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+    }
+
+    /// The same of bytes that are levels.
+    fn of_levels<T: Real>(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        outs: &[DeviceGridMut<'_, T>],
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        if cells.mask.is_some() || cells.grid.value_type() != ValueType::U8 {
+            return Err(Error::NoClasses);
+        }
+        let present = arrays::present(queue, cells)?.bytes;
+        let is_level =
+            |byte: u8| Some(byte) == self.nodata || self.levels.is_none_or(|levels| usize::from(byte) < levels);
+        let above = |row: usize, col: usize| -> Result<Error, Error> {
+            let value = cells.grid.bits(row, col)? as u8;
+            Ok(Error::Value { row, col, value, levels: self.levels.unwrap_or(MAX_LEVELS) })
+        };
+        let valid = (0..=255u8).all(|byte| !present[usize::from(byte)] || is_level(byte));
+        let coding = match Coding::promised(self.levels, self.nodata) {
+            Some(promised) => promised,
+            None => Coding::of_present(&present, self.nodata, true),
+        };
+        let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
+        // Where there is an error, encoding finds its place.
+        let code =
+            |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
+        let steps = Steps::of_bytes(code);
+        let input = match plan.readable(cells).filter(|_| valid && coding.codes.is_none()) {
+            Some(pitch) => Input::There(pitch),
+            None => Input::Coded(&steps),
+        };
+        let report = plan.over_arrays(queue, cells, input, outs, &above)?;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+    }
+}
+
+/// What the kernels read.
+#[derive(Clone, Copy)]
+enum Input<'a> {
+    /// The array itself, whose rows are so many bytes apart.
+    There(usize),
+    /// Codes that are made first.
+    Coded(&'a Steps),
+}
+
+/// Codes of some of the rows that bands see.
+struct Codes {
+    encoder: Encoder,
+    memory: Buffer,
+    /// Bytes from a row to the next.
+    pitch: usize,
+    /// Rows that there is room for.
+    room: usize,
+    /// Rows that are there; beyond the edges where the grid goes on.
+    rows: Range<isize>,
+    /// What the encoder uses until the queue is waited for.
+    under_way: Option<Encoding>,
+}
+
+impl Plan<'_> {
+    /// Bytes between the rows of an array of bytes that kernels can read as it is.
+    fn readable(&self, cells: Cells<'_>) -> Option<usize> {
+        let bytes = cells.grid.value_type() == ValueType::U8 && cells.mask.is_none();
+        if bytes && !self.edge.extends() { cells.grid.layout.pitch(4) } else { None }
+    }
+
+    /// Numbers between the rows of results that kernels can write as they are: of one plane, or of several one behind the other where
+    /// all rows are computed at once.
+    fn writable<T: Real>(&self, outs: &[DeviceGridMut<'_, T>], at_once: bool) -> Option<usize> {
+        let pitch = outs.first()?.layout.pitch(16)?;
+        let fits = outs.len() == 1 || (at_once && DeviceGridMut::are_planes(outs, pitch));
+        (fits && !self.edge.extends()).then_some(pitch)
+    }
+
+    /// Rows that windows see, all of them.
+    fn all_seen(&self) -> Range<isize> {
+        self.seen(&(0..self.grid.0), &(0..1)).0
+    }
+
+    /// Room for codes, in rows of `cols`: for as many rows as there may be, and at least those that one row of results sees.
+    fn room_for_codes(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        steps: &Steps,
+        cols: usize,
+    ) -> Result<Codes, Error> {
+        let device = cells.device();
+        // The code of what the mask hides; without a mask nothing is hidden.
+        let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata.unwrap_or(0))?;
+        let (pitch, all) = (pitch(cols), self.all_seen().len());
+        let least = (2 * self.radius.0 + 1).min(all);
+        // A row of results has to fit too.
+        let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / pitch).clamp(least, all.max(least)));
+        let (memory, room) = shrinking(device, pitch, rows, least, spare)?;
+        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, under_way: None })
+    }
+
+    /// Has the codes of the rows in `seen` made, unless they are there, and of as many rows after them as there is room for.
+    fn encode(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        codes: &mut Codes,
+        seen: &Range<isize>,
+    ) -> Result<(), Error> {
+        if codes.rows.start <= seen.start && seen.end <= codes.rows.end {
+            return Ok(());
+        }
+        let rows = seen.start..self.all_seen().end.min(seen.start + codes.room as isize);
+        let (_, cols) = self.seen(&(0..1), &(0..self.grid.1));
+        let shape = (rows.len(), cols.len());
+        let named = |range: &Range<isize>, len: usize| -> Vec<u32> {
+            range.clone().filter_map(|at| self.edge.seen(at, len)).map(|at| at as u32).collect()
+        };
+        let (of_rows, of_cols);
+        let places = if self.edge.extends() {
+            (of_rows, of_cols) = (named(&rows, self.grid.0), named(&cols, self.grid.1));
+            Places::Named(&of_rows, &of_cols)
+        } else {
+            Places::From(rows.start as usize, 0)
+        };
+        codes.under_way = Some(codes.encoder.encode(queue, cells, &places, shape, &codes.memory, codes.pitch)?);
+        codes.rows = rows;
+        Ok(())
+    }
+
+    /// Computes everything, band by band. `problem` says what is wrong with a cell whose number has no code.
+    fn over_arrays<T: Real>(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        input: Input<'_>,
+        outs: &[DeviceGridMut<'_, T>],
+        problem: &dyn Fn(usize, usize) -> Result<Error, Error>,
+    ) -> Result<Report, Error> {
+        let device = cells.device();
+        let kernel = pick(self.kernel, &self.work, device)?;
+        let prepared = match &self.window {
+            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window)?,
+            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale)?,
+        };
+        let (rows, cols) = self.grid;
+        let (_, across) = self.seen(&(0..1), &(0..cols));
+        let (seen_cols, skip) = (across.len(), across.start.unsigned_abs());
+        let mut codes = match input {
+            Input::There(_) => None,
+            Input::Coded(steps) => Some(self.room_for_codes(queue, cells, steps, seen_cols)?),
+        };
+        // As many rows as a launch should take, and see no more than there are codes.
+        let launch = device.limits().launch_cells as f64 / kernel.cost(&self.work);
+        let most = ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(rows);
+        let most = match &codes {
+            Some(codes) if codes.room < self.all_seen().len() => most.min(codes.room - 2 * self.radius.0),
+            _ => most,
+        };
+        let there = self.writable(outs, most == rows);
+        let out_pitch = there.unwrap_or_else(|| pitch(seen_cols));
+        let (scratch, band) = match there {
+            Some(_) => (None, most),
+            None => {
+                let row = self.planes * out_pitch * size_of::<T>();
+                let (scratch, band) = shrinking(device, row, (SCRATCH / row).clamp(1, most), 1, 0)?;
+                (Some(scratch), band)
+            }
+        };
+        tracing::debug!(
+            device = device.name(),
+            kernel = kernel.name(),
+            rows = band,
+            reads_itself = codes.is_none(),
+            writes_itself = scratch.is_none(),
+            "arrays on a device"
+        );
+        let mut report = Report { kernel: Some(kernel), ..Report::default() };
+        for top in (0..rows).step_by(band) {
+            if self.observer.cancelled() {
+                return Err(Cancelled.into());
+            }
+            let own = top..rows.min(top + band);
+            let (seen, _) = self.seen(&own, &(0..cols));
+            let (from, stride) = match (&mut codes, input) {
+                (Some(codes), _) => {
+                    self.encode(queue, cells, codes, &seen)?;
+                    let before = (seen.start - codes.rows.start) as usize;
+                    (codes.memory.part(before * codes.pitch, seen.len() * codes.pitch), codes.pitch)
+                }
+                (None, Input::There(stride)) => {
+                    (cells.grid.layout.rows_from(seen.start as usize, seen.len(), stride), stride)
+                }
+                (None, Input::Coded(_)) => unreachable!("there is room for the codes"),
+            };
+            let to = match &scratch {
+                Some(scratch) => scratch.part(0, scratch.bytes()),
+                None if outs.len() > 1 => DeviceGridMut::planes(outs, out_pitch),
+                None => outs[0].layout.rows_from(own.start, own.len(), out_pitch),
+            };
+            let frame = Frame {
+                cells: &from,
+                out: &to,
+                rows: seen.len() as u32,
+                cols: seen_cols as u32,
+                stride: stride as u32,
+                first: (own.start as isize - seen.start) as u32,
+                count: own.len() as u32,
+                out_stride: out_pitch as u32,
+            };
+            prepared.launch_on(queue, &frame)?;
+            if let Some(scratch) = &scratch {
+                for (plane, out) in outs.iter().enumerate() {
+                    // The halo columns on the left have results too, which are not those of their own windows.
+                    let first = plane * own.len() * out_pitch + skip;
+                    arrays::place(queue, scratch, Rows { first, pitch: out_pitch, rows: own.len() }, out, own.start)?;
+                }
+            }
+            if let Some(rim) = self.rim().filter(|_| own.end == rows) {
+                let mut nan = [0; 8];
+                nan[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&T::NAN));
+                outs.iter().try_for_each(|out| arrays::rim(queue, out, rim, u64::from_le_bytes(nan)))?;
+            }
+            let (misfit, seconds) = arrays::wait_for_codes(queue, cols)?;
+            if let Some((row, col)) = misfit {
+                return Err(problem(row, col)?);
+            }
+            report.kernel_seconds += seconds;
+            report.bands += 1;
+            self.observer.advance((own.len() * cols) as u64);
+        }
+        Ok(report)
+    }
+}
+
+/// Memory for `rows` rows of so many bytes, or half as many, again and again, but no fewer than `least`, such that `spare` bytes and some for
+/// records are left. How many it was.
+fn shrinking(
+    device: &Arc<dyn Device>,
+    bytes: usize,
+    mut rows: usize,
+    least: usize,
+    spare: usize,
+) -> Result<(Buffer, usize), DeviceError> {
+    let make = |rows: usize| {
+        let memory = Buffer::new(device, rows * bytes)?;
+        Buffer::new(device, SPARE + spare)?;
+        Ok(memory)
+    };
+    loop {
+        match make(rows) {
+            Ok(memory) => return Ok((memory, rows)),
+            Err(DeviceError::OutOfMemory { .. }) if rows > least => rows = rows.div_ceil(2).max(least),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Codes of classes, in rows as the entropy kernels read them.
+//!
+//! A rule that gives every number a code is a step function of its key: a class begins at one key and ends before another, no data is
+//! an interval like any other, and so are the NaNs at both ends of floating-point numbers. So there is one way to encode, whatever
+//! classes and numbers are: a search for the last step that begins at or before the key. Bytes have it done once for each of
+//! them; for wider numbers a thread remembers the last one, since land cover comes in patches.
+//!
+//! A thread makes four codes, a word. Codes of what lies beyond an edge that makes the grid go on are those of the cells that the host
+//! names; that of a number without a class is 0, so that nothing goes wrong with it until the host has seen that there was one.
+
+use simt::global::{In, Out};
+use simt::shared::Shared;
+use simt::{kernel, shared, thread, warp};
+
+use super::{ARRAYS_THREADS, Array, Bits, Mask, WARPS, WIDTH, Walk, by_width, key};
+
+/// The code of a number that has none.
+pub const ENCODE_MISFIT: u16 = 1 << 8;
+
+shared! {
+    static ENCODE_BYTES: [u16; 256];
+    static ENCODE_WARPS: [u64; 8];
+}
+
+/// The step function.
+#[derive(Clone, Copy)]
+struct Steps {
+    starts: In<u64>,
+    codes: In<u16>,
+    count: u32,
+}
+
+impl Steps {
+    #[inline(always)]
+    fn code(self, key: u64) -> u16 {
+        let (mut from, mut to) = (0, self.count);
+        while to - from > 1 {
+            let middle = (from + to) / 2;
+            if self.starts.load(middle as usize) <= key {
+                from = middle;
+            } else {
+                to = middle;
+            }
+        }
+        self.codes.load(from as usize)
+    }
+}
+
+/// Where codes come from and go to.
+#[derive(Clone, Copy)]
+struct Task {
+    cells: In<u8>,
+    mask: Mask,
+    array: Array,
+    kind: u32,
+    steps: Steps,
+    /// The steps, looked up for every byte.
+    bytes: Shared<u16>,
+    hidden: u16,
+    /// Columns of the array.
+    width: u32,
+    /// Rows and columns of the array for those of `out`, where `mapped`.
+    places: In<u32>,
+    mapped: bool,
+    top: u32,
+    left: u32,
+    out: Out<u8>,
+    rows: u32,
+    cols: u32,
+    pitch: u32,
+}
+
+/// Writes the thread's codes. The first cell, in reading order, whose number has none.
+#[inline(always)]
+fn encode<B: Bits>(task: &Task) -> u64 {
+    let cells = task.cells.cast::<B>();
+    let mut misfit = u64::MAX;
+    let mut last = (0, task.steps.code(0));
+    let mut walk = Walk::new(task.pitch / 4);
+    while walk.row < task.rows {
+        let y = if task.mapped { task.places.load(walk.row as usize) } else { task.top + walk.row };
+        let mut word = 0;
+        let mut k = 0;
+        while k < 4 {
+            let column = 4 * walk.col + k;
+            if column < task.cols {
+                let x = if task.mapped { task.places.load((task.rows + column) as usize) } else { task.left + column };
+                let code = if task.mask.hides(y, x) {
+                    task.hidden
+                } else {
+                    let bits = cells.load(task.array.at(y, x));
+                    if B::BITS == 8 {
+                        task.bytes.load(bits.wide() as u32)
+                    } else {
+                        let key = key(bits, task.kind);
+                        if key != last.0 {
+                            last = (key, task.steps.code(key));
+                        }
+                        last.1
+                    }
+                };
+                if code == ENCODE_MISFIT {
+                    misfit = misfit.min(u64::from(y) * u64::from(task.width) + u64::from(x));
+                }
+                word |= u32::from(code & 255) << (8 * k);
+            }
+            k += 1;
+        }
+        let at = walk.row as usize * task.pitch as usize / 4 + walk.col as usize;
+        task.out.cast::<u32>().store(at, word);
+        walk.step();
+    }
+    misfit
+}
+
+/// Writes the codes of cells to `rows` rows of `cols` bytes, `pitch` apart, and 0 in between.
+///
+/// Row r of `out` is row `top` + r of the array, column c is column `left` + c; or, where `mapped` is not 0, those that `places` names, first
+/// for all rows and then for all columns. The code of a key is that of the last of `steps` `starts` that is not larger; that of a cell
+/// which the mask hides is `hidden`. Block b writes to element b of `misfits` which cell, in reading order, is the first
+/// whose number has the code [`ENCODE_MISFIT`]; all ones if there is none.
+///
+/// # Safety
+/// `cells` and `mask` hold what their kinds and strides say for all rows and columns named; `starts`, ascending from 0 on, and `codes` have `steps`
+/// numbers, at least one; `places` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes, `pitch` is a
+/// multiple of 4 and not less than `cols`; `misfits` has a number for every block; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
+#[kernel(threads = 256)]
+pub unsafe fn arrays_encode(
+    cells: In<u8>,
+    mask: In<u8>,
+    starts: In<u64>,
+    codes: In<u16>,
+    places: In<u32>,
+    out: Out<u8>,
+    misfits: Out<u64>,
+    kind: u32,
+    first: u64,
+    row: u64,
+    col: u64,
+    mask_kind: u32,
+    mask_first: u64,
+    mask_row: u64,
+    mask_col: u64,
+    steps: u32,
+    hidden: u32,
+    width: u32,
+    mapped: u32,
+    top: u32,
+    left: u32,
+    rows: u32,
+    cols: u32,
+    pitch: u32,
+) {
+    let array = Array { first, row, col };
+    let mask = Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } };
+    let steps = Steps { starts, codes, count: steps };
+    let bytes = shared::array::<ENCODE_BYTES>();
+    let t = thread::thread_idx_x();
+    if kind & WIDTH == 1 {
+        bytes.store(t, steps.code(key(t as u8, kind)));
+    }
+    thread::sync_threads();
+    let task = Task {
+        cells,
+        mask,
+        array,
+        kind,
+        steps,
+        bytes,
+        hidden: hidden as u16,
+        width,
+        places,
+        mapped: mapped != 0,
+        top,
+        left,
+        out,
+        rows,
+        cols,
+        pitch,
+    };
+    let mut misfit = by_width!(kind, Bits => encode::<Bits>(&task));
+
+    let mut reach = 16;
+    while reach > 0 {
+        misfit = misfit.min(warp::warp_shuffle_xor(warp::FULL, misfit, reach, 32).0);
+        reach /= 2;
+    }
+    let warps = shared::array::<ENCODE_WARPS>();
+    if t.is_multiple_of(32) {
+        warps.store(t / 32, misfit);
+    }
+    thread::sync_threads();
+    if t == 0 {
+        let mut w = 1;
+        while w < WARPS {
+            misfit = misfit.min(warps.load(w));
+            w += 1;
+        }
+        misfits.store(thread::block_idx_x() as usize, misfit);
+    }
+}
+
+const _: () = assert!(ARRAYS_THREADS == 256, "a thread for every byte");

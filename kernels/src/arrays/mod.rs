@@ -1,0 +1,220 @@
+//! Arrays that somebody else has left in the device's memory: numbers of any type, rows and columns any distance apart.
+//!
+//! | kernel | what it finds or makes |
+//! |---|---|
+//! | [`arrays_present`](fn@arrays_present) | which bytes occur |
+//! | [`arrays_distinct`](fn@arrays_distinct) | which wider numbers occur |
+//! | [`arrays_extent`](fn@arrays_extent) | the smallest and the largest number |
+//! | [`arrays_digits`](fn@arrays_digits) | how many numbers begin alike |
+//! | [`arrays_encode`](fn@arrays_encode) | codes of classes, in rows as the entropy kernels read them |
+//! | [`arrays_place`](fn@arrays_place) | results, from rows as those kernels write them to where they are wanted |
+//! | [`arrays_rim`](fn@arrays_rim) | results near the edge made nodata |
+//!
+//! # Numbers
+//! Kernels see bits, never a floating-point number. What they compare are *keys*: unsigned integers that sort as the numbers do (the
+//! host's `classes::cell::Cell::key`). NaNs are keys beyond those of the infinities, so that a pair of bounds tells them.
+//!
+//! # What a thread does
+//! Threads take the cells in turn, neighbours next to each other, and step from one to the next by adding what all threads together go
+//! on in rows and columns: no division, however narrow rows are. What a scan finds in all, a block writes to a record of its own,
+//! and the host puts the records together: no counter needs to be cleared first.
+
+use simt::global::In;
+use simt::scalar::Scalar;
+use simt::thread;
+
+mod digits;
+mod distinct;
+mod encode;
+mod extent;
+mod present;
+mod results;
+
+pub use digits::*;
+pub use distinct::*;
+pub use encode::*;
+pub use extent::*;
+pub use present::*;
+pub use results::*;
+
+/// The kernels of this family, for lookup by name.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const KERNELS: &[simt::launch::KernelEntry] = &[
+    arrays_present::ENTRY,
+    arrays_distinct::ENTRY,
+    arrays_extent::ENTRY,
+    arrays_digits::ENTRY,
+    arrays_encode::ENTRY,
+    arrays_place::ENTRY,
+    arrays_rim::ENTRY,
+];
+
+/// Threads of a block of every kernel here.
+pub const ARRAYS_THREADS: u32 = 256;
+
+/// The kind of numbers that are signed, added to their width in bytes.
+pub const ARRAYS_SIGNED: u32 = 1 << 4;
+
+/// The kind of numbers in floating point, likewise.
+pub const ARRAYS_REAL: u32 = 1 << 5;
+
+/// Bits of a kind that are the width in bytes.
+const WIDTH: u32 = 15;
+
+/// Warps of a block.
+const WARPS: u32 = ARRAYS_THREADS / 32;
+
+/// The bits of a number.
+trait Bits: Scalar {
+    const BITS: u32;
+    fn wide(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($t:ty)*) => {$(
+        impl Bits for $t {
+            const BITS: u32 = <$t>::BITS;
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self as u64
+            }
+        }
+    )*};
+}
+bits!(u8 u16 u32 u64);
+
+/// Runs the same for the width in bytes that a kind has.
+macro_rules! by_width {
+    ($kind:expr, $bits:ident => $run:expr) => {
+        match $kind & $crate::arrays::WIDTH {
+            1 => {
+                type $bits = u8;
+                $run
+            }
+            2 => {
+                type $bits = u16;
+                $run
+            }
+            4 => {
+                type $bits = u32;
+                $run
+            }
+            _ => {
+                type $bits = u64;
+                $run
+            }
+        }
+    };
+}
+use by_width;
+
+/// The key of the number with these bits.
+#[inline(always)]
+fn key<B: Bits>(bits: B, kind: u32) -> u64 {
+    let (bits, sign) = (bits.wide(), 1 << (B::BITS - 1));
+    if kind & ARRAYS_REAL != 0 {
+        // Both zeros are one number.
+        let bits = if bits == sign { 0 } else { bits };
+        if bits & sign == 0 { bits | sign } else { !bits & (u64::MAX >> (64 - B::BITS)) }
+    } else if kind & ARRAYS_SIGNED != 0 {
+        bits ^ sign
+    } else {
+        bits
+    }
+}
+
+/// Where the numbers of an array are, in numbers from the buffer's first; strides may be negative, and wrap.
+#[derive(Clone, Copy)]
+struct Array {
+    first: u64,
+    row: u64,
+    col: u64,
+}
+
+impl Array {
+    #[inline(always)]
+    fn at(self, row: u32, col: u32) -> usize {
+        let rows = self.row.wrapping_mul(u64::from(row));
+        self.first.wrapping_add(rows).wrapping_add(self.col.wrapping_mul(u64::from(col))) as usize
+    }
+}
+
+/// An array that hides the cells at which it is 0 or NaN; of kind 0 it hides none.
+#[derive(Clone, Copy)]
+struct Mask {
+    cells: In<u8>,
+    kind: u32,
+    array: Array,
+}
+
+impl Mask {
+    #[inline(always)]
+    fn hides(self, row: u32, col: u32) -> bool {
+        if self.kind == 0 {
+            return false;
+        }
+        let at = self.array.at(row, col);
+        let (bits, infinity) = match self.kind & WIDTH {
+            1 => (u64::from(self.cells.load(at)), 0),
+            2 => (u64::from(self.cells.cast::<u16>().load(at)), 0),
+            4 => (u64::from(self.cells.cast::<u32>().load(at)), 0x7F80_0000),
+            _ => (self.cells.cast::<u64>().load(at), 0x7FF0_0000_0000_0000),
+        };
+        if self.kind & ARRAYS_REAL == 0 {
+            return bits == 0;
+        }
+        let magnitude = if self.kind & WIDTH == 4 { bits & 0x7FFF_FFFF } else { bits & (u64::MAX >> 1) };
+        magnitude == 0 || magnitude > infinity
+    }
+}
+
+/// An array and what hides some of its cells.
+#[derive(Clone, Copy)]
+struct Scan {
+    cells: In<u8>,
+    mask: Mask,
+    array: Array,
+    kind: u32,
+    rows: u32,
+    cols: u32,
+}
+
+/// The cells that a thread takes of `cols` columns: every as many-th as there are threads.
+#[derive(Clone, Copy)]
+struct Walk {
+    row: u32,
+    col: u32,
+    cols: u32,
+    step: (u32, u32),
+}
+
+impl Walk {
+    #[inline(always)]
+    fn new(cols: u32) -> Self {
+        let cols = cols.max(1);
+        let (thread, threads) = (thread::index_x(), threads());
+        Self { row: thread / cols, col: thread % cols, cols, step: (threads / cols, threads % cols) }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        self.row += self.step.0;
+        self.col += self.step.1;
+        if self.col >= self.cols {
+            self.col -= self.cols;
+            self.row += 1;
+        }
+    }
+
+    /// How many cells of `rows` rows the busiest thread takes: as often all of them go round together.
+    #[inline(always)]
+    fn rounds(self, rows: u32) -> u64 {
+        (u64::from(rows) * u64::from(self.cols)).div_ceil(u64::from(threads()).max(1))
+    }
+}
+
+/// Threads of the launch.
+#[inline(always)]
+fn threads() -> u32 {
+    thread::grid_dim_x() * ARRAYS_THREADS
+}

@@ -1,0 +1,546 @@
+//! Arrays in a device's memory, of every type and in every arrangement, against the same numbers in the host's memory on the same device:
+//! not a bit may differ, and errors must name the same cell.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, ensure};
+use halotile::classes::{BinRule, Classes};
+use halotile::cpu::Real;
+use halotile::entropy::{Base, Engine, Entropy, Kernel};
+use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut};
+use halotile::grid::{Grid, GridView};
+use halotile::io::{FormatError, Nodata};
+use halotile::measure::{Edge, Footprint, Measure};
+use halotile::raster::{Cells as _, CodedRaster, Georeference, Raster, ResultSink, Uncovered, ValueType, Values};
+
+use crate::cases::SplitMix64;
+use crate::runner::{Checked, compare, tolerance};
+
+/// Every type of numbers.
+pub const TYPES: [ValueType; 10] = [
+    ValueType::U8,
+    ValueType::I8,
+    ValueType::U16,
+    ValueType::I16,
+    ValueType::U32,
+    ValueType::I32,
+    ValueType::U64,
+    ValueType::I64,
+    ValueType::F32,
+    ValueType::F64,
+];
+
+/// Numbers in the host's memory, as a raster called as arrays are.
+#[derive(Clone)]
+pub struct Numbers {
+    pub rows: usize,
+    pub cols: usize,
+    /// Each as an f64, which holds all that are used here.
+    pub numbers: Vec<f64>,
+    pub values: ValueType,
+}
+
+/// The numbers in the type asked for.
+macro_rules! as_values {
+    ($values:expr, $numbers:expr; $($variant:ident $t:ty),*) => {
+        match $values {
+            $(ValueType::$variant => Values::$variant($numbers.map(|number| number as $t).collect()),)*
+        }
+    };
+}
+
+/// The bytes of numbers of any type.
+macro_rules! bytes {
+    ($values:expr; $($variant:ident),*) => {
+        match $values {
+            $(Values::$variant(numbers) => bytemuck::cast_slice(&numbers).to_vec(),)*
+        }
+    };
+}
+
+fn values(values: ValueType, numbers: impl Iterator<Item = f64>) -> Values {
+    as_values!(values, numbers; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
+}
+
+impl Numbers {
+    pub fn new(values: ValueType, (rows, cols): (usize, usize), mut number: impl FnMut(usize, usize) -> f64) -> Self {
+        let numbers = (0..rows * cols).map(|i| number(i / cols, i % cols)).collect();
+        Self { rows, cols, numbers, values }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let values = values(self.values, self.numbers.iter().copied());
+        bytes!(values; U8, I8, U16, I16, U32, I32, U64, I64, F32, F64)
+    }
+}
+
+impl Raster for Numbers {
+    fn name(&self) -> &str {
+        "the array"
+    }
+    fn rows(&self) -> usize {
+        self.rows
+    }
+    fn cols(&self) -> usize {
+        self.cols
+    }
+    fn value_type(&self) -> ValueType {
+        self.values
+    }
+    fn block(&self) -> (usize, usize) {
+        (1, self.cols)
+    }
+    fn nodata(&self) -> Option<Nodata> {
+        None
+    }
+    fn georeference(&self) -> Option<&Georeference> {
+        None
+    }
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
+        let cells = rows.flat_map(|r| cols.clone().map(move |c| self.numbers[r * self.cols + c]));
+        Ok(values(self.values, cells))
+    }
+}
+
+/// How rows and columns lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Row after row.
+    Rows,
+    /// Column after column.
+    Columns,
+    /// Row after row with so many numbers between them, from so many numbers into an allocation on.
+    Padded(usize, usize),
+    /// The last row first.
+    Flipped,
+    /// The last column first.
+    Mirrored,
+    /// Column after column, the last one first, and the last row first.
+    Turned,
+    /// Every other column, every third row.
+    Spread,
+}
+
+impl Arrangement {
+    pub const ALL: [Self; 9] = [
+        Self::Rows,
+        Self::Columns,
+        Self::Padded(3, 0),
+        Self::Padded(4, 4),
+        Self::Padded(0, 1),
+        Self::Flipped,
+        Self::Mirrored,
+        Self::Turned,
+        Self::Spread,
+    ];
+
+    /// The place of the first number, strides, and how many numbers there is room for.
+    fn lay(self, rows: usize, cols: usize) -> (usize, (isize, isize), usize) {
+        let (r, c) = (rows as isize, cols as isize);
+        match self {
+            Self::Rows => (0, (c, 1), rows * cols),
+            Self::Columns => (0, (1, r), rows * cols),
+            Self::Padded(gap, start) => (start, (c + gap as isize, 1), start + rows * (cols + gap)),
+            Self::Flipped => ((rows - 1) * cols, (-c, 1), rows * cols),
+            Self::Mirrored => (cols - 1, (c, -1), rows * cols),
+            Self::Turned => (rows * cols - 1, (-1, -r), rows * cols),
+            Self::Spread => (0, (3 * 2 * c, 2), 6 * rows * cols),
+        }
+    }
+}
+
+/// An array on a device.
+pub struct There {
+    buffer: Buffer,
+    first: usize,
+    strides: (isize, isize),
+    bytes: usize,
+}
+
+impl There {
+    fn place(&self, row: usize, col: usize) -> usize {
+        (self.first as isize + row as isize * self.strides.0 + col as isize * self.strides.1) as usize
+    }
+
+    /// Room for numbers of so many bytes; what is between them is `gap`.
+    fn room(
+        device: &Arc<dyn Device>,
+        shape: (usize, usize),
+        bytes: usize,
+        arrangement: Arrangement,
+        gap: u8,
+    ) -> Result<Self> {
+        let (first, strides, len) = arrangement.lay(shape.0, shape.1);
+        let buffer = Buffer::from_slice(device, &vec![gap; len * bytes])?;
+        Ok(Self { buffer, first, strides, bytes })
+    }
+
+    /// Numbers laid out like that.
+    pub fn of(device: &Arc<dyn Device>, numbers: &Numbers, arrangement: Arrangement) -> Result<Self> {
+        let (rows, cols, bytes) = (numbers.rows, numbers.cols, numbers.values.bytes());
+        let mut there = Self::room(device, (rows, cols), bytes, arrangement, 0xEE)?;
+        let (_, _, len) = arrangement.lay(rows, cols);
+        let mut memory = vec![0xEE; len * bytes];
+        for (i, number) in numbers.bytes().chunks(bytes).enumerate() {
+            let at = there.place(i / cols, i % cols);
+            memory[at * bytes..][..bytes].copy_from_slice(number);
+        }
+        there.buffer = Buffer::from_slice(device, &memory)?;
+        Ok(there)
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.address() + (self.first * self.bytes) as u64
+    }
+
+    /// It as a grid of numbers like those.
+    pub fn grid(&self, numbers: &Numbers) -> Result<DeviceGrid<'_>> {
+        let (rows, cols, device) = (numbers.rows, numbers.cols, self.buffer.device());
+        // SAFETY: the buffer has room for the arrangement, and lives as long as the grid, unwritten.
+        Ok(unsafe { DeviceGrid::new(device, self.address(), numbers.values, rows, cols, self.strides)? })
+    }
+
+    fn grid_mut<T: Real>(&mut self, (rows, cols): (usize, usize)) -> Result<DeviceGridMut<'_, T>> {
+        // SAFETY: the buffer has room for the arrangement, in which no two numbers share a place, and it is borrowed as long as the grid.
+        Ok(unsafe { DeviceGridMut::new(self.buffer.device(), self.address(), rows, cols, self.strides)? })
+    }
+
+    /// The results in it; an error where anything else has been written to.
+    fn results<T: Real>(&self, (rows, cols): (usize, usize), gap: u8) -> Result<Grid<T>> {
+        let memory = self.buffer.to_vec::<u8>()?;
+        let mut taken = vec![false; memory.len() / self.bytes];
+        let grid = Grid::from_fn(rows, cols, |r, c| {
+            let at = self.place(r, c);
+            taken[at] = true;
+            bytemuck::pod_read_unaligned::<T>(&memory[at * self.bytes..][..self.bytes])
+        });
+        let outside = (0..taken.len())
+            .find(|&at| !taken[at] && memory[at * self.bytes..][..self.bytes].iter().any(|&byte| byte != gap));
+        ensure!(outside.is_none(), "number {outside:?} was written, and is no result");
+        Ok(grid?)
+    }
+}
+
+/// Results kept in grids, one a plane.
+struct Keep<'a, T>(&'a Mutex<Vec<Grid<T>>>);
+
+impl<T: Real> ResultSink<T> for Keep<'_, T> {
+    fn block(&self) -> (usize, usize) {
+        (1, 1)
+    }
+    fn whole_rows(&self) -> bool {
+        false
+    }
+    fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
+        let mut kept = self.0.lock().expect("no writer panics");
+        for (grid, plane) in kept.iter_mut().zip(planes) {
+            let mut view = grid.view_mut().rect(top..top + plane.rows(), left..left + plane.cols());
+            (0..plane.rows()).for_each(|r| view.row_mut(r).copy_from_slice(plane.row(r)));
+        }
+        Ok(())
+    }
+    fn finish(self: Box<Self>) -> Result<(), FormatError> {
+        Ok(())
+    }
+}
+
+/// What is asked, in one way and the other.
+pub struct Question<'a> {
+    pub device: &'a Arc<dyn Device>,
+    pub entropy: &'a Entropy,
+    pub planes: usize,
+    pub numbers: &'a Numbers,
+    pub mask: Option<&'a Numbers>,
+}
+
+/// Bits of all results, or what the error says.
+type Answer = Result<Vec<Vec<u8>>, String>;
+
+fn bits<T: Real>(grids: &[Grid<T>]) -> Vec<Vec<u8>> {
+    grids.iter().map(|grid| bytemuck::cast_slice(grid.as_slice()).to_vec()).collect()
+}
+
+impl Question<'_> {
+    fn shape(&self) -> (usize, usize) {
+        (self.numbers.rows, self.numbers.cols)
+    }
+
+    /// From the host's memory.
+    pub fn by_stream<T: Real>(&self, classes: &Classes) -> Result<Answer> {
+        let (rows, cols) = self.shape();
+        let grids = (0..self.planes).map(|_| Grid::zeros(rows, cols)).collect::<Result<Vec<Grid<T>>, _>>()?;
+        let kept = Mutex::new(grids);
+        let mask = self.mask.map(|mask| Box::new(mask.clone()) as Box<dyn Raster>);
+        let cells = match CodedRaster::new(Box::new(self.numbers.clone()), classes.clone(), mask) {
+            Ok(cells) => cells,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let engine = Engine::Devices(vec![Arc::clone(self.device)]);
+        let done = self.entropy.stream(&engine, &cells, Box::new(Keep(&kept)), None, &());
+        Ok(done.map(|_| bits(&kept.into_inner().expect("no writer panics"))).map_err(|error| error.to_string()))
+    }
+
+    /// What is wrong with the first cell, in reading order, that is no class. (Whoever reads piece by piece meets another one first.)
+    fn by_reading(&self, classes: &Classes) -> Result<Answer> {
+        let mask = self.mask.map(|mask| Box::new(mask.clone()) as Box<dyn Raster>);
+        let cells = CodedRaster::new(Box::new(self.numbers.clone()), classes.clone(), mask)?;
+        let (rows, cols) = self.shape();
+        let mut codes = Grid::zeros(rows, cols)?;
+        let read = cells.read_into(0..rows, 0..cols, codes.view_mut());
+        Ok(read.map(|()| Vec::new()).map_err(|error| error.to_string()))
+    }
+
+    /// From the device's memory; without classes, bytes that are levels.
+    pub fn there<T: Real>(
+        &self,
+        classes: Option<&Classes>,
+        arrangement: Arrangement,
+        masks: Arrangement,
+        results: Arrangement,
+    ) -> Result<Answer> {
+        let numbers = There::of(self.device, self.numbers, arrangement)?;
+        let mask = self.mask.map(|mask| There::of(self.device, mask, masks)).transpose()?;
+        let mask = self.mask.zip(mask.as_ref()).map(|(numbers, there)| there.grid(numbers)).transpose()?;
+        let room = |_| There::room(self.device, self.shape(), size_of::<T>(), results, 0x7E);
+        let mut rooms = (0..self.planes).map(room).collect::<Result<Vec<_>>>()?;
+        let outs = rooms.iter_mut().map(|room| room.grid_mut::<T>(self.shape())).collect::<Result<Vec<_>>>()?;
+        let done = self.entropy.measure_on_device(&numbers.grid(self.numbers)?, classes, mask.as_ref(), outs, &());
+        let read = |_| {
+            let grids = rooms.iter().map(|room| room.results::<T>(self.shape(), 0x7E)).collect::<Result<Vec<_>>>()?;
+            Ok::<_, anyhow::Error>(bits(&grids))
+        };
+        match done {
+            Ok(report) => Ok(Ok(read(report)?)),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    }
+}
+
+fn same(expected: &Answer, got: &Answer) -> Result<()> {
+    match (expected, got) {
+        (Ok(expected), Ok(got)) => {
+            for (plane, (expected, got)) in expected.iter().zip(got).enumerate() {
+                let at = expected.iter().zip(got).position(|(a, b)| a != b);
+                ensure!(at.is_none() && expected.len() == got.len(), "plane {plane} differs at byte {at:?}");
+            }
+            ensure!(expected.len() == got.len(), "{} planes, not {}", got.len(), expected.len());
+        }
+        (Err(expected), Err(got)) => ensure!(expected == got, "the error is\n{got}\nand not\n{expected}"),
+        (Ok(_), Err(error)) => anyhow::bail!("failed: {error}"),
+        (Err(error), Ok(_)) => anyhow::bail!("did not fail: {error}"),
+    }
+    Ok(())
+}
+
+/// Questions of all kinds, by number.
+fn entropy(number: usize) -> (Entropy, usize) {
+    let edge = Edge::ALL[number % Edge::ALL.len()];
+    let base = [Base::E, Base::Two, Base::Ten][number % 3];
+    let entropy = Entropy::new().edge(edge).base(base);
+    match number % 7 {
+        0 | 1 => (entropy, 1),
+        2 => (entropy.size(1), 1),
+        3 => (entropy.size(9).min_valid(0.6), 1),
+        4 => (entropy.size(21), 1),
+        5 => {
+            let measures = vec![Measure::Richness, Measure::Hill(2.0), Measure::Shannon];
+            (entropy.measures(measures), 3)
+        }
+        _ => {
+            let footprint = Footprint::disk(7).expect("a window");
+            (entropy.footprint(footprint).measures(vec![Measure::Simpson, Measure::Evenness]).min_valid(0.3), 2)
+        }
+    }
+}
+
+/// Numbers of a few classes, not close together where the type has room; some are no data (12, and NaN where there is one).
+fn classed(values: ValueType, shape: (usize, usize), classes: u64, seed: u64) -> Numbers {
+    let mut random = SplitMix64(seed);
+    Numbers::new(values, shape, |_, _| {
+        let class = random.next() % classes;
+        match random.next() % 11 {
+            0 => 12.0,
+            1 if values.is_real() => f64::NAN,
+            _ if values.bytes() > 2 => class as f64 * 1000.0,
+            _ => class as f64 + 5.0,
+        }
+    })
+}
+
+/// Which cells are hidden: 0, and NaN where there is one; -0.0 too.
+fn hiding(values: ValueType, shape: (usize, usize), seed: u64) -> Numbers {
+    let mut random = SplitMix64(seed);
+    Numbers::new(values, shape, |_, _| match random.next() % 9 {
+        0 => 0.0,
+        1 if values.is_real() => f64::NAN,
+        2 if values.is_real() => -0.0,
+        other => other as f64,
+    })
+}
+
+/// Arrays of every type in every arrangement, with and without a mask, by classes of every origin. `every`: so many questions are left
+/// out for each that is asked. Returns how many there were.
+pub fn check(device: &Arc<dyn Device>, every: usize) -> Result<usize> {
+    let mut asked = 0;
+    let mut number = 0usize;
+    for shape in [(13, 37), (24, 64), (1, 40), (50, 1), (7, 300)] {
+        for (kind, values) in TYPES.into_iter().enumerate() {
+            for (way, arrangement) in Arrangement::ALL.into_iter().enumerate() {
+                number += 1;
+                if !number.is_multiple_of(every) {
+                    continue;
+                }
+                let numbers = classed(values, shape, if number.is_multiple_of(4) { 60 } else { 9 }, number as u64);
+                let mask =
+                    number.is_multiple_of(3).then(|| hiding(TYPES[(kind + way) % 10], shape, 77 + number as u64));
+                let nodata = (number % 5 < 3).then_some(Nodata::Whole(12));
+                let (entropy, planes) = entropy(number / every);
+                let question = Question { device, entropy: &entropy, planes, numbers: &numbers, mask: mask.as_ref() };
+                let ways = [arrangement, Arrangement::ALL[number % 9], Arrangement::ALL[(number / 3) % 9]];
+                let what = format!("{values:?} {shape:?} {ways:?} {nodata:?}, mask {:?}, {entropy:?}", mask.is_some());
+                one(&question, nodata, ways, number).context(what)?;
+                asked += 1;
+            }
+        }
+    }
+    Ok(asked)
+}
+
+fn one(question: &Question<'_>, nodata: Option<Nodata>, ways: [Arrangement; 3], number: usize) -> Result<()> {
+    let Question { device, numbers, .. } = *question;
+    // Classes as they are found on the host and on the device.
+    let hidden = question.mask.map(|mask| Uncovered::new(numbers, mask).expect("one shape"));
+    let raster: &dyn Raster = hidden.as_ref().map_or(numbers, |hidden| hidden as &dyn Raster);
+    let there = There::of(device, numbers, ways[0])?;
+    let grid = there.grid(numbers)?;
+    let mask = question.mask.map(|mask| There::of(device, mask, ways[1])).transpose()?;
+    let mask = question.mask.zip(mask.as_ref()).map(|(numbers, there)| there.grid(numbers)).transpose()?;
+    let rule = [BinRule::EqualWidth, BinRule::Quantile][number % 2];
+    let bins = 2 + number % 19;
+    let found = [
+        (
+            Classes::survey(raster, nodata, &()).map(|(classes, _)| classes),
+            Classes::survey_on(&grid, mask.as_ref(), nodata),
+        ),
+        (Classes::bins(raster, bins, rule, nodata, &()), Classes::bins_on(&grid, mask.as_ref(), bins, rule, nodata)),
+    ];
+    for (i, (expected, got)) in found.into_iter().enumerate() {
+        match (expected, got) {
+            (Ok(expected), Ok(got)) => {
+                let describe = |classes: &Classes| format!("{:?} {:?}", classes.describe(), classes.nodata_code());
+                ensure!(describe(&expected) == describe(&got), "{i}: {} not {}", describe(&got), describe(&expected));
+                let ways = |classes| -> Result<()> {
+                    if (number + i).is_multiple_of(2) {
+                        let expected = question.by_stream::<f32>(classes)?;
+                        same(&expected, &question.there::<f32>(Some(classes), ways[0], ways[1], ways[2])?)
+                    } else {
+                        let expected = question.by_stream::<f64>(classes)?;
+                        same(&expected, &question.there::<f64>(Some(classes), ways[0], ways[1], ways[2])?)
+                    }
+                };
+                ways(&got).with_context(|| format!("{i}: {}", describe(&got)))?;
+            }
+            (Err(expected), Err(got)) => ensure!(expected.to_string() == got.to_string(), "{got}, not {expected}"),
+            (Ok(_), Err(error)) => anyhow::bail!("{i} failed: {error}"),
+            (Err(error), Ok(_)) => anyhow::bail!("{i} did not fail: {error}"),
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong is found where it is: numbers that are no class, no whole number, too many, beyond the levels.
+pub fn check_errors(device: &Arc<dyn Device>) -> Result<usize> {
+    let mut checked = 0;
+    let entropy = Entropy::new();
+    let shape = (23, 41);
+    for values in TYPES {
+        for arrangement in Arrangement::ALL {
+            let odd = [(3, 40), (4, 0), (22, 7)];
+            let numbers = Numbers::new(values, shape, |r, c| if odd.contains(&(r, c)) { 77.0 } else { (r % 4) as f64 });
+            let question = Question { device, entropy: &entropy, planes: 1, numbers: &numbers, mask: None };
+            for classes in [Classes::identity(4, None)?, Classes::parse("0..2,few\n3,many", "list", None)?] {
+                let expected = question.by_reading(&classes)?;
+                ensure!(expected.as_ref().is_err_and(|error| error.contains("row 3, column 40")), "{expected:?}");
+                same(&expected, &question.there::<f32>(Some(&classes), arrangement, arrangement, Arrangement::Rows)?)?;
+                // What a mask hides may be anything.
+                let mask = Numbers::new(ValueType::U8, shape, |r, c| f64::from(u8::from((r, c) != odd[0])));
+                let question = Question { mask: Some(&mask), ..question };
+                let expected = question.by_reading(&classes)?;
+                ensure!(expected.as_ref().is_err_and(|error| error.contains("row 4, column 0")), "{expected:?}");
+                let got = question.there::<f32>(Some(&classes), arrangement, Arrangement::Turned, Arrangement::Rows)?;
+                same(&expected, &got)?;
+                checked += 2;
+            }
+            // Of the largest numbers there are, too.
+            let all = |scale: f64| Numbers::new(values, (30, 50), |r, c| ((r * 50 + c) % 300) as f64 * scale);
+            let many = all(if values.bytes() > 4 {
+                9007199254740992.0
+            } else if values.bytes() > 2 {
+                100_000.0
+            } else {
+                1.0
+            });
+            let mut kinds = vec![many];
+            if values.is_real() {
+                let fraction =
+                    |odd: f64| Numbers::new(values, shape, move |r, c| if r * 41 + c > 100 { odd } else { 8.0 });
+                kinds.extend([0.5, -1e-3, f64::INFINITY, f64::NEG_INFINITY, 3e38, -1e38, 8_388_607.5].map(fraction));
+                kinds.push(fraction(-0.0));
+                kinds.push(fraction(f64::NAN));
+                kinds.push(fraction(8_388_608.0));
+                kinds.push(Numbers::new(values, shape, |_, _| f64::INFINITY));
+                kinds.push(Numbers::new(values, shape, |_, _| f64::NAN));
+            }
+            for numbers in &kinds {
+                let there = There::of(device, numbers, arrangement)?;
+                for nodata in [None, Some(Nodata::Whole(8)), Some(Nodata::Fraction(0.5))] {
+                    let describe = |classes: &Classes| format!("{:?} {:?}", classes.describe(), classes.nodata_code());
+                    let text = |found: Result<Classes, halotile::classes::ClassesError>| match found {
+                        Ok(classes) => describe(&classes),
+                        Err(error) => error.to_string(),
+                    };
+                    let expected = text(Classes::survey(numbers, nodata, &()).map(|(classes, _)| classes));
+                    let got = text(Classes::survey_on(&there.grid(numbers)?, None, nodata));
+                    ensure!(expected == got, "{values:?} {arrangement:?}: {got}\nnot {expected}");
+                    for rule in [BinRule::EqualWidth, BinRule::Quantile] {
+                        let expected = text(Classes::bins(numbers, 7, rule, nodata, &()));
+                        let got = text(Classes::bins_on(&there.grid(numbers)?, None, 7, rule, nodata));
+                        ensure!(expected == got, "{values:?} {arrangement:?} {rule:?}: {got}\nnot {expected}");
+                    }
+                    checked += 3;
+                }
+            }
+        }
+    }
+    Ok(checked)
+}
+
+/// Bytes that are levels, as of the table of cases: against the oracle, and not a bit other than from the host's memory. `None`: the
+/// kernel does not do this kind of work.
+pub fn check_case<T: Real + Into<f64>>(
+    device: &Arc<dyn Device>,
+    kernel: Option<Kernel>,
+    checked: &Checked,
+    arrangement: Arrangement,
+) -> Result<Option<f64>> {
+    let Checked { case, expected } = checked;
+    let (rows, cols) = (case.cells.rows(), case.cells.cols());
+    let numbers = Numbers::new(ValueType::U8, (rows, cols), |r, c| f64::from(case.cells.row(r)[c]));
+    let entropy = Entropy::new().size(case.size).nodata(case.nodata).kernel(kernel);
+    let there = There::of(device, &numbers, arrangement)?;
+    let mut room = There::room(device, (rows, cols), size_of::<T>(), arrangement, 0x7E)?;
+    let outs = vec![room.grid_mut::<T>((rows, cols))?];
+    match entropy.measure_on_device(&there.grid(&numbers)?, None, None, outs, &()) {
+        Ok(_) => {}
+        Err(halotile::entropy::Error::KernelMisfit { .. }) => return Ok(None),
+        Err(error) => return Err(error).with_context(|| case.name.clone()),
+    }
+    let got = room.results::<T>((rows, cols), 0x7E)?;
+    let worst = compare(&got, expected, case.flat, tolerance::<T>(kernel)).with_context(|| case.name.clone())?;
+    let mut host = Grid::<T>::zeros(rows, cols)?;
+    let engine = Engine::Devices(vec![Arc::clone(device)]);
+    entropy.compute_into(&engine, case.cells.view(), host.view_mut(), &())?;
+    same(&Ok(bits(&[host])), &Ok(bits(&[got]))).with_context(|| format!("{}, {arrangement:?}", case.name))?;
+    Ok(Some(worst))
+}
