@@ -1,6 +1,7 @@
 //! What this machine has, and how much of it is taken.
 
 use anyhow::Context;
+pub use halotile::machine::{memory_available, peak_memory};
 
 /// Threads that run at once.
 pub fn cores() -> usize {
@@ -13,21 +14,4 @@ pub fn start_threads(asked: usize) -> anyhow::Result<usize> {
     let threads = if asked == 0 { cores() } else { asked };
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().context("no threads can be started")?;
     Ok(threads)
-}
-
-/// Bytes of memory that can be had without pushing anything else out, where Linux tells.
-pub fn memory_available() -> Option<u64> {
-    bytes("/proc/meminfo", "MemAvailable:")
-}
-
-/// The most bytes that were resident so far, where Linux tells.
-pub fn peak_memory() -> Option<u64> {
-    bytes("/proc/self/status", "VmHWM:")
-}
-
-/// What a file of the system says in kB under a name.
-fn bytes(file: &str, name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }

@@ -18,6 +18,7 @@ pub mod generate;
 pub mod grid;
 pub mod io;
 pub mod ladder;
+pub mod machine;
 pub mod measure;
 pub mod observe;
 pub mod occupancy;

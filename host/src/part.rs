@@ -241,7 +241,7 @@ pub(crate) fn for_each_tile_of<T: Send>(
     mut planes: Vec<GridViewMut<'_, T>>,
     size: usize,
     observer: &dyn Observer,
-    work: impl Fn(&mut Tiles<'_, T>) + Sync + Send,
+    work: impl Fn(&mut Tiles<'_, T>) -> Result<(), Cancelled> + Sync + Send,
 ) -> Result<(), Cancelled> {
     let (rows, cols) = (planes[0].rows(), planes[0].cols());
     let share = rows.div_ceil(4 * rayon::current_num_threads());
@@ -270,7 +270,7 @@ pub(crate) fn for_each_tile_of<T: Send>(
             if observer.cancelled() {
                 return Err(Cancelled);
             }
-            work(&mut tile);
+            work(&mut tile)?;
             observer.advance((tile.height() * tile.width()) as u64);
             Ok(())
         })
@@ -345,6 +345,7 @@ mod tests {
                     }
                 }
             }
+            Ok(())
         };
         for_each_tile_of((5, 7), planes, 5, &(), tile).unwrap();
         for (p, data) in data.iter().enumerate() {

@@ -88,7 +88,7 @@ impl Distance for f32 {
 /// The type of weights and distances that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Weight {
-    /// 32-bit integers where all weights are whole, floating-point numbers otherwise.
+    /// 32-bit integers where they hold all weights, floating-point numbers otherwise.
     #[default]
     Auto,
     /// 32-bit integers; distances below 2^30 - 1.

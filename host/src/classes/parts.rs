@@ -135,8 +135,14 @@ impl Classes {
         Ok(classes)
     }
 
-    /// The values of classes each of which is one value, in the order of their codes; `None` for others.
+    /// The values of classes each of which is one value, in the order of their codes; `None` for others. There are none where a survey has
+    /// found no value: its one class is nobody's.
     pub fn values(&self) -> Option<Vec<i128>> {
+        if let Rule::Listed { codes, others: Others::Misfit, .. } = &self.rule
+            && codes.is_empty()
+        {
+            return Some(Vec::new());
+        }
         let one = |members| match members {
             Members::Values(values) => <[i128; 1]>::try_from(values).ok().map(|[value]| value),
             Members::OthersAnd(_) | Members::Between(..) => None,
@@ -216,6 +222,28 @@ mod tests {
             assert_eq!(encode(&together), encode(&whole));
             let known = Classes::of_edges(whole.edges().unwrap(), nodata, true).unwrap();
             assert_eq!(encode(&known), encode(&whole));
+        }
+    }
+
+    /// Where nothing has a value, and where there is nothing at all.
+    #[test]
+    fn classes_of_nothing() {
+        let (nan, none) = (Numbers::line(Values::F64(vec![f64::NAN; 3])), Numbers::new(0, 5, Values::F64(Vec::new())));
+        for (raster, occurs) in [(&nan, true), (&none, false)] {
+            let (classes, survey) = Classes::survey(raster, None, &()).unwrap();
+            assert_eq!((classes.values(), classes.levels()), (Some(Vec::new()), 1));
+            assert_eq!((survey.cells, classes.nodata_code()), (Vec::new(), occurs.then_some(1)));
+            for rule in [BinRule::EqualWidth, BinRule::Quantile] {
+                let bins = Classes::bins(raster, 4, rule, None, &()).unwrap();
+                assert_eq!((bins.edges(), bins.nodata_code()), (Some(Vec::new()), occurs.then_some(1)));
+            }
+            let extent = Extent::of(raster, None, &()).unwrap();
+            assert_eq!(extent, Extent { finite: None, infinite: false, nodata: occurs });
+        }
+        assert_eq!(Classes::of_values([], None, false).unwrap().values(), Some(Vec::new()));
+        for values in [Values::U8(Vec::new()), Values::I16(Vec::new())] {
+            let bins = Classes::bins(&Numbers::new(5, 0, values), 4, BinRule::Quantile, None, &()).unwrap();
+            assert_eq!(bins.levels(), 1);
         }
     }
 

@@ -73,6 +73,9 @@ pub(super) fn over<R: Send>(
 /// Rectangles that cover the raster, in reading order by their first cells.
 fn pieces(raster: &dyn Raster) -> Vec<(Range<usize>, Range<usize>)> {
     let (rows, cols) = (raster.rows(), raster.cols());
+    if rows == 0 || cols == 0 {
+        return Vec::new();
+    }
     let (block_rows, block_cols) = raster.block();
     let (block_rows, block_cols) = (block_rows.clamp(1, rows), block_cols.clamp(1, cols));
     let step = |block: usize, others: usize, len: usize| {

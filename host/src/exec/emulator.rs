@@ -5,7 +5,8 @@
 //! code around kernels does then. It can also count what kernels' warps do to memory.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub struct EmulatedDevice {
     launches: Option<AtomicUsize>,
     /// Whether it counts what launches do to memory.
     counting: bool,
+    /// Launches end early once it is set.
+    stop: Option<Arc<AtomicBool>>,
     profile: OnceLock<Arc<Profile>>,
     state: Mutex<State>,
 }
@@ -78,6 +81,7 @@ impl EmulatedDevice {
             order: Order::Forward,
             launches: None,
             counting: false,
+            stop: None,
             profile: OnceLock::new(),
             state: Mutex::new(state),
         }
@@ -98,6 +102,12 @@ impl EmulatedDevice {
     /// The same with blocks and lanes run in this order. A kernel that is right gives the same result in each.
     pub fn with_order(mut self, order: Order) -> Self {
         self.order = order;
+        self
+    }
+
+    /// The same, but launches end early, with an error, once the flag is set: a launch may take minutes where windows are large.
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
         self
     }
 
@@ -294,7 +304,12 @@ impl Device for EmulatedDevice {
             self.alive("launch")?;
         }
         let mut state = self.lock();
+        let stopped = |_, _| match &self.stop {
+            Some(stop) if stop.load(Relaxed) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
         let options = Options {
+            observer: Some(&stopped),
             shared_limit: self.limits.shared_per_block,
             block_order: self.order,
             lane_order: self.order,

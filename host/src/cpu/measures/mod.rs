@@ -28,6 +28,9 @@ use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::for_each_tile_of;
 
+/// Steps of work (a count changed, a class of a result looked at) between two looks at whether it is to stop: some milliseconds.
+const AT_ONCE: usize = 1 << 20;
+
 /// Entries of a table that any u16 is an index of.
 const ALL: usize = 1 << 16;
 
@@ -40,6 +43,9 @@ struct Job<'a> {
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
     leaving: Vec<(isize, usize)>,
     entering: Vec<(isize, usize)>,
+    /// Rows between two looks at whether the work is to stop.
+    rows_at_once: usize,
+    observer: &'a dyn Observer,
 }
 
 /// Fills `outs`, one for each of the window's planes in their order and `task.rows.len()` × `task.cols.len()` each. The window
@@ -66,7 +72,17 @@ pub(crate) fn run<T: Real>(
     }
     let stride = task.cells.stride() as isize;
     let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
-    let job = Job { task, window, steps, leaving: flat(&window.leaving), entering: flat(&window.entering) };
+    let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
+    let work = cells(&window.leaving) + cells(&window.entering) + window.planes.len() * task.levels;
+    let job = Job {
+        task,
+        window,
+        steps,
+        leaving: flat(&window.leaving),
+        entering: flat(&window.entering),
+        rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
+        observer,
+    };
     let height = window.footprint().rows();
     for_each_tile_of((task.rows.start, task.cols.start), outs, height, observer, |tile| slide::run(&job, tile))
 }

@@ -5,13 +5,14 @@ use super::{ALL, Job};
 use crate::cpu::Real;
 use crate::grid::GridView;
 use crate::measure::window::{Needs, Reach, Stretch};
+use crate::observe::Cancelled;
 use crate::part::Tiles;
 
 /// Columns that slide together: one chain of "read a count, write it back" waits for itself wherever values repeat.
-const LANES: usize = 4;
+pub const LANES: usize = 4;
 
-/// Computes a tile.
-pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) {
+/// Computes a tile, unless the work is to stop.
+pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) -> Result<(), Cancelled> {
     // Each combination is a loop of its own, which does nothing that nobody asked for.
     let columns = match job.window.needs {
         Needs { logs: false, squares: false, classes: false } => columns::<T, false, false, false>,
@@ -23,26 +24,27 @@ pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) {
         Needs { logs: true, squares: true, classes: false } => columns::<T, true, true, false>,
         Needs { logs: true, squares: true, classes: true } => columns::<T, true, true, true>,
     };
-    columns(job, tile);
+    columns(job, tile)
 }
 
 fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
-) {
+) -> Result<(), Cancelled> {
     let Reach { left, right, .. } = job.window.reach;
     let (end, cols) = (tile.left + tile.width(), job.task.cells.cols());
     let mut x = tile.left;
     while x < end {
         let unclipped = x as isize + left >= 0 && (x + LANES - 1) as isize + right < cols as isize;
         if unclipped && x + LANES <= end {
-            lanes::<T, LOGS, SQUARES, CLASSES, LANES>(job, tile, x);
+            lanes::<T, LOGS, SQUARES, CLASSES, LANES>(job, tile, x)?;
             x += LANES;
         } else {
-            lanes::<T, LOGS, SQUARES, CLASSES, 1>(job, tile, x);
+            lanes::<T, LOGS, SQUARES, CLASSES, 1>(job, tile, x)?;
             x += 1;
         }
     }
+    Ok(())
 }
 
 /// The counts of one window.
@@ -63,7 +65,7 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
     x: usize,
-) {
+) -> Result<(), Cancelled> {
     let (cells, window) = (job.task.cells, job.window);
     let Reach { top, bottom, left, right } = window.reach;
     let steps = &*job.steps;
@@ -75,8 +77,14 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
         let values = clipped::<L>(cells, tile.top, x, stretch);
         enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
     }
-    let height = tile.height();
+    let (height, mut look) = (tile.height(), 0);
     for i in 0..height {
+        if i == look {
+            if job.observer.cancelled() {
+                return Err(Cancelled);
+            }
+            look += job.rows_at_once;
+        }
         let y = tile.top + i;
         let all = all_columns && inside(y as isize + top, y as isize + bottom, cells.rows());
         results(job, tile, (i, x), &mut counts, &sums, window.complete && !all);
@@ -105,6 +113,7 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
             }
         }
     }
+    Ok(())
 }
 
 /// Writes the results of row `i` of the tile for the columns from `x` on; none where they are `missing`.

@@ -196,6 +196,7 @@ fn weigh<N: Cell, T: FileWeight>(number: N, pass: &Pass<'_>) -> Result<T, Refuse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apsp::Weight;
     use crate::classes::tests::Numbers;
     use crate::grid::Grid;
     use crate::raster::GridRaster;
@@ -244,9 +245,9 @@ mod tests {
             "numbers: the array has 1 rows and 2 columns; a matrix of weights is square"
         );
         let large = Numbers::new(2, 2, Values::I64(vec![0, 1, -1 << 40, 0]));
-        assert!(
-            said(GraphArrays::Matrix(&large)).starts_with("numbers: row 1, column 0 (counted from 0): the weight -10")
-        );
+        let whole = GraphOptions { weight: Weight::I32, ..GraphOptions::default() };
+        let refused = read_arrays(GraphArrays::Matrix(&large), &whole, &()).unwrap_err().to_string();
+        assert!(refused.starts_with("numbers: row 1, column 0 (counted from 0): the weight -10"));
         let weights = Numbers::line(Values::F64(vec![1.0, f64::NEG_INFINITY]));
         let edges = |sources| GraphArrays::Edges { vertices: 2, sources, targets: &[1, 0], weights: &weights };
         assert!(said(edges(&[0, 1])).starts_with("numbers: edge 1 (counted from 0): the weight -inf"));

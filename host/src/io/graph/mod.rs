@@ -14,8 +14,8 @@
 //!
 //! Graphs that are in memory already ([`read_arrays`]) go the same way from `weight` on.
 //!
-//! Without a wish for a type ([`Weight::Auto`]) a file is read as whole numbers; at the first fraction the work begins again in
-//! floating-point numbers.
+//! Without a wish for a type ([`Weight::Auto`]) a file is read as whole numbers; at the first weight that they do not hold, a fraction or too
+//! large, the work begins again in floating-point numbers. Only the binary of edges, whose weights are whole by definition, is not read again.
 
 mod arrays;
 mod binary;
@@ -45,8 +45,8 @@ use crate::observe::Observer;
 /// What is to be made of a file.
 #[derive(Clone, Copy)]
 pub struct GraphOptions<'a> {
-    /// The type of the weights. `I32` and `I16` want whole numbers, from -(2^30 - 2) to 2^30 - 2, and `Auto` is for those where no weight has a
-    /// fraction, and for `F32` otherwise.
+    /// The type of the weights. `I32` and `I16` want whole numbers, from -(2^30 - 2) to 2^30 - 2, and `Auto` is for those where all weights are
+    /// such numbers, and for `F32` otherwise.
     pub weight: Weight,
     /// Whether each edge leads both ways. Both then count in [`Graph::edges`].
     pub undirected: bool,
@@ -191,8 +191,8 @@ enum Stop {
     File(FormatError),
     /// The matrix cannot be made.
     Memory(MatrixError),
-    /// A weight has a fraction: all of them are to be read as f32.
-    Fraction,
+    /// A weight is no whole number, or too large a one: all of them are to be read as f32.
+    AsReal,
 }
 
 impl From<FormatError> for Stop {
@@ -216,7 +216,7 @@ impl Stop {
                     .at(name, Place::FILE)
             }
             // Only a pass that another may follow ends so, and that other has taken its place.
-            Self::Fraction => Problem::new("a weight has a fraction", weight::AS_F32).at(name, Place::FILE),
+            Self::AsReal => Problem::new("a weight is none of i32", weight::AS_F32).at(name, Place::FILE),
         }
     }
 }
@@ -224,7 +224,7 @@ impl Stop {
 impl Refused {
     fn at(self, name: &str, place: Place) -> Stop {
         match self {
-            Self::Fraction => Stop::Fraction,
+            Self::AsReal => Stop::AsReal,
             Self::Problem(problem) => Stop::File(problem.at(name, place)),
         }
     }
@@ -255,7 +255,7 @@ fn build<F: Edges>(
         Weight::F32 => real(),
         Weight::I32 | Weight::I16 => whole(),
         Weight::Auto => match whole() {
-            Err(Stop::Fraction) => real(),
+            Err(Stop::AsReal) => real(),
             other => other,
         },
     };

@@ -281,7 +281,7 @@ fn every_fault_says_where_and_what_to_do() {
         ),
     ];
     for (format, bytes, expected) in table {
-        assert_eq!(read_as(format, &bytes, &GraphOptions::default()).unwrap_err(), expected);
+        assert_eq!(read_as(format, &bytes, &options(Weight::I32, false)).unwrap_err(), expected);
     }
     let whole = options(Weight::I16, false);
     let fraction = npy("<f8", "True", "(2, 2)", &elements("<f8", &[0.0, 1.5, 0.0, 0.0]));
@@ -294,6 +294,31 @@ fn every_fault_says_where_and_what_to_do() {
         read_as(GraphFormat::Npy, &large, &options(Weight::F32, false)).unwrap_err(),
         "f: row 0, column 1 (counted from 0): the weight 1e39 is none that an f32 holds; make the weights smaller"
     );
+}
+
+/// Without a wish for a type, what whole numbers do not hold is read as f32, wherever it stands; what that does not hold either is refused.
+#[test]
+fn large_weights_are_read_as_f32_where_nobody_asks_for_whole_ones() {
+    for (large, half) in [((0, 1), (1, 0)), ((1, 0), (0, 1))] {
+        let mut rows = [[0.0; 2]; 2];
+        rows[large.0][large.1] = 1e10;
+        for other in [0.5, 3.0] {
+            rows[half.0][half.1] = other;
+            let file = npy("<f8", "False", "(2, 2)", &elements("<f8", rows.as_flattened()));
+            let graph = real(GraphFormat::Npy, &file, Weight::Auto);
+            assert_eq!((graph.weights.get(large.0, large.1), graph.weights.get(half.0, half.1)), (1e10, other as f32));
+        }
+    }
+    let file = npy("<i8", "False", "(2, 2)", &elements("<i8", &[0.0, 1.0, -1_073_741_823.0, 0.0]));
+    // As negative as that no path back is short enough.
+    assert_eq!(real(GraphFormat::Npy, &file, Weight::Auto).weights.get(1, 0), -1_073_741_824.0);
+    let lines = b"p sp 2 2\na 1 2 1073741823\na 2 1 3\n";
+    assert_eq!(real(GraphFormat::Dimacs, lines, Weight::Auto).weights.get(0, 1), 1_073_741_824.0);
+    for (large, message) in [(1e39, "the weight 1e39 is not from"), (f64::NEG_INFINITY, "the weight -inf is not from")]
+    {
+        let file = npy("<f8", "False", "(2, 2)", &elements("<f8", &[0.0, large, 0.0, 0.0]));
+        assert!(read_as(GraphFormat::Npy, &file, &options(Weight::Auto, false)).unwrap_err().contains(message));
+    }
 }
 
 #[test]
@@ -654,7 +679,7 @@ fn every_fault_in_text_names_its_line() {
         table.push((GraphFormat::MatrixMarket, text, format!("f: line 1: \"{with}\" is not read; {advice}")));
     }
     for (format, text, expected) in table {
-        assert_eq!(read_as(format, text.as_bytes(), &GraphOptions::default()).unwrap_err(), expected, "{text}");
+        assert_eq!(read_as(format, text.as_bytes(), &options(Weight::I32, false)).unwrap_err(), expected, "{text}");
     }
     let fraction = read_as(GraphFormat::EdgeList, b"0 1 3.0\n\n1 0 2.5\n", &options(Weight::I32, false));
     assert_eq!(fraction.unwrap_err(), format!("f: line 3: the weight 2.5 is not a whole number; {f32}"));

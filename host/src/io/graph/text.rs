@@ -117,8 +117,8 @@ impl<'s> Lines<'s> {
 
     /// What is wrong with the line at `at`.
     fn stop(&self, refused: Refused, at: u64) -> Result<Stop, FormatError> {
-        // That a weight has a fraction needs no place.
-        let place = if matches!(refused, Refused::Fraction) { Place::FILE } else { self.place(at)? };
+        // That weights are to be read as f32 needs no place.
+        let place = if matches!(refused, Refused::AsReal) { Place::FILE } else { self.place(at)? };
         Ok(refused.at(&self.source.name, place))
     }
 

@@ -69,7 +69,7 @@ impl FileWeight for f32 {
 /// What comes of a number that is no weight of the type that a file is being read as.
 pub(super) enum Refused {
     /// The file is to be read as f32.
-    Fraction,
+    AsReal,
     /// The file is in error.
     Problem(Problem),
 }
@@ -83,7 +83,8 @@ pub(super) fn weight<T: FileWeight>(value: Value, asked: Weight) -> Result<T, Re
 #[cold]
 fn refuse<T: FileWeight>(value: Value, unfit: Unfit, asked: Weight) -> Refused {
     match unfit {
-        Unfit::Fraction if asked == Weight::Auto => Refused::Fraction,
+        // Whatever whole numbers do not hold and f32 does, so that the order of the weights makes no difference.
+        _ if asked == Weight::Auto && f32::from_value(value).is_ok() => Refused::AsReal,
         Unfit::Fraction => {
             Refused::Problem(Problem::new(format!("the weight {} is not a whole number", value.show()), AS_F32))
         }
