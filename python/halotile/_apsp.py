@@ -8,6 +8,9 @@ from halotile import _arguments, _native
 
 _log = logging.getLogger("halotile")
 
+# The least integer that is no edge.
+_NO_EDGE = 2**30 - 1
+
 
 def apsp(
     graph, return_predecessors=False, *, directed=True, weight="auto", device="auto", threads=None, dtype=None
@@ -18,15 +21,16 @@ def apsp(
     ----------
     graph : array_like or scipy.sparse matrix or array, shape (V, V)
         The weight of the edge from i to j at row i, column j; weights may be negative. In a dense array there is no edge where a number is infinite
-        or NaN, or an integer 2^30 - 1 or more; zeros are edges of weight 0, and the diagonal counts only where it is negative. In a sparse one
-        the entries that are stored are the edges, zeros among them.
+        or NaN, or an integer 2^30 - 1 or more, or masked; zeros are edges of weight 0, and the diagonal counts only where it is negative. In a
+        sparse one the entries that are stored are the edges, zeros among them; entries of one cell are parallel edges, of which the lightest
+        counts, whatever the format.
     return_predecessors : bool
         Whether to return predecessors too.
     directed : bool
         Otherwise every edge also leads back.
     weight : {"auto", "i32", "f32"}
         What is computed in: whole numbers of up to 2^30 - 2, or floating-point numbers. ``"auto"`` takes whole numbers unless a weight has a
-        fraction.
+        fraction or is too large.
     device, threads
         As for `halotile.entropy`.
     dtype : {"int32", "float32", "float64"}, optional
@@ -67,24 +71,29 @@ def apsp(
            [1073741823,          0,         -2],
            [1073741823, 1073741823,          0]], dtype=int32)
     """
-    if threads is not None:
-        threads = _arguments.whole_number("threads", threads)
-        if threads < 1:
-            raise ValueError(f"threads={threads}: at least 1")
-    if dtype is not None and np.dtype(dtype) not in (np.int32, np.float32, np.float64):
-        raise TypeError(f"dtype={np.dtype(dtype)}: int32, float32 or float64")
-    matrix, edges = (None, _edges(graph)) if _is_sparse(graph) else (_arguments.grid(graph, "graph"), None)
-    rows, cols = graph.shape if matrix is None else matrix.shape
-    if rows != cols:
-        raise ValueError(f"graph: its shape is {(rows, cols)}, and a matrix of weights is square")
-    asked = "i32" if weight == "auto" and dtype is not None and np.dtype(dtype) == np.int32 else weight
+    threads = _arguments.thread_count(threads)
+    if not isinstance(weight, str):
+        raise TypeError(f'weight={weight!r}: "auto", "i32" or "f32"')
+    dtype = None if dtype is None else np.dtype(dtype)
+    if dtype is not None and dtype not in (np.int32, np.float32, np.float64):
+        raise TypeError(f"dtype={dtype}: int32, float32 or float64")
+    if weight == "f32" and dtype == np.int32:
+        raise ValueError('dtype=int32: of weight="f32" distances are floating-point numbers; give float32 or float64')
+    sparse = _is_sparse(graph)
+    graph = graph if sparse else np.asanyarray(graph)
+    rows, cols = _shape(graph)
+    asked = "i32" if weight == "auto" and dtype == np.int32 else weight
+    options = {"predecessors": bool(return_predecessors), "weight": asked, "device": str(device)}
+    # Before anything is made that is as large.
+    _native.admit(rows, (4 if dtype is None else dtype.itemsize) + (4 if return_predecessors else 0), **options)
+    matrix, edges = (None, _edges(graph)) if sparse else (_matrix(graph), None)
     if rows == 0:
-        paths, dtype = None, np.dtype(dtype or (np.float32 if weight == "f32" else np.int32))
+        paths, made = None, np.dtype(np.float32 if weight == "f32" else np.int32)
     else:
-        options = {"directed": bool(directed), "predecessors": bool(return_predecessors)}
-        paths, told = _native.apsp(matrix, edges, weight=asked, device=str(device), threads=threads, **options)
+        paths, told = _native.apsp(matrix, edges, directed=bool(directed), threads=threads, **options)
         _log.info("%d vertices on %s in %s%s", rows, told["device"], told["weight"], f", because {told['why']}" if told["why"] else "")
-        dtype = np.dtype(dtype or paths.dtype)
+        made = np.dtype(paths.dtype)
+    dtype = made if dtype is None else dtype
     # Whole numbers as float32 go by way of float64: their infinity is another one.
     made = np.dtype(np.float64) if paths and dtype == np.float32 and paths.dtype == "int32" else dtype
     distances = np.empty((rows, rows), made)
@@ -104,14 +113,38 @@ def _is_sparse(graph):
     return hasattr(graph, "tocoo") and hasattr(graph, "nnz")
 
 
+def _shape(graph):
+    """Rows and columns, which are as many."""
+    if not _is_sparse(graph):
+        _arguments.check_grid(graph, "graph")
+    elif graph.ndim != 2:
+        raise ValueError(f"graph: it has {graph.ndim} dimensions, and a matrix has 2")
+    rows, cols = graph.shape
+    if rows != cols:
+        raise ValueError(f"graph: its shape is {(rows, cols)}, and a matrix of weights is square")
+    return rows, cols
+
+
+def _matrix(graph):
+    """A dense matrix as the native module takes it: what is masked has a number that is no edge."""
+    if np.ma.is_masked(graph):
+        real = graph.dtype.kind == "f"
+        wide = graph.dtype if real or graph.dtype.itemsize >= 4 else np.dtype(np.int32)
+        graph = graph.astype(wide).filled(np.inf if real else _NO_EDGE)
+    return _arguments.grid(graph, "graph")
+
+
 def _edges(graph):
     """A sparse matrix as the number of vertices and what its entries are: from, to, weight, each a row."""
-    if graph.ndim != 2:
-        raise ValueError(f"graph: it has {graph.ndim} dimensions, and a matrix has 2")
-    # Entries of one cell are one entry, their sum, as everywhere in scipy; sorted by rows, which is the order that takes no time.
-    entries = graph.tocsr().tocoo()
+    # Conversion to rows, where it is by columns, leaves several entries of one cell what they are; from coordinates it would add them up.
+    entries = (graph.tocsr() if graph.format == "csc" else graph).tocoo(copy=False)
     weights = _arguments.grid(entries.data[np.newaxis], "graph")
     real = weights.dtype.kind == "f"
     kept = ~(np.isnan(weights) | np.isposinf(weights))[0] if real else slice(None)
-    ends = (np.ascontiguousarray(end[kept], dtype=np.uint64)[np.newaxis] for end in (entries.row, entries.col))
-    return graph.shape[0], *ends, np.ascontiguousarray(weights[:, kept])
+    rows, cols, weights = entries.row[kept], entries.col[kept], weights[0, kept]
+    if (rows[1:] < rows[:-1]).any():
+        # Sorted by rows, which is the order that takes no time.
+        order = np.argsort(rows, kind="stable")
+        rows, cols, weights = rows[order], cols[order], weights[order]
+    rows, cols = (np.ascontiguousarray(end, dtype=np.uint64)[np.newaxis] for end in (rows, cols))
+    return graph.shape[0], rows, cols, np.ascontiguousarray(weights)[np.newaxis]

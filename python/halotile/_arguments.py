@@ -5,7 +5,9 @@ what there is to compute, `Meaning` is what numbers mean as classes, `grid` is a
 """
 
 import dataclasses
+import decimal
 import math
+import numbers
 import operator
 import os
 from collections.abc import Mapping
@@ -16,6 +18,9 @@ from halotile import _native
 
 _KINDS = "biuf"
 
+# More threads than any machine has use for, and few enough to be started.
+_MOST_THREADS = 1024
+
 
 def whole_number(name, value):
     """`value` as an int; a TypeError where it is no whole number."""
@@ -23,6 +28,25 @@ def whole_number(name, value):
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name}={value!r}: a whole number, not {type(value).__name__}") from None
+
+
+def number(name, value):
+    """`value` as a number of Python's; a TypeError where it is no real one."""
+    if isinstance(value, np.generic) or isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, (numbers.Real, decimal.Decimal)):
+        raise TypeError(f"{name}={value!r}: a number, not {type(value).__name__}")
+    return value
+
+
+def thread_count(threads):
+    """A number of threads, or None."""
+    if threads is None:
+        return None
+    threads = whole_number("threads", threads)
+    if not 1 <= threads <= _MOST_THREADS:
+        raise ValueError(f"threads={threads}: from 1 to {_MOST_THREADS}")
+    return threads
 
 
 def check_grid(array, what="array"):
@@ -40,6 +64,10 @@ def grid(array, what="array"):
     """A NumPy array as the native module takes it: of two dimensions, aligned, in this machine's byte order. Copied only if it is not."""
     array = np.asarray(array)
     check_grid(array, what)
+    if array.dtype.kind == "b":
+        # Whoever looks at other memory as booleans may have bytes above 1, which are all True.
+        codes = array.view(np.uint8)
+        return array if codes.max(initial=0) <= 1 else codes != 0
     dtype = array.dtype.newbyteorder("=")
     if dtype == np.float16:
         dtype = np.dtype(np.float32)
@@ -52,6 +80,20 @@ def check_mask(mask, array):
     """Refuses a mask of another shape than the array's."""
     if mask.shape != array.shape:
         raise ValueError(f"mask: its shape is {mask.shape}, and the array's {array.shape}")
+
+
+def grid_and_mask(array, mask):
+    """An array and its mask as the native module takes them. What the array itself masks, if it is one of np.ma, has no data either."""
+    hidden = np.ma.getmask(array) if np.ma.isMaskedArray(array) else np.ma.nomask
+    array = grid(array)
+    if mask is not None:
+        # What a mask does not say is no data.
+        mask = grid(mask.filled(0) if np.ma.isMaskedArray(mask) else mask, "mask")
+        check_mask(mask, array)
+    if hidden is not np.ma.nomask:
+        seen = ~hidden
+        mask = seen if mask is None else seen & (mask != 0) & (mask == mask)
+    return array, mask
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,27 +125,33 @@ class Plan:
             footprint = None if footprint == "square" else footprint
         elif footprint is not None:
             footprint = _cells_of_window(footprint)
-            size = max(footprint[:2])
+            # A footprint that is too large is refused as one.
+            size = min(max(footprint[:2]) | 1, 255)
         size = whole_number("size", size)
         if not 1 <= size <= 255 or size % 2 == 0:
             raise ValueError(f"size={size}: an odd number from 1 to 255")
         single = isinstance(measure, str)
-        measures = (measure,) if single else tuple(measure)
+        try:
+            measures = (measure,) if single else tuple(measure)
+        except TypeError:
+            measures = (measure,)
         for name in measures:
             if not isinstance(name, str):
-                raise TypeError(f"measure: a name or several, not {name!r}")
-        if isinstance(base, float) and math.isclose(base, math.e):
-            base = "e"
-        if isinstance(min_valid, str) or not 0.0 <= min_valid <= 1.0:
+                raise TypeError(f"measure={measure!r}: a name or several")
+        if not measures:
+            raise ValueError("measure: there is none; give a name or several")
+        if isinstance(base, numbers.Real):
+            # 2.0 is 2, and math.e is e.
+            base = "e" if math.isclose(base, math.e) else int(base) if base in (2, 10) else base
+        min_valid = number("min_valid", min_valid)
+        if not 0 <= min_valid <= 1:
             raise ValueError(f"min_valid={min_valid!r}: a share from 0 to 1")
-        if threads is not None:
-            threads = whole_number("threads", threads)
-            if threads < 1:
-                raise ValueError(f"threads={threads}: at least 1")
-        dtype = np.dtype(dtype)
+        if kernel is not None and not isinstance(kernel, str):
+            raise TypeError(f"kernel={kernel!r}: a name or None, not {type(kernel).__name__}")
+        dtype = np.dtype(np.float32 if dtype is None else dtype)
         if dtype not in (np.float32, np.float64):
             raise TypeError(f"dtype={dtype}: results are float32 or float64")
-        return cls(
+        plan = cls(
             size=size,
             footprint=footprint,
             measures=measures,
@@ -112,13 +160,16 @@ class Plan:
             edge=str(edge),
             min_valid=float(min_valid),
             fill_nodata=bool(fill_nodata),
-            kernel=kernel,
+            kernel=None if kernel == "auto" else kernel,
             device=str(device),
             gpu=0,
-            threads=threads,
+            threads=thread_count(threads),
             dtype=dtype.name,
             single=single,
         )
+        # What the native module knows better: measures, bases, edges, kernels, devices. Also where there is nothing to compute.
+        _native.check(plan.native())
+        return plan
 
     @property
     def radius(self):
@@ -212,13 +263,20 @@ class Meaning:
                 if not 1 <= bins <= 256:
                     raise ValueError(f"bins={bins}: from 1 to 256, or the edges between them")
             else:
-                bins = tuple(float(edge) for edge in bins)
+                bins = _edges(bins)
         if normalize and levels is None and classes is None and bins is None:
             raise ValueError("normalize=True divides by the logarithm of the number of classes; give levels=, bins= or classes=")
         listed = None if classes is None else _list_of_classes(classes)
-        if nodata is not None:
-            nodata = nodata.item() if isinstance(nodata, np.generic) else nodata
-        return cls(levels, listed, bins, binning == "quantile", nodata)
+        return cls(levels, listed, bins, binning == "quantile", None if nodata is None else _nodata(nodata))
+
+    def of_type(self, dtype):
+        """The same for an array of this type, which the native module may be given as another."""
+        if self.nodata is None or dtype.kind != "f" or dtype.itemsize != 2:
+            return self
+        with np.errstate(over="ignore"):
+            nodata = float(np.float16(self.nodata))
+        # Beyond the type's numbers is none of them, infinity neither.
+        return self if math.isinf(nodata) else dataclasses.replace(self, nodata=nodata)
 
     def known(self, dtype):
         """The classes, where they can be told without a look at the numbers, which are of this type; else None."""
@@ -226,7 +284,8 @@ class Meaning:
         if self.listed is not None:
             return _native.Classes.of_list(self.listed, nodata)
         if isinstance(self.bins, tuple):
-            occurs = (nodata is not None or dtype.kind == "f") and len(self.bins) < 255
+            # NaN may occur where numbers are real; 256 classes leave no code for it, which is an error where it is met.
+            occurs = nodata is not None or dtype.kind == "f" and len(self.bins) < 255
             return _native.Classes.of_edges(list(self.bins), occurs, nodata)
         if self.levels is not None:
             return _native.Classes.of_levels(self.levels, nodata)
@@ -252,6 +311,27 @@ def nodata_of_type(nodata, dtype):
     return nodata if nodata == nodata and info.min <= nodata <= info.max and nodata == int(nodata) else None
 
 
+def _nodata(value):
+    """A value that is no data; None where it is beyond all numbers, so that no cell has it."""
+    value = number("nodata", value)
+    try:
+        return value if isinstance(value, int) and abs(value) < 2**127 else float(value)
+    except OverflowError:
+        return None
+
+
+def _edges(bins):
+    """The edges between bins as floating-point numbers."""
+    try:
+        edges = np.asarray(bins)
+        edges = edges.astype(np.float64) if edges.dtype.kind in _KINDS + "O" else None
+    except (TypeError, ValueError):
+        edges = None
+    if edges is None or edges.ndim != 1:
+        raise TypeError(f"bins={bins!r}: a number of bins, or the edges between them one after the other")
+    return tuple(edges.tolist())
+
+
 def _list_of_classes(classes):
     """The text of a list: from a file that has it, or made of a mapping from values to names."""
     if isinstance(classes, (str, os.PathLike)):
@@ -259,6 +339,8 @@ def _list_of_classes(classes):
             return file.read()
     if not isinstance(classes, Mapping):
         raise TypeError(f"classes: the name of a file or a mapping from values to classes, not {type(classes).__name__}")
+    if all(name is None for name in classes.values()):
+        raise ValueError("classes: no value has a class; give a mapping from values to classes")
     numbers = {}
     lines = []
     for value, name in classes.items():

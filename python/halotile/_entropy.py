@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from halotile import _arguments, _native
+from halotile import _arguments, _gpu, _native
 
 _log = logging.getLogger("halotile")
 
@@ -40,7 +40,7 @@ def entropy(
     array : array_like, shape (rows, cols)
         Integers, booleans, or floating-point numbers. The values that occur are the classes (256 at most, 255 where no data occurs),
         unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
-        NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
+        What a masked array masks is no data. NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
         is, once, as one byte a cell. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
         ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too.
     size : int, default 5
@@ -60,7 +60,7 @@ def entropy(
     nodata : number, optional
         The value that is no data: such cells are not counted, and give NaN.
     mask : array_like, shape (rows, cols), optional
-        Cells where it is 0, False or NaN have no data.
+        Cells where it is 0, False or NaN have no data, beside those that `array` masks.
     measure : str or sequence of str, default "shannon"
         ``"shannon"``, ``"simpson"`` (1 - sum p^2), ``"richness"``, ``"evenness"``, ``"renyi:ALPHA"``, ``"hill:Q"``. Of several the result has a
         plane each.
@@ -79,9 +79,9 @@ def entropy(
         ``"cpu"``, ``"cuda"``, ``"cuda:0,1"`` (several share the work), ``"emulator"``. ``"auto"`` estimates what is faster; what it chose, and
         why, is logged under the name ``halotile`` at the level INFO.
     kernel : str, optional
-        A kernel or a step of the ladders by its name, as ``halotile entropy --kernel`` has it.
+        A kernel or a step of the ladders by its name, as ``halotile entropy --kernel`` has it; the fastest that fits by default.
     threads : int, optional
-        Threads of the CPU; as many as there are cores by default.
+        Threads of the CPU, 1 to 1024; as many as there are cores by default.
     dtype : {"float32", "float64"}
         The type of the result. float32 is within 2e-6 of the definition (in nats), float64 within 1e-12.
     out : ndarray, optional
@@ -154,22 +154,30 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
 
     `classes` are those of a whole grid of the shape `whole`, of which `array` is a part.
     """
-    array = _arguments.grid(array)
-    if mask is not None:
-        mask = _arguments.grid(mask, "mask")
-        _arguments.check_mask(mask, array)
-    results = _places(array, plan) if out is None else _given(out, array, plan)
+    if _gpu.is_remote(array):
+        return _gpu.compute(
+            array, mask, plan, meaning, classes=classes, whole=whole, out=out, progress=progress
+        )
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress={progress!r}: a callable, not {type(progress).__name__}")
+    # Those of np.ma stay what they are.
+    array = np.asanyarray(array)
+    if meaning is not None:
+        meaning = meaning.of_type(array.dtype)
+    array, mask = _arguments.grid_and_mask(array, mask)
+    places = None if out is None else _given(out, array, mask, plan)
+    results = _places(array, plan) if places is None else places
+    if classes is None:
+        classes = meaning.classes(array, mask, plan.threads)
     if array.size > 0:
-        if classes is None:
-            classes = meaning.classes(array, mask, plan.threads)
         told = _native.entropy(array, list(results), classes, mask, plan.native(whole), progress)
         _log.info("%d cells on %s%s", array.size, told["device"], f", because {told['why']}" if told["why"] else "")
-    if out is not None:
-        places = out if out.ndim == 3 else out[np.newaxis]
-        if results is not places and not np.shares_memory(results, out):
-            places[...] = results
-        return out
-    return results[0] if plan.single else results
+    result = results[0] if plan.single else results
+    if out is None:
+        return result
+    if places is None:
+        out[...] = result
+    return out
 
 
 def _is_upright(array):
@@ -186,13 +194,17 @@ def _places(array, plan):
     return np.empty((planes, rows, cols), plan.dtype)
 
 
-def _given(out, array, plan):
-    """The planes of `out`, if results can be written there at once, and new ones otherwise."""
+def _given(out, array, mask, plan):
+    """The planes of `out`, if results can be written there at once, else None."""
     shape = array.shape if plan.single else (len(plan.measures), *array.shape)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != plan.dtype or not out.flags.writeable:
         raise ValueError(f"out: an array that can be written, of the shape {shape} and the type {plan.dtype}")
     planes = out[np.newaxis] if plan.single else out
-    down, right = planes.strides[1:][:: -1 if _is_upright(array) else 1]
-    wide = array.shape[0 if _is_upright(array) else 1]
+    turn = -1 if _is_upright(array) else 1
+    (high, wide), (down, right) = array.shape[::turn], planes.strides[1:][::turn]
+    # Rows without gaps, and neither rows nor planes that overlap.
     in_rows = right == planes.itemsize and down >= wide * planes.itemsize
-    return planes if in_rows and not np.may_share_memory(out, array) else _places(array, plan)
+    in_planes = plan.single or abs(planes.strides[0]) >= high * down
+    read = [given for given in (array, mask) if given is not None]
+    direct = in_rows and in_planes and out.flags.aligned and not any(np.may_share_memory(out, given) for given in read)
+    return planes if direct else None

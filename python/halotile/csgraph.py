@@ -7,7 +7,7 @@ Of several shortest paths it may find another. A graph is not overwritten. Whole
 """
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import NegativeCycleError, csgraph_from_dense
 
 import halotile
@@ -21,7 +21,8 @@ def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted
     Parameters
     ----------
     csgraph : array_like, or sparse array or matrix, shape (V, V)
-        Weights. In a dense array there is no edge where a number is 0, infinite or NaN.
+        Weights. In a dense array there is no edge where a number is 0, infinite, NaN or masked. In a sparse one of any format, entries of one cell
+        are parallel edges, of which the lightest counts (as in scipy, which takes fewer formats).
     directed : bool
         Otherwise the algorithm may go from i to j along csgraph[i, j] or csgraph[j, i].
     return_predecessors : bool
@@ -60,17 +61,20 @@ def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted
         csgraph = csgraph if np.ma.isMaskedArray(csgraph) else np.asarray(csgraph)
         if csgraph.ndim != 2 or csgraph.shape[0] != csgraph.shape[1]:
             raise ValueError("compressed-sparse graph must be shape (N, N)")
-        csgraph = csgraph_from_dense(np.ma.asarray(csgraph, float))
-    graph = csr_array(csgraph, dtype=float)
-    if unweighted:
-        graph.data = np.ones_like(graph.data)
+        # What is masked is no edge, as what is 0.
+        csgraph = csgraph_from_dense(np.ma.filled(csgraph, 0).astype(float))
+    if csgraph.ndim != 2 or csgraph.shape[0] != csgraph.shape[1]:
+        raise ValueError("compressed-sparse graph must be shape (N, N)")
+    entries = (csgraph.tocsr() if csgraph.format == "csc" else csgraph).tocoo(copy=False)
+    weights = np.ones(entries.nnz) if unweighted else entries.data.astype(float)
+    graph = coo_array((weights, (entries.row, entries.col)), csgraph.shape)
     options = {"directed": directed, "device": device, "threads": threads, "dtype": "float64"}
     try:
         try:
             return halotile.apsp(graph, return_predecessors, **options)
         except ValueError as error:
-            # Whole numbers that are too large for 32 bits, or paths that are too long.
-            if isinstance(error, halotile.NegativeCycleError) or graph.shape[0] != graph.shape[1]:
+            # Paths that are too long for 32 bits.
+            if isinstance(error, halotile.NegativeCycleError):
                 raise
             return halotile.apsp(graph, return_predecessors, weight="f32", **options)
     except halotile.NegativeCycleError as error:

@@ -21,7 +21,6 @@ from halotile import _arguments
 __all__ = ["entropy"]
 
 
-
 def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z=0, *, device="auto", threads=None):
     """Local entropy in bits, with the arguments of `skimage.filters.rank.entropy`.
 
@@ -64,7 +63,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
     >>> from halotile.skimage import entropy
     >>> image = np.array([[0, 0, 7], [0, 7, 7], [9, 7, 7]], dtype=np.uint8)
     >>> entropy(image, np.ones((3, 3))).round(3)
-    array([[0.811, 1.   , 0.65 ],
+    array([[0.811, 1.   , 0.811],
            [1.459, 1.352, 0.65 ],
            [1.5  , 1.252, 0.   ]])
     """
@@ -109,7 +108,9 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         footprint=window, base=2, dtype="float64", fill_nodata=mask is not None, device=device, threads=threads
     )
     try:
-        result = halotile._entropy.compute(image, mask, plan, meaning)
+        # scikit-image knows no masked arrays.
+        given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
+        result = halotile._entropy.compute(given, mask, plan, meaning)
     except ValueError as error:
         # Nothing else that is wrong with an image of these types comes as late as this.
         if "different values" not in str(error):

@@ -1,10 +1,11 @@
 //! Shortest paths of a matrix, dense or sparse.
 
-use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight};
-use halotile::choice::Vertices;
-use halotile::io::graph::{GraphArrays, GraphOptions, read_arrays};
+use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
+use halotile::choice::{Devices, Vertices};
+use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
+use halotile::machine::memory_available;
 use halotile::observe::Observer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use crate::array::Array;
 use crate::devices::{Chosen, named};
 use crate::error::Fault;
-use crate::run::run;
+use crate::run::{Amount, run};
 
 /// A graph in NumPy's arrays.
 enum Given {
@@ -45,11 +46,21 @@ impl Given {
                 let (sources, targets) = (ends(sources)?, ends(targets)?);
                 // SAFETY: as above.
                 let weights = &unsafe { weights.raster("graph", None) };
-                read_arrays(GraphArrays::Edges { vertices: *vertices, sources, targets, weights }, &options, watch)
+                let edges = GraphArrays::Edges { vertices: *vertices, sources, targets, weights };
+                // Callers have matrices, whose entries have no numbers.
+                return match read_arrays(edges, &options, watch) {
+                    Ok(graph) => how.run(graph, chosen, watch),
+                    Err(error) => Err(match error.place().edge.map(|edge| (edge, edge as usize)) {
+                        Some((edge, i)) if i < sources.len() => {
+                            let cell = format!("row {}, column {} ", sources[i], targets[i]);
+                            Fault::Value(error.to_string().replacen(&format!("edge {edge} "), &cell, 1))
+                        }
+                        _ => error.into(),
+                    }),
+                };
             }
         }?;
-        let apsp = Apsp::new().weight(how.weight).predecessors(how.predecessors);
-        Ok(apsp.run(&chosen.engine, graph, watch)?)
+        how.run(graph, chosen, watch)
     }
 }
 
@@ -60,6 +71,45 @@ struct How {
     weight: Weight,
     directed: bool,
     predecessors: bool,
+}
+
+impl How {
+    fn run(&self, graph: AnyGraph, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
+        let apsp = Apsp::new().weight(self.weight).predecessors(self.predecessors);
+        Ok(apsp.run(&chosen.engine, graph, watch)?)
+    }
+}
+
+fn weight_named(name: &str) -> PyResult<Weight> {
+    match name {
+        "auto" => Ok(Weight::Auto),
+        "i32" => Ok(Weight::I32),
+        "f32" => Ok(Weight::F32),
+        other => Err(PyValueError::new_err(format!("weight={other:?}: \"auto\", \"i32\" or \"f32\""))),
+    }
+}
+
+/// Says what is wrong with options, and whether there is too little memory for so many vertices and `results` bytes for each pair of them: before
+/// anything large is made.
+#[pyfunction]
+#[pyo3(signature = (vertices, results, *, predecessors, weight, device))]
+pub fn admit(vertices: usize, results: u128, predecessors: bool, weight: &str, device: &str) -> PyResult<()> {
+    let weight = weight_named(weight)?;
+    named(device)?;
+    // More than any machine holds, and few enough to be multiplied.
+    let counted = vertices.min(1 << 48);
+    let needed = memory_needed(counted, weight, predecessors) + (counted as u128).pow(2).saturating_mul(results);
+    match memory_available().map(u128::from).filter(|&available| needed > available) {
+        None => Ok(()),
+        Some(available) => {
+            let gib = |bytes: u128| bytes as f64 / (1u64 << 30) as f64;
+            Err(PyMemoryError::new_err(format!(
+                "graph: {vertices} vertices need {:.1} GiB of memory, and {:.1} GiB are free; take a smaller graph or a machine with more memory",
+                gib(needed),
+                gib(available)
+            )))
+        }
+    }
 }
 
 /// Copies a matrix to an array of NumPy's, `out`, as `of` makes numbers of distances.
@@ -88,6 +138,12 @@ fn real<T: Distance>(distance: T) -> f64 {
 #[pyclass(frozen, module = "halotile._native")]
 pub struct Paths(Solution);
 
+impl Paths {
+    fn pairs(&self) -> u64 {
+        (self.0.report.vertices as u64).saturating_pow(2)
+    }
+}
+
 #[pymethods]
 impl Paths {
     /// The type of distances that holds them exactly: `int32` or `float32`.
@@ -111,7 +167,7 @@ impl Paths {
                 i32::from(distance)
             }
         };
-        run(py, 0, None, None, |_| match (&self.0.distances, out.values()) {
+        run(py, self.pairs(), None, None, |_| match (&self.0.distances, out.values()) {
             (Distances::I32(matrix), I32) => copy(matrix, out, |distance| distance),
             (Distances::I16(matrix), I32) => copy(matrix, out, wide),
             (Distances::F32(matrix), F32) => copy(matrix, out, |distance| distance),
@@ -128,7 +184,7 @@ impl Paths {
         let Some(matrix) = &self.0.predecessors else {
             return Err(PyValueError::new_err("predecessors were not asked for"));
         };
-        run(py, 0, None, None, |_| copy(matrix, out, |before| before))
+        run(py, self.pairs(), None, None, |_| copy(matrix, out, |before| before))
     }
 }
 
@@ -154,18 +210,15 @@ pub fn apsp<'py>(
         }
         _ => return Err(PyTypeError::new_err("a matrix or edges")),
     };
-    let weight = match weight {
-        "auto" => Weight::Auto,
-        "i32" => Weight::I32,
-        "f32" => Weight::F32,
-        other => return Err(PyValueError::new_err(format!("weight={other:?}: \"auto\", \"i32\" or \"f32\""))),
-    };
-    let how = How { weight, directed, predecessors };
+    let how = How { weight: weight_named(weight)?, directed, predecessors };
     let devices = named(device)?;
     let vertices = given.vertices();
-    let (chosen, solution) = run(py, (vertices as u64).pow(2), threads, None, |watch| {
+    let pairs = (vertices as u64).saturating_pow(2);
+    let operations =
+        if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { pairs.saturating_mul(vertices as u64) };
+    let (chosen, solution) = run(py, Amount { steps: pairs, operations }, threads, None, |watch| {
         let verdict = |open| Vertices(vertices).verdict(rayon::current_num_threads(), open);
-        let chosen = Chosen::new(&devices, 0, verdict)?;
+        let chosen = Chosen::new(&devices, 0, watch, verdict)?;
         match given.solve(&how, &chosen, watch) {
             Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
                 // The choice was ours.

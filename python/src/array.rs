@@ -29,7 +29,7 @@ pub struct Array {
 }
 
 /// The type that a type string of the interface names, in this machine's byte order.
-fn value_type(typestr: &str) -> Option<ValueType> {
+pub fn value_type(typestr: &str) -> Option<ValueType> {
     let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
     let (order, kind) = (typestr.chars().next()?, typestr.get(1..)?);
     let values = match kind {

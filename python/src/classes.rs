@@ -64,6 +64,21 @@ struct Shown {
     nodata: Option<Nodata>,
 }
 
+impl Classes {
+    /// Those that a survey has found.
+    pub fn of_survey(inner: Inner, nodata: Option<Nodata>) -> Self {
+        let values = inner.values().unwrap_or_default();
+        let recipe = Recipe::Values(values, inner.nodata_code().is_some());
+        Self { inner, recipe, nodata }
+    }
+
+    /// Bins that were laid over what occurs.
+    pub fn of_bins(inner: Inner, nodata: Option<Nodata>) -> Self {
+        let recipe = Recipe::Edges(inner.edges().unwrap_or_default(), inner.nodata_code().is_some());
+        Self { inner, recipe, nodata }
+    }
+}
+
 impl Shown {
     fn new(array: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>, nodata: Option<Nodata>) -> PyResult<Self> {
         let array = Array::of(array)?;
@@ -109,11 +124,10 @@ impl Classes {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
-        let (inner, survey) = run(py, shown.cells(), threads, None, |watch: &Watch| {
+        let (inner, _) = run(py, shown.cells(), threads, None, |watch: &Watch| {
             shown.look(|raster| Inner::survey(raster, shown.nodata, watch))
         })?;
-        let values = inner.values().expect("every class of a survey is a value");
-        Ok(Self { inner, recipe: Recipe::Values(values, survey.nodata > 0), nodata: shown.nodata })
+        Ok(Self::of_survey(inner, shown.nodata))
     }
 
     /// These values, and no data if it `occurs`.

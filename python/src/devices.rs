@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::error::Fault;
+use crate::run::Watch;
 
 /// The process that has started CUDA; 0 for none.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -45,7 +46,9 @@ pub fn gpu(ordinal: usize) -> Result<Arc<CudaDevice>, DeviceError> {
     if let Some(device) = open.get(&ordinal) {
         return Ok(Arc::clone(device));
     }
-    let device = Arc::new(CudaDevice::new(ordinal)?);
+    // Opening makes the device the thread's own in the eyes of other libraries, which are not to notice.
+    let opened = std::thread::scope(|scope| scope.spawn(|| CudaDevice::new(ordinal)).join());
+    let device = Arc::new(opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
     open.insert(ordinal, Arc::clone(&device));
     Ok(device)
 }
@@ -79,12 +82,19 @@ impl Chosen {
     }
 
     /// What is named, or what the verdict says: the CPU, or the GPU of the number `auto`.
-    pub fn new(devices: &Devices, auto: usize, verdict: impl FnOnce(bool) -> Verdict) -> Result<Self, Fault> {
+    /// Emulated devices end what they do once `watch` says so.
+    pub fn new(
+        devices: &Devices,
+        auto: usize,
+        watch: &Watch,
+        verdict: impl FnOnce(bool) -> Verdict,
+    ) -> Result<Self, Fault> {
         Ok(match devices {
             Devices::Cpu => Self::cpu(None),
             Devices::Cuda(ordinals) => Self::cuda(ordinals)?,
             Devices::Emulator(count) => {
-                Self::of((0..*count).map(|i| Arc::new(EmulatedDevice::new(i, None)) as Arc<dyn Device>).collect())
+                let emulated = |i| Arc::new(EmulatedDevice::new(i, None).stopped_by(Arc::clone(&watch.stop)));
+                Self::of((0..*count).map(|i| emulated(i) as Arc<dyn Device>).collect())
             }
             Devices::Auto => {
                 let verdict = verdict(is_open());

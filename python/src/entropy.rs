@@ -9,7 +9,7 @@
 //! Then it is the library's [`measure_codes_into`](halotile::entropy::Entropy::measure_codes_into), whose results are those of the program
 //! over the same cells in a file.
 
-use halotile::choice::Load;
+use halotile::choice::{Devices, Load};
 use halotile::cpu::Real;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
 use halotile::grid::{Grid, GridViewMut};
@@ -24,7 +24,7 @@ use crate::array::{Array, Number};
 use crate::classes::Classes;
 use crate::devices::{Chosen, named};
 use crate::error::Fault;
-use crate::run::run;
+use crate::run::{Amount, run};
 
 /// The window, the measures and what else goes into a result, as Python gives it: text where the program's options are text.
 #[derive(FromPyObject)]
@@ -61,7 +61,12 @@ fn value_error(argument: &str, error: impl std::fmt::Display) -> PyErr {
 }
 
 impl Plan {
-    fn window(&self) -> PyResult<Footprint> {
+    /// The window's longer side.
+    pub fn side(&self) -> usize {
+        self.size
+    }
+
+    pub fn window(&self) -> PyResult<Footprint> {
         match &self.footprint {
             None => Footprint::square(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
             Some(Shape::Disk(_)) => Footprint::disk(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
@@ -71,7 +76,7 @@ impl Plan {
         }
     }
 
-    fn entropy(&self, window: Footprint, levels: usize) -> PyResult<Entropy> {
+    pub fn entropy(&self, window: Footprint, levels: usize) -> PyResult<Entropy> {
         let measures = self.measures.iter().map(|text| text.parse::<Measure>());
         let measures = measures.collect::<Result<Vec<_>, _>>().map_err(|error| value_error("measure", error))?;
         let base = match self.base.as_str() {
@@ -174,6 +179,13 @@ fn whole(coded: &CodedRaster) -> Result<(), Fault> {
     Ok(coded.read_into(0..coded.rows(), 0..coded.cols(), cells.view_mut())?)
 }
 
+/// Says what is wrong with a plan, also where there is nothing to compute.
+#[pyfunction]
+pub fn check(plan: Plan) -> PyResult<()> {
+    plan.entropy(plan.window()?, halotile::entropy::MAX_LEVELS)?;
+    named(&plan.device).map(drop)
+}
+
 /// The measures of every cell of `array` into `outs`, arrays of its shape, one a measure; where the array's columns lie together, so do
 /// theirs. Returns what was done.
 #[pyfunction]
@@ -210,8 +222,14 @@ pub fn entropy<'py>(
         Some(halotile::raster::ValueType::F64) => Task::run::<f64>,
         _ => return Err(PyTypeError::new_err("results are float32 or float64")),
     };
-    let (chosen, report) = run(py, cells as u64, plan.threads, progress.as_ref(), |watch| {
-        let mut chosen = Chosen::new(&devices, plan.gpu, |open| load.verdict(rayon::current_num_threads(), open))?;
+    // A window is counted where a tile begins, and levels are looked at for each measure of some; the emulator takes its time with all.
+    let cell = window.count() + plan.measures.len() * classes.inner.levels();
+    let operations =
+        if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { (cells as u64).saturating_mul(cell as u64) };
+    let amount = Amount { steps: cells as u64, operations };
+    let (chosen, report) = run(py, amount, plan.threads, progress.as_ref(), |watch| {
+        let mut chosen =
+            Chosen::new(&devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         if let (
             Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))),

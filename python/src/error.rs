@@ -90,8 +90,10 @@ fn of_classes(error: &ClassesError) -> String {
 
 /// What the library says of options of the program, said of arguments.
 fn in_arguments(text: &str) -> String {
-    text.replace("read the weights as f32 (--weight f32)", "give weight=\"f32\"").replace(
-        "ask for more levels or for none, or name the nodata value if this is it",
-        "give more levels= or none, or nodata= if this is it",
-    )
+    text.replace("read the weights as f32 (--weight f32)", "give weight=\"f32\"")
+        .replace(
+            "ask for more levels or for none, or name the nodata value if this is it",
+            "give more levels= or none, or nodata= if this is it",
+        )
+        .replace("list it, or add a line *,nodata", "give it a class, or all others none by \"*\": None")
 }

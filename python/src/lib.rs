@@ -3,6 +3,7 @@
 //! ```text
 //! array      NumPy's arrays and those in a device's memory, by the protocols that both have, as rasters
 //! classes    what numbers mean
+//! cuda       arrays in a GPU's memory
 //! entropy    entropy of an array into arrays
 //! apsp       shortest paths of a matrix, dense or sparse
 //! devices    devices that stay open, and the choice of one
@@ -17,6 +18,7 @@
 mod apsp;
 mod array;
 mod classes;
+mod cuda;
 mod devices;
 mod entropy;
 mod error;
@@ -28,13 +30,15 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::apsp::{Paths, apsp};
+    use crate::apsp::{Paths, admit, apsp};
     #[pymodule_export]
     use crate::classes::Classes;
     #[pymodule_export]
+    use crate::cuda::{bins_on_gpu, entropy_on_gpu, of_dlpack, survey_on_gpu};
+    #[pymodule_export]
     use crate::devices::{cores, devices, gpus};
     #[pymodule_export]
-    use crate::entropy::entropy;
+    use crate::entropy::{check, entropy};
     #[pymodule_export]
     use crate::error::{DeviceError, NegativeCycleError};
 

@@ -2,16 +2,14 @@
 //!
 //! Python runs its signal handlers on its main thread and nowhere else, so the thread that was called does none of the work: it looks
 //! for signals (and tells of progress) ten times a second, while another thread works. Where there is little to do the caller's thread
-//! does it, because a signal can wait that long.
+//! waits for it, because a signal can wait that long.
 //!
-//! Threads belong to this process. A child that was forked has none of them and would wait for them for ever, so pools are kept by the
-//! process that started them. They are looked for with the GIL held, and whoever forks holds it too: the table is never locked in a
-//! child that was just made.
+//! Threads belong to this process. A child that was forked has none of them and would wait for them for ever, so it starts its own. Pools
+//! are looked for with the GIL held, and whoever forks holds it too: they are never locked in a child that was just made.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use halotile::observe::Observer;
@@ -23,8 +21,24 @@ use crate::devices::cores;
 use crate::error::Fault;
 use crate::log;
 
-/// Steps of work (cells, mostly) up to which nobody looks for signals: done in a few milliseconds.
-const AT_ONCE: u64 = 1 << 18;
+/// Operations up to which nobody looks for signals: done in a few milliseconds.
+const AT_ONCE: u64 = 1 << 22;
+
+/// How much there is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Amount {
+    /// What progress counts: cells, mostly.
+    pub steps: u64,
+    /// What takes a nanosecond or so of one thread, roughly.
+    pub operations: u64,
+}
+
+impl From<u64> for Amount {
+    /// Steps that are as much work as a cell in a small window.
+    fn from(steps: u64) -> Self {
+        Self { steps, operations: steps.saturating_mul(16) }
+    }
+}
 
 /// How often somebody looks for signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -32,7 +46,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the work tells and asks while it goes on.
 #[derive(Default)]
 pub struct Watch {
-    stop: AtomicBool,
+    /// By itself, so that emulated devices can have it.
+    pub stop: Arc<AtomicBool>,
     done: AtomicU64,
 }
 
@@ -50,37 +65,52 @@ impl Observer for Watch {
     }
 }
 
+/// Threads that wait for the next call.
+struct Pools {
+    /// The process that they belong to.
+    process: u32,
+    /// As many as there are cores.
+    all: Option<Threads>,
+    /// Another number of them, the last that was asked for. One that was asked for before ends when nobody works on it any more.
+    other: Option<Threads>,
+}
+
 /// The threads for `asked` of them; as many as there are cores where nobody asks.
 fn threads(asked: Option<usize>) -> PyResult<Threads> {
-    static POOLS: Mutex<Option<HashMap<(u32, usize), Threads>>> = Mutex::new(None);
-    let key = (std::process::id(), asked.unwrap_or_else(cores));
+    static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, all: None, other: None });
+    let (process, cores) = (std::process::id(), cores());
+    let count = asked.unwrap_or(cores);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let pools = pools.get_or_insert_default();
-    if let Some(threads) = pools.get(&key) {
+    if pools.process != process {
+        // Those of a parent do not exist here; to drop them could be to wait for them.
+        std::mem::forget(std::mem::replace(&mut *pools, Pools { process, all: None, other: None }));
+    }
+    let kept = if count == cores { &mut pools.all } else { &mut pools.other };
+    if let Some(threads) = kept.as_ref().filter(|threads| threads.count() == count) {
         return Ok(threads.clone());
     }
-    // Those of a parent do not exist here; to drop them would be to wait for them.
-    let threads = Threads::new(key.1).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    pools.insert(key, threads.clone());
+    let threads = Threads::new(count).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    *kept = Some(threads.clone());
     Ok(threads)
 }
 
-/// Does `work`, of so many steps, without the GIL, on `asked` threads. `progress` is called with how many of them are done, and how many
-/// there are.
+/// Does `work`, of this amount, without the GIL, on `asked` threads. `progress` is called with how many steps are done, and how many there
+/// are.
 ///
 /// # Errors
 /// What `work` says; what a signal handler raises (`KeyboardInterrupt`, mostly) or `progress`, once the work has stopped.
 pub fn run<R: Send>(
     py: Python<'_>,
-    steps: u64,
+    amount: impl Into<Amount>,
     asked: Option<usize>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&Watch) -> Result<R, Fault> + Send,
 ) -> PyResult<R> {
+    let Amount { steps, operations } = amount.into();
     let threads = threads(asked)?;
     let watch = Watch::default();
     let (result, raised) = py.detach(|| {
-        if steps <= AT_ONCE && progress.is_none() {
+        if operations <= AT_ONCE && progress.is_none() {
             return (threads.run(|| work(&watch)), None);
         }
         let (done, finished) = channel::<()>();

@@ -168,13 +168,29 @@ def test_zeros_that_a_sparse_matrix_holds_are_edges():
     assert halotile.apsp(graph).tolist() == [[0, 0, 4], [NONE, 0, 4], [NONE, NONE, 0]]
 
 
-def test_entries_of_one_cell_add_up_and_the_matrix_stays_as_it_was():
-    graph = sp.coo_array(([1, 2, 9], ([0, 0, 1], [1, 1, 2])), (3, 3))
-    assert halotile.apsp(graph)[0].tolist() == [0, 3, 12]
-    assert graph.nnz == 3 and not graph.has_canonical_format
-    raw = sp.csr_array((np.array([1, 2]), np.array([1, 1]), np.array([0, 2, 2])), (2, 2))
-    assert halotile.apsp(raw)[0, 1] == 3
-    assert raw.nnz == 2, "the caller's matrix was changed"
+def doubled(form):
+    """A matrix with two entries in one cell, 5 and 2, and one in another, 9, that is not sorted."""
+    if form == "coo":
+        return sp.coo_array(([9.0, 5, 2], ([1, 0, 0], [2, 1, 1])), (3, 3))
+    if form == "csr":
+        return sp.csr_array((np.array([5.0, 2, 9]), np.array([1, 1, 2]), np.array([0, 2, 3, 3])), (3, 3))
+    if form == "csc":
+        return sp.csc_array((np.array([5.0, 2, 9]), np.array([0, 0, 1]), np.array([0, 0, 2, 3])), (3, 3))
+    blocks = np.array([5.0, 2, 9]).reshape(3, 1, 1)
+    return sp.bsr_array((blocks, np.array([1, 1, 2]), np.array([0, 2, 3, 3])), (3, 3))
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr"])
+def test_of_several_entries_of_one_cell_the_lightest_counts_and_the_matrix_stays_as_it_was(form):
+    graph = doubled(form)
+    assert halotile.apsp(graph)[0].tolist() == [0, 2, 11]
+    assert csgraph.floyd_warshall(graph)[0].tolist() == [0, 2, 11]
+    assert csgraph.floyd_warshall(graph, unweighted=True)[0].tolist() == [0, 1, 2]
+    if form in ("csr", "csc"):
+        for options in ({}, {"unweighted": True}, {"directed": False}):
+            expected = scipy_csgraph.floyd_warshall(graph, **options)
+            np.testing.assert_array_equal(csgraph.floyd_warshall(graph, **options), expected)
+    assert graph.nnz == 3 and graph.data.ravel().tolist() == doubled(form).data.ravel().tolist(), "the caller's matrix was changed"
 
 
 def test_infinite_and_nan_entries_of_a_sparse_matrix_are_no_edges():
@@ -268,6 +284,24 @@ def test_large_weights_beside_fractions_are_computed_in_float32(weights):
     np.testing.assert_allclose(halotile.apsp(weights), weights, rtol=1e-6)
 
 
+def test_want_of_memory_of_a_sparse_matrix_is_judged_by_its_vertices():
+    graph = sp.coo_array(([1], ([0], [10**7 - 1])), (10**7, 10**7))
+    with pytest.raises(MemoryError, match="10000000 vertices need .* GiB of memory"):
+        halotile.apsp(graph)
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">i4", "f8"])
+def test_want_of_memory_is_found_before_a_matrix_is_converted(dtype):
+    with pytest.raises(MemoryError, match="10000000 vertices need"):
+        halotile.apsp(np.broadcast_to(np.ones((), dtype), (10**7, 10**7)))
+
+
+@pytest.mark.parametrize("threads", [1025, 10**5, 10**30])
+def test_more_threads_than_any_machine_has_use_for(threads):
+    with pytest.raises(ValueError, match="threads=.*from 1 to 1024"):
+        halotile.apsp([[0]], threads=threads)
+
+
 def test_want_of_memory_is_a_memory_error():
     with pytest.raises(MemoryError, match="memory"):
         halotile.apsp(np.broadcast_to(np.int8(1), (10**7, 10**7)))
@@ -319,6 +353,20 @@ def test_floyd_warshall_of_a_masked_array(rng):
     weights = rng.integers(1, 9, (20, 20)).astype(float)
     masked = np.ma.masked_array(weights, mask=rng.random(weights.shape) < 0.9)
     np.testing.assert_array_equal(csgraph.floyd_warshall(masked), scipy_csgraph.floyd_warshall(masked))
+
+
+def test_floyd_warshall_of_a_masked_array_with_zeros_and_infinities():
+    masked = np.ma.masked_array([[0, 3.0, 0], [5, 0, 2], [1, np.inf, 0]], mask=[[0, 1, 0], [0, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(csgraph.floyd_warshall(masked), scipy_csgraph.floyd_warshall(masked))
+    whole = np.ma.masked_equal([[0, 3, 7], [7, 0, 2], [1, 7, 0]], 7)
+    np.testing.assert_array_equal(csgraph.floyd_warshall(whole), scipy_csgraph.floyd_warshall(whole))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "f4", "f8", ">i2"])
+def test_apsp_of_masked_arrays_of_every_type(dtype):
+    masked = np.ma.masked_array(np.ones((2, 2), dtype), mask=[[0, 1], [0, 0]])
+    assert halotile.apsp(masked).tolist() == [[0, NONE], [1, 0]]
+    assert halotile.apsp(np.ma.masked_array(np.ones((2, 2), dtype))).tolist() == [[0, 1], [1, 0]]
 
 
 def test_apsp_of_a_masked_array_takes_masked_weights_for_no_edges():

@@ -61,7 +61,7 @@ def test_numbers_may_be_numpy_s(name):
     assert (given == plain).all()
 
 
-@pytest.mark.parametrize("threads", [0, -1, 10**30, 10**5])
+@pytest.mark.parametrize("threads", [0, -1, 10**30, 10**5, 1025])
 def test_a_number_of_threads_that_no_machine_has_is_a_value_error(in_new_process, threads):
     said = in_new_process(
         f"""
@@ -197,6 +197,27 @@ def test_values_that_are_no_classes_are_named_by_their_place():
 def test_a_nodata_value_beyond_all_numbers_is_that_of_no_cell(nodata):
     for dtype in ("u1", "f8"):
         assert not np.isnan(halotile.entropy(CELLS.astype(dtype), nodata=nodata)).any()
+
+
+@pytest.mark.parametrize("how", [{"bins": [3, 2]}, {"classes": {}}, {"progress": 3}, {"nodata": "x"}, {"normalize": True}, {"threads": 0}, {"out": 3}])
+def test_what_is_wrong_is_said_also_where_there_are_no_cells(how):
+    with pytest.raises((TypeError, ValueError), match=next(iter(how))):
+        halotile.entropy(CELLS[:0], **how)
+
+
+def test_a_footprint_that_is_too_large_is_named_and_not_the_size():
+    with pytest.raises(ValueError, match="^footprint: .* 3 x 257"):
+        halotile.entropy(CELLS, footprint=np.ones((3, 257)))
+
+
+def test_values_without_a_class_are_told_what_a_mapping_can_say():
+    with pytest.raises(ValueError, match=r'"\*": None'):
+        halotile.entropy(CELLS, classes={1: 1})
+
+
+def test_no_code_is_left_beside_256_bins():
+    with pytest.raises(ValueError, match="256 classes and no data take 257 codes"):
+        halotile.entropy(CELLS, bins=range(255), nodata=3)
 
 
 def test_options_of_entropy_are_given_by_their_names():

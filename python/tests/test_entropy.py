@@ -140,6 +140,20 @@ def test_what_a_masked_array_masks_has_no_data(codes):
     same(halotile.entropy(masked), halotile.entropy(codes, mask=codes != 3))
 
 
+def test_the_mask_of_an_array_and_a_mask_both_hide(codes, rng):
+    mask = rng.random(codes.shape) < 0.7
+    expected = halotile.entropy(codes, mask=mask & (codes != 3))
+    masked = np.ma.masked_equal(codes, 3)
+    for given in (mask, mask * 2.5, np.where(mask, 1.0, np.nan), np.ma.masked_array(np.ones(codes.shape), mask=~mask)):
+        same(halotile.entropy(masked, mask=given), expected)
+    same(halotile.entropy(np.ma.masked_array(codes)), halotile.entropy(codes))
+    same(halotile.entropy(np.asfortranarray(codes).view(np.ma.MaskedArray), mask=mask), halotile.entropy(np.asfortranarray(codes), mask=mask))
+
+
+def test_a_masked_array_of_which_all_is_masked_gives_nan(codes):
+    assert np.isnan(halotile.entropy(np.ma.masked_array(codes, mask=True))).all()
+
+
 def test_values_that_only_the_mask_covers_are_no_classes():
     values = np.arange(400).reshape(20, 20)
     got = halotile.entropy(values, 3, mask=values < 200, measure="richness")
@@ -379,6 +393,17 @@ def test_a_file_in_memory(codes, tmp_path):
     same(halotile.entropy(np.load(tmp_path / "codes.npy", mmap_mode="r")), halotile.entropy(codes))
 
 
+def test_booleans_with_other_bytes_than_0_and_1_are_true(codes):
+    odd = codes.astype("u1").view(bool)
+    same(halotile.entropy(odd), halotile.entropy(codes != 0))
+    same(halotile.entropy(codes, mask=odd), halotile.entropy(codes, mask=codes != 0))
+    same(halotile.entropy(odd, nodata=1), halotile.entropy(codes != 0, nodata=True))
+
+
+def test_no_dtype_and_the_kernel_auto_are_the_defaults(codes):
+    same(halotile.entropy(codes, dtype=None, kernel="auto"), halotile.entropy(codes))
+
+
 def test_lists_and_array_likes(codes):
     class Like:
         def __array__(self, dtype=None, copy=None):
@@ -504,6 +529,27 @@ def test_a_place_that_cannot_be_written_or_is_no_array_is_refused(codes):
     for out in ([[0.0]], "out", 3):
         with pytest.raises((TypeError, ValueError), match="out"):
             halotile.entropy(codes, out=out)
+
+
+def test_planes_that_overlap_are_no_place_to_work_in(codes):
+    """The last plane is what remains, as where NumPy copies."""
+    expected = halotile.entropy(codes, measure=["shannon", "richness"])
+    memory = np.zeros(13 * 17 + 17, "f4")
+    out = np.lib.stride_tricks.as_strided(memory, (2, 13, 17), (17 * 4, 17 * 4, 4))
+    assert halotile.entropy(codes, measure=["shannon", "richness"], out=out) is out
+    memory_too = np.zeros_like(memory)
+    np.lib.stride_tricks.as_strided(memory_too, (2, 13, 17), (17 * 4, 17 * 4, 4))[...] = expected
+    np.testing.assert_array_equal(memory, memory_too)
+    rows_between = np.zeros((13, 2, 17), "f4").transpose(1, 0, 2)
+    np.testing.assert_array_equal(halotile.entropy(codes, measure=["shannon", "richness"], out=rows_between), expected)
+
+
+@pytest.mark.parametrize("dtype", [bool, "u1"])
+def test_a_place_in_the_mask_s_memory(codes, dtype):
+    memory = np.ones(13 * 17 * 4, "u1")
+    mask = memory[: 13 * 17].view(dtype).reshape(13, 17)
+    expected = halotile.entropy(codes, mask=mask.copy())
+    same(halotile.entropy(codes, mask=mask, out=memory.view("f4").reshape(13, 17)).copy(), expected)
 
 
 def test_an_unaligned_place_is_written(codes):
@@ -836,6 +882,22 @@ def test_pools_of_processes_can_compute(method):
             results = pool.map_async(_one, range(4)).get(timeout=40)
     for seed, result in enumerate(results):
         same(result, _one(seed))
+
+
+def test_classes_of_nothing():
+    empty = np.zeros((0, 5))
+    for classes in (
+        _native.Classes.of_values([], False),
+        _native.Classes.survey(empty),
+        _native.Classes.survey(empty, empty, 7, 1),
+        pickle.loads(pickle.dumps(_native.Classes.survey(empty))),
+    ):
+        assert (classes.values, classes.levels, classes.nodata_occurs) == ([], 1, False)
+    assert _native.Classes.survey(np.full((2, 2), np.nan)).values == []
+    for quantile in (False, True):
+        for dtype in ("u1", "i2", "f4", "i8"):
+            assert _native.Classes.binned(empty.astype(dtype), 5, quantile).edges == []
+    assert _native.Classes.extent(empty) == (None, False, False)
 
 
 @pytest.mark.parametrize(
