@@ -15,6 +15,7 @@ mod panics;
 mod ptx;
 mod ptx_report;
 mod python;
+mod python_test;
 mod raster_test;
 mod sass;
 mod symbols;
@@ -47,6 +48,8 @@ enum Command {
     RasterTest(raster_test::Options),
     /// Compare shortest paths with scipy's
     GraphTest(graph_test::Options),
+    /// Build the Python package's wheel and run its tests
+    PythonTest(python_test::Options),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::BrowserTest => browser_test::run(),
         Command::RasterTest(options) => raster_test::run(&options),
         Command::GraphTest(options) => graph_test::run(&options),
+        Command::PythonTest(options) => python_test::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
