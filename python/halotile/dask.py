@@ -80,10 +80,10 @@ def entropy(array, size=5, *, mask=None, **options):
     if np.isnan(array.shape).any():
         raise ValueError("array: its chunks have unknown sizes; call compute_chunk_sizes() first")
     if mask is not None:
-        mask = mask if isinstance(mask, da.Array) else da.from_array(np.asarray(mask), chunks=array.chunks)
+        mask = mask if isinstance(mask, da.Array) else np.asarray(mask)
         _arguments.check_grid(mask, "mask")
         _arguments.check_mask(mask, array)
-        mask = mask.rechunk(array.chunks)
+        mask = mask.rechunk(array.chunks) if isinstance(mask, da.Array) else da.from_array(mask, chunks=array.chunks)
     if 0 in array.shape:
         shape = array.shape if plan.single else (len(plan.measures), *array.shape)
         return da.zeros(shape, dtype=plan.dtype)
@@ -178,7 +178,8 @@ def _block(block, mask=None, *, plan, classes, shape, starts, block_id):
     end = [starts[axis][i + 1] for axis, i in enumerate(place)]
     # How many cells of the halo there are above and to the left of the chunk.
     halo = [min(radius, at) for radius, at in zip(plan.radius, first)]
-    whole = shape
+    whole, seen, inner = shape, (block, mask), plan
+    origin = tuple(at - cells for at, cells in zip(first, halo))
     if plan.edge in _PADDED:
         beyond = [
             (radius if at == 0 else 0, radius if to == all else 0)
@@ -196,7 +197,11 @@ def _block(block, mask=None, *, plan, classes, shape, starts, block_id):
     try:
         result = compute(block, mask, plan, None, classes=classes, whole=whole)
     except ValueError as error:
-        seen = [at - cells for at, cells in zip(first, halo)]
-        raise ValueError(f"{error} (rows and columns counted from ({seen[0]}, {seen[1]}) of the whole array)") from error
+        try:
+            # Once more without what was added beyond the edge, where the place named may lie.
+            compute(*seen, dataclasses.replace(inner, edge="shrink"), None, classes=classes, whole=shape)
+        except ValueError as inside:
+            error = inside
+        raise ValueError(f"{error} (rows and columns counted from {origin} of the whole array)") from error
     own = tuple(slice(cells, cells + to - at) for cells, at, to in zip(halo, first, end))
     return result[(..., *own)]

@@ -65,7 +65,7 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     if not isinstance(array, xr.DataArray):
         raise TypeError(f"array: a DataArray, not {type(array).__name__}; halotile.entropy takes others")
     dim = tuple(array.dims[-2:] if dim is None else dim)
-    if len(dim) != 2 or not set(dim) <= set(array.dims):
+    if len(set(dim)) != 2 or len(dim) != 2 or not set(dim) <= set(array.dims):
         raise ValueError(f"dim={dim}: two of the array's dimensions, which are {array.dims}")
     nodata = _nodata(array) if nodata is None else nodata
     plan, _ = _arguments.options(size, nodata=nodata, **options)

@@ -11,8 +11,6 @@ use crate::exec::{Buffer, DeviceError, Layout};
 pub(crate) struct Present {
     /// By their bits.
     pub bytes: [bool; 256],
-    /// The mask hides a cell.
-    pub hidden: bool,
 }
 
 /// Cells in an order in which as many as possible are neighbours: for those who do not ask where anything is.
@@ -77,14 +75,12 @@ pub(crate) fn present(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Present
     // there is a record for every block.
     unsafe { queue.launch(&kernel, &config(blocks), &args) }?;
     fetch(queue, &found, bytes)?;
-    let mut all = Present { bytes: [false; 256], hidden: false };
-    for record in only::<u32>(queue.wait())?.chunks_exact(kernels::PRESENT_RECORD as usize) {
-        for (byte, present) in all.bytes.iter_mut().enumerate() {
-            *present |= record[byte / 32] >> (byte % 32) & 1 != 0;
-        }
-        all.hidden |= record[8] != 0;
+    // Word by word: a look at every flag of every block would take several times as long as the kernel.
+    let mut all = [0; kernels::PRESENT_RECORD as usize];
+    for record in only::<u32>(queue.wait())?.as_chunks::<{ kernels::PRESENT_RECORD as usize }>().0 {
+        all.iter_mut().zip(record).for_each(|(all, word)| *all |= word);
     }
-    Ok(all)
+    Ok(Present { bytes: std::array::from_fn(|byte| all[byte / 32] >> (byte % 32) & 1 != 0) })
 }
 
 /// Which numbers occur.
