@@ -336,7 +336,7 @@ fn json_says_what_was_done() {
         .collect();
     assert!(stages[..5].iter().sum::<f64>() <= stages[5], "{stages:?}");
     assert!(json["cells_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(31));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(32));
 }
 
 #[test]
