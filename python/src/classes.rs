@@ -176,9 +176,7 @@ impl Classes {
         let inner = run(py, cells, threads, None, |watch: &Watch| {
             shown.look(|raster| Inner::bins(raster, bins, rule, shown.nodata, watch))
         })?;
-        let edges = inner.edges().expect("bins have edges");
-        let occurs = inner.nodata_code().is_some();
-        Ok(Self { inner, recipe: Recipe::Edges(edges, occurs), nodata: shown.nodata })
+        Ok(Self::of_bins(inner, shown.nodata))
     }
 
     /// Bins between these edges; `occurs`: there may be cells without data.
