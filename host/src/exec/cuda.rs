@@ -143,8 +143,13 @@ const NEEDED: [&str; 47] = [
     "cuTexObjectDestroy",
 ];
 
-/// Whether there is a driver: its library with all functions. Takes no time, and does not start it; an error says what was tried.
+/// Whether there is a driver: its library with all functions. Does not start it; an error says what was tried. Once there has been one it
+/// takes no time: to look for the library takes longer than a small kernel.
 pub fn driver() -> Result<(), DeviceError> {
+    static THERE: OnceLock<()> = OnceLock::new();
+    if THERE.get().is_some() {
+        return Ok(());
+    }
     // SAFETY: only tries to open libcuda; its initialisers are the driver's own.
     if !unsafe { sys::is_culib_present() } {
         let file = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so or libcuda.so.1" };
@@ -161,6 +166,7 @@ pub fn driver() -> Result<(), DeviceError> {
             "CUDA is off: the NVIDIA driver lacks the function {name}; install a driver for CUDA 12 or later"
         )));
     }
+    THERE.get_or_init(|| ());
     Ok(())
 }
 
@@ -271,10 +277,15 @@ struct Queues {
     last: u64,
     /// Streams of closed queues that were not urgent, for those to come: to make one takes as long as a small kernel.
     spare: Vec<sys::CUstream>,
+    /// Pairs of events that nobody waits for any more, for launches to come.
+    events: Vec<[sys::CUevent; 2]>,
 }
 
 /// The most streams that are kept.
 const SPARE: usize = 8;
+
+/// The most pairs of events that are kept.
+const SPARE_EVENTS: usize = 64;
 
 /// A queue: a stream, and the events before and after each kernel that nobody has asked the time of yet.
 struct Stream {
@@ -287,6 +298,27 @@ struct Stream {
 
 // SAFETY: stream and event handles belong to the context, not to a thread.
 unsafe impl Send for Queues {}
+
+impl Queues {
+    /// Takes events back that nobody waits for any more.
+    fn keep_events(&mut self, pairs: impl IntoIterator<Item = [sys::CUevent; 2]>) {
+        for pair in pairs {
+            if self.events.len() < SPARE_EVENTS {
+                self.events.push(pair);
+            } else {
+                destroy_events(pair);
+            }
+        }
+    }
+}
+
+/// Destroys events of a context that is current. Nobody could do anything about a failure, which would hide a more telling one.
+fn destroy_events(pair: [sys::CUevent; 2]) {
+    for event in pair {
+        // SAFETY: ours, and nothing uses it any more.
+        let _ = unsafe { result::event::destroy(event) };
+    }
+}
 
 /// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
 /// together would take it a second, of which most runs need a fraction.
@@ -830,13 +862,12 @@ impl Drop for CudaDevice {
             }
             let _ = result::stream::destroy(self.stream);
             let queues = std::mem::take(self.queues.get_mut().unwrap_or_else(PoisonError::into_inner));
+            queues.events.into_iter().for_each(destroy_events);
             for stream in queues.spare {
                 let _ = result::stream::destroy(stream);
             }
             for Stream { stream, kernels, .. } in queues.open.into_values() {
-                for event in kernels.into_iter().flatten() {
-                    let _ = result::event::destroy(event);
-                }
+                kernels.into_iter().for_each(destroy_events);
                 let _ = result::stream::destroy(stream);
             }
             for (module, _) in kernels.0.into_values() {
@@ -1160,11 +1191,8 @@ impl Device for CudaDevice {
         if let Some(Stream { stream, kernels, urgent, .. }) = closed
             && self.enter().is_ok()
         {
-            for event in kernels.into_iter().flatten() {
-                // SAFETY: ours, and nothing uses it any more. Nobody could do anything about a failure.
-                let _ = unsafe { result::event::destroy(event) };
-            }
             let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            queues.keep_events(kernels);
             if !urgent && queues.spare.len() < SPARE {
                 queues.spare.push(stream);
             } else {
@@ -1240,21 +1268,26 @@ impl Device for CudaDevice {
         kernel.check(args)?;
         self.enter()?;
         let (_, function) = self.function(kernel)?;
-        let stream = self.stream_of(queue);
-        let events = [self.new_event()?, self.new_event()?];
-        self.queues
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .open
-            .get_mut(&queue)
-            .expect("the queue is open")
-            .kernels
-            .push(events);
-        self.record(events[0], stream)?;
-        // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise.
-        unsafe { self.start(kernel, function, config, args, stream) }?;
-        self.record(events[1], stream)?;
-        Ok(0.0)
+        let queues = || self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let (stream, spare) = {
+            let mut queues = queues();
+            (queues.open.get(&queue).expect("the queue is open").stream, queues.events.pop())
+        };
+        let pair = match spare {
+            Some(pair) => pair,
+            None => [self.new_event()?, self.new_event()?],
+        };
+        let started = self.record(pair[0], stream).and_then(|()| {
+            // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise.
+            unsafe { self.start(kernel, function, config, args, stream) }?;
+            self.record(pair[1], stream)
+        });
+        let mut queues = queues();
+        match started {
+            Ok(()) => queues.open.get_mut(&queue).expect("the queue is open").kernels.push(pair),
+            Err(_) => queues.keep_events([pair]),
+        }
+        started.map(|()| 0.0)
     }
 
     fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
@@ -1267,14 +1300,11 @@ impl Device for CudaDevice {
         let kernels = std::mem::take(&mut queues.open.get_mut(&queue).expect("the queue is open").kernels);
         drop(queues);
         let mut seconds = 0.0;
-        for [start, end] in kernels {
-            // SAFETY: both events are ours; if one was not recorded, because the launch failed, the driver says so.
+        for &[start, end] in &kernels {
+            // SAFETY: both events are ours; they have been recorded, and reached.
             seconds += unsafe { result::event::elapsed(start, end) }.map_or(0.0, |ms| f64::from(ms) / 1000.0);
-            for event in [start, end] {
-                // SAFETY: not used again. A failure here would hide a more telling one.
-                let _ = unsafe { result::event::destroy(event) };
-            }
         }
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).keep_events(kernels);
         Ok(seconds)
     }
 }
