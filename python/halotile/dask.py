@@ -77,6 +77,7 @@ def entropy(array, size=5, *, mask=None, **options):
     if not isinstance(array, da.Array):
         raise TypeError(f"array: a dask array, not {type(array).__name__}; halotile.entropy takes others")
     _arguments.check_grid(array)
+    meaning = meaning.of_type(array.dtype)
     if np.isnan(array.shape).any():
         raise ValueError("array: its chunks have unknown sizes; call compute_chunk_sizes() first")
     if mask is not None:
@@ -100,6 +101,8 @@ def entropy(array, size=5, *, mask=None, **options):
         for lengths, radius in zip(seen[0].chunks, plan.radius)
     )
     planes = () if plan.single else ((len(plan.measures),),)
+    # What np.ma masks is NaN in a plain array.
+    meta = (array._meta.data if np.ma.isMaskedArray(array._meta) else array._meta).astype(plan.dtype)
     return da.map_blocks(
         _block,
         *seen,
@@ -110,7 +113,7 @@ def entropy(array, size=5, *, mask=None, **options):
         chunks=(*planes, *own),
         new_axis=None if plan.single else 0,
         dtype=plan.dtype,
-        meta=array._meta.astype(plan.dtype) if plan.single else array._meta.astype(plan.dtype)[np.newaxis],
+        meta=meta if plan.single else meta[np.newaxis],
         name="halotile-entropy-" + dask.base.tokenize(array, mask, plan, meaning),
     )
 
@@ -136,13 +139,14 @@ def _surveyed(array, mask, meaning):
     return finish(found[0].compute(), meaning)
 
 
-def _on_host(block):
-    """A chunk as a NumPy array; one on a GPU is copied."""
-    return _arguments.grid(block.get() if hasattr(block, "get") else block)
+def _on_host(block, mask):
+    """A chunk and its mask as NumPy arrays; those on a GPU are copied."""
+    block, mask = (each.get() if hasattr(each, "get") else each for each in (block, mask))
+    return _arguments.grid_and_mask(block, mask)
 
 
 def _values(block, mask, meaning):
-    block, mask = _on_host(block), None if mask is None else _on_host(mask)
+    block, mask = _on_host(block, mask)
     if block.size == 0:
         return set(), False
     classes = _native.Classes.survey(block, mask, meaning.nodata)
@@ -159,7 +163,7 @@ def _classes_of_values(found, meaning):
 
 
 def _extent(block, mask, meaning):
-    block, mask = _on_host(block), None if mask is None else _on_host(mask)
+    block, mask = _on_host(block, mask)
     return [_native.Classes.extent(block, mask, meaning.nodata)] if block.size else []
 
 
@@ -173,6 +177,9 @@ def _classes_of_extents(found, meaning):
 
 def _block(block, mask=None, *, plan, classes, shape, starts, block_id):
     """The results of one chunk. `block` is the chunk with what its windows see; `starts` are the rows and columns at which chunks begin."""
+    if np.ma.isMaskedArray(block) or np.ma.isMaskedArray(mask):
+        # What is added beyond the edge has no masks.
+        block, mask = _arguments.grid_and_mask(block, mask)
     place = block_id[-2:]
     first = [starts[axis][i] for axis, i in enumerate(place)]
     end = [starts[axis][i + 1] for axis, i in enumerate(place)]

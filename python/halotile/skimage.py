@@ -145,7 +145,7 @@ def _given(result, out):
 def _skimage(reason):
     try:
         import skimage
-        import skimage.filters.rank
+        import skimage.filters.rank.generic
     except ImportError:
         raise ImportError(f"halotile has scikit-image do this, because {reason}; install scikit-image") from None
     return skimage
@@ -155,10 +155,11 @@ def _by_skimage(image, footprint, out, mask, shifts, reason):
     """scikit-image's own result, with its own warnings and errors."""
     if hasattr(image, "__cuda_array_interface__"):
         raise ValueError(f"image: {reason}, which halotile does not do on a GPU")
-    rank = _skimage(reason).filters.rank
+    # Where it is defined: `rank.entropy` may be what somebody has put there, such as the function above.
+    generic = _skimage(reason).filters.rank.generic
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = rank.entropy(image, footprint, out=out, mask=mask, **shifts)
+        result = generic.entropy(image, footprint, out=out, mask=mask, **shifts)
     for warning in caught:
         # As if they came from here, so that they name the caller's line.
         warnings.warn(warning.message, stacklevel=3)

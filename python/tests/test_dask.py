@@ -136,6 +136,28 @@ def test_every_type_of_numbers(cells, dtype):
     check((cells % 2 if dtype == "?" else cells).astype(dtype), CHUNKS["uneven"])
 
 
+def test_no_data_of_a_half_is_the_nearest_half(rng):
+    cells = rng.choice([0.1, 1.0, 2.0], (23, 31)).astype("f2")
+    lazy = check(cells, CHUNKS["uneven"], bins=[0.0, 0.5, 1.5], nodata=0.1)
+    assert np.isnan(lazy.compute(scheduler="synchronous")[cells == np.float16(0.1)]).all()
+
+
+@pytest.mark.parametrize("bins", [None, 3], ids=str)
+@pytest.mark.parametrize("edge", ["shrink", "symmetric"])
+def test_what_a_masked_array_masks_has_no_data(cells, mask, rng, edge, bins):
+    # Under its own mask lies what would be classes, and bins, of their own.
+    cells[~mask] = 200
+    over = rng.random(cells.shape) < 0.9
+    # The whole, whatever Dask makes of it, is of masked arrays too.
+    check(np.ma.array(cells, mask=~mask), CHUNKS["uneven"], edge=edge, bins=bins)
+    lazy = check(np.ma.array(cells, mask=~mask), CHUNKS["uneven"], mask=over, edge=edge, bins=bins)
+    assert not np.ma.isMaskedArray(lazy._meta)
+    # Chunks of which none, or all, is masked.
+    cells = np.ma.array(cells % 7, mask=np.zeros(cells.shape, bool))
+    cells.mask[:10, :9] = True
+    check(cells, (5, 5), edge=edge, bins=bins)
+
+
 def test_columns_that_lie_together(cells):
     check(np.asfortranarray(cells), CHUNKS["uneven"], edge="symmetric", measure=["shannon", "simpson"])
 
