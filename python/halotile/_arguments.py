@@ -6,6 +6,7 @@ what there is to compute, `Meaning` is what numbers mean as classes, `grid` is a
 
 import dataclasses
 import decimal
+import functools
 import math
 import numbers
 import operator
@@ -98,7 +99,7 @@ def grid_and_mask(array, mask):
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is computed of every window, and where. Its fields are those of `Plan` in ``python/src/entropy.rs``."""
+    """What is computed of every window, and where. Its fields are those of `Fields` in ``python/src/entropy.rs``."""
 
     size: int
     footprint: tuple | str | None
@@ -168,7 +169,7 @@ class Plan:
             single=single,
         )
         # What the native module knows better: measures, bases, edges, kernels, devices. Also where there is nothing to compute.
-        _native.check(plan.native())
+        plan.native()
         return plan
 
     @property
@@ -177,10 +178,16 @@ class Plan:
         rows, cols = self.footprint[:2] if isinstance(self.footprint, tuple) else (self.size, self.size)
         return rows // 2, cols // 2
 
-    def native(self, whole=None):
-        """As the native module takes it; `whole` is the shape of the grid that the array is a part of."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"measures": list(self.measures), "whole": whole}
+    def native(self):
+        """As the native module takes it."""
+        return _native_plan(self)
+
+
+# Most calls have the plan of the call before.
+@functools.lru_cache(maxsize=32)
+def _native_plan(plan):
+    fields = {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)}
+    return _native.Plan(fields | {"measures": list(plan.measures)})
 
 
 def options(
@@ -204,6 +211,52 @@ def options(
     dtype="float32",
 ):
     """What all functions named `entropy` take beside their array and its mask, as a `Plan` and a `Meaning`."""
+    given = (
+        size,
+        footprint,
+        levels,
+        classes,
+        bins,
+        binning,
+        nodata,
+        measure,
+        base,
+        normalize,
+        edge,
+        min_valid,
+        fill_nodata,
+        device,
+        kernel,
+        threads,
+        dtype,
+    )
+    # A file of classes may have changed since.
+    return (_options_as_before if classes is None and _PLAIN.issuperset(map(type, given)) else _options)(*given)
+
+
+# Values of these types do not change, and two that are equal are the same.
+_PLAIN = frozenset((int, float, bool, str, type, type(None)))
+
+
+def _options(
+    size,
+    footprint,
+    levels,
+    classes,
+    bins,
+    binning,
+    nodata,
+    measure,
+    base,
+    normalize,
+    edge,
+    min_valid,
+    fill_nodata,
+    device,
+    kernel,
+    threads,
+    dtype,
+):
     plan = Plan.of(
         size=size,
         footprint=footprint,
@@ -224,6 +277,10 @@ def options(
     return plan, meaning
 
 
+# Most calls are like the one before, and to look at arguments takes as long as to look through a small array.
+_options_as_before = functools.lru_cache(maxsize=32, typed=True)(_options)
+
+
 def _cells_of_window(footprint):
     """An array of numbers or booleans as rows, columns and cells."""
     footprint = np.asarray(footprint)
@@ -232,7 +289,7 @@ def _cells_of_window(footprint):
     if footprint.ndim != 2:
         raise ValueError(f"footprint: it has {footprint.ndim} dimensions, and a window has 2")
     rows, cols = footprint.shape
-    return rows, cols, (footprint != 0).ravel().tolist()
+    return rows, cols, tuple((footprint != 0).ravel().tolist())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,13 +36,14 @@ def is_remote(array):
 
 def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, progress=None):
     """What `halotile.entropy` does with an array on a GPU when its arguments have been looked at."""
-    array, held = _of_known_type(array)
+    if _is_half(array):
+        meaning = meaning and meaning.of_type(np.dtype(np.float16))
+        array = array.float() if hasattr(array, "float") else array.astype(np.float32)
     cells = _describe(array, "array")
     gpu = cells["gpu"]
     if plan.device not in ("auto", "cuda", f"cuda:{gpu}"):
         raise ValueError(f"device={plan.device!r}: the array lies on cuda:{gpu}; copy it to the host to have others do the work")
     rows, cols = cells["shape"]
-    planes = len(plan.measures)
     dtype = np.dtype(cells["typestr"])
     library = _library(array)
     over = None
@@ -51,10 +52,10 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
         over = _describe(mask, "mask")
         if over["shape"] != cells["shape"]:
             raise ValueError(f"mask: its shape is {over['shape']}, and the array's {cells['shape']}")
-    shape = (rows, cols) if plan.single else (planes, rows, cols)
+    shape = (rows, cols) if plan.single else (len(plan.measures), rows, cols)
     if out is not None and not is_remote(out):
         raise ValueError("out: the array lies on a GPU, and so does its result; give an array there")
-    results = library.empty((planes, rows, cols), plan.dtype, gpu)
+    result = library.empty(shape, plan.dtype, gpu)
     if rows and cols:
         nodata = _arguments.nodata_of_type(meaning.nodata, dtype) if meaning is not None else None
         if classes is None:
@@ -65,12 +66,10 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
             classes = _native.bins_on_gpu(cells, meaning.bins, meaning.quantile, over, nodata)
         elif classes is None and not as_they_are:
             classes = _native.survey_on_gpu(cells, over, nodata)
-        places = [_describe(results[i], "result") for i in range(planes)]
+        places = [_describe(result, "result")] if plan.single else [_describe(plane, "result") for plane in result]
         byte = int(nodata) if classes is None and nodata is not None else None
-        told = _native.entropy_on_gpu(cells, places, classes, over, byte, plan.native(whole), progress)
+        told = _native.entropy_on_gpu(cells, places, classes, over, byte, plan.native(), whole, progress)
         _log.info("%d cells where they lie, on %s by kernel %s", rows * cols, told["device"], told["kernel"])
-    del held
-    result = results[0] if plan.single else results
     if out is None:
         return result
     if tuple(out.shape) != shape:
@@ -79,12 +78,11 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
     return out
 
 
-def _of_known_type(array):
-    """The array, in float32 if it was in float16; and what has to live as long as it."""
-    if str(getattr(array, "dtype", "")).rpartition(".")[2] != "float16":
-        return array, None
-    wide = array.float() if hasattr(array, "float") else array.astype(np.float32)
-    return wide, wide
+def _is_half(array):
+    """Whether its numbers are of a type of 16 bits that the native module does not know, and have to be made wider."""
+    dtype = getattr(array, "dtype", None)
+    # The name of a type takes longer to make than most of what is done here.
+    return getattr(dtype, "itemsize", 2) == 2 and str(dtype).rpartition(".")[2] == "float16"
 
 
 def _describe(array, what):

@@ -70,15 +70,19 @@ def apsp(
     device: str,
     threads: int | None,
 ) -> tuple[Paths, dict[str, Any]]: ...
+@final
+class Plan:
+    def __new__(cls, fields: dict[str, Any]) -> Plan: ...
+
 def entropy(
     array: NDArray[Any],
     outs: Sequence[NDArray[np.float32] | NDArray[np.float64]],
     classes: Classes,
     mask: NDArray[Any] | None,
-    plan: dict[str, Any],
-    progress: Callable[[int, int], object] | None = None,
+    plan: Plan,
+    whole: tuple[int, int] | None,
+    progress: Callable[[int, int], object] | None,
 ) -> dict[str, Any]: ...
-def check(plan: dict[str, Any]) -> None: ...
 def admit(vertices: int, results: int, *, predecessors: bool, weight: str, device: str) -> None: ...
 def cores() -> int: ...
 def gpus() -> int: ...
@@ -95,7 +99,8 @@ def entropy_on_gpu(
     classes: Classes | None,
     mask: _Remote | None,
     nodata: int | None,
-    plan: dict[str, Any],
-    progress: Callable[[int, int], object] | None = None,
+    plan: Plan,
+    whole: tuple[int, int] | None,
+    progress: Callable[[int, int], object] | None,
 ) -> dict[str, Any]: ...
 def of_dlpack(capsule: Any) -> dict[str, Any]: ...

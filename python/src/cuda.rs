@@ -61,24 +61,29 @@ impl Remote {
     }
 }
 
+/// The GPU of the arrays, when whoever works on one of them is done.
+fn settled<'a>(ordinal: usize, places: impl Iterator<Item = &'a Place<'a>>) -> Result<Arc<dyn Device>, Fault> {
+    let device = gpu(ordinal)?;
+    // Mostly all of them name the same one.
+    let mut streams: Vec<u64> = places.flat_map(|place| &place.remote.streams).copied().collect();
+    streams.sort_unstable();
+    streams.dedup();
+    for stream in streams {
+        // SAFETY: the array's owner says that it is a stream of this device.
+        unsafe { device.wait_for_stream(stream) }?;
+    }
+    Ok(device)
+}
+
 fn array_error(error: ArrayError) -> Fault {
     Fault::Value(error.to_string())
 }
 
 impl<'a> Place<'a> {
-    /// Waits for whoever writes to it.
-    fn settle(&self, device: &Arc<dyn Device>) -> Result<(), Fault> {
-        for &stream in &self.remote.streams {
-            // SAFETY: the array's owner says that it is a stream of this device.
-            unsafe { device.wait_for_stream(stream) }?;
-        }
-        Ok(())
-    }
-
     fn grid(&self, device: &Arc<dyn Device>) -> Result<DeviceGrid<'a>, Fault> {
         let (rows, cols) = self.remote.shape;
-        self.settle(device)?;
-        // SAFETY: the caller of the functions below holds the array until they return, and nobody writes to it: its streams are done.
+        // SAFETY: the caller of the functions below holds the array until they return, and nobody writes to it: its streams have been waited
+        // for.
         unsafe { DeviceGrid::new(device, self.remote.address, self.values, rows, cols, self.strides) }
             .map_err(array_error)
     }
@@ -88,7 +93,6 @@ impl<'a> Place<'a> {
         if self.values.bytes() != size_of::<T>() || !self.values.is_real() {
             return Err(Fault::Value("the results' arrays are of one type, float32 or float64".into()));
         }
-        self.settle(device)?;
         // SAFETY: as above; the results' arrays are new, or the caller's to be written.
         unsafe { DeviceGridMut::new(device, self.remote.address, rows, cols, self.strides) }.map_err(array_error)
     }
@@ -109,6 +113,7 @@ fn on_gpu<R: Send>(
     if progress.is_some() || cells.saturating_mul(size as u64) > AT_ONCE {
         return run(py, cells, None, progress, work);
     }
+    log::ask(py)?;
     let result = py.detach(|| work(&Watch::default()));
     log::pass_on(py)?;
     Ok(result?)
@@ -123,7 +128,7 @@ fn look(
 ) -> PyResult<Inner> {
     let (place, mask) = (array.place()?, mask.map(Remote::place).transpose()?);
     on_gpu(py, array.shape, 1, None, |_: &Watch| {
-        let device: Arc<dyn Device> = gpu(array.gpu)?;
+        let device = settled(array.gpu, [&place].into_iter().chain(&mask))?;
         let mask = mask.map(|mask| mask.grid(&device)).transpose()?;
         Ok(find(&place.grid(&device)?, mask.as_ref())?)
     })
@@ -178,7 +183,8 @@ struct Task<'a, T> {
 
 impl<T: Real> Task<'_, T> {
     fn run(&self, watch: &Watch) -> Result<(String, Report), Fault> {
-        let device: Arc<dyn Device> = gpu(self.array.remote.gpu)?;
+        let places = [&self.array].into_iter().chain(&self.mask).chain(&self.outs);
+        let device = settled(self.array.remote.gpu, places)?;
         let mask = self.mask.as_ref().map(|mask| mask.grid(&device)).transpose()?;
         let outs = self.outs.iter().map(|out| out.grid_mut::<T>(&device)).collect::<Result<Vec<_>, _>>()?;
         let cells = self.array.grid(&device)?;
@@ -190,7 +196,7 @@ impl<T: Real> Task<'_, T> {
 /// The measures of every cell of an array on a GPU into arrays on the same one, one a measure. Without classes the array is of bytes, which are
 /// their own classes; `nodata` is one of them then.
 #[pyfunction]
-#[pyo3(signature = (array, outs, classes, mask, nodata, plan, progress=None))]
+#[pyo3(signature = (array, outs, classes, mask, nodata, plan, whole, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn entropy_on_gpu<'py>(
     py: Python<'py>,
@@ -199,12 +205,13 @@ pub fn entropy_on_gpu<'py>(
     classes: Option<&Bound<'py, Classes>>,
     mask: Option<Remote>,
     nodata: Option<u8>,
-    plan: Plan,
+    plan: &Bound<'py, Plan>,
+    whole: Option<(usize, usize)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let classes = classes.map(|classes| &classes.get().inner);
+    let (plan, classes) = (plan.get(), classes.map(|classes| &classes.get().inner));
     // Without classes nobody normalises: that takes their number.
-    let entropy = plan.entropy(plan.window()?, classes.map_or(1, Inner::levels))?;
+    let entropy = plan.entropy(classes.map_or(1, Inner::levels), whole);
     let entropy = if classes.is_none() { entropy.nodata(nodata) } else { entropy };
     let (shape, size) = (array.shape, plan.side());
     let places = outs.iter().map(Remote::place).collect::<PyResult<Vec<_>>>()?;

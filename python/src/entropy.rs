@@ -29,7 +29,7 @@ use crate::run::{Amount, run};
 /// The window, the measures and what else goes into a result, as Python gives it: text where the program's options are text.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Plan {
+pub struct Fields {
     size: usize,
     /// `disk`, or the rows, columns and cells of a shape; `None` for the square of `size`.
     footprint: Option<Shape>,
@@ -44,8 +44,6 @@ pub struct Plan {
     /// The GPU that `auto` means.
     gpu: usize,
     threads: Option<usize>,
-    /// Rows and columns of the grid that the array is a part of.
-    whole: Option<(usize, usize)>,
 }
 
 #[derive(FromPyObject)]
@@ -60,13 +58,8 @@ fn value_error(argument: &str, error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {error}"))
 }
 
-impl Plan {
-    /// The window's longer side.
-    pub fn side(&self) -> usize {
-        self.size
-    }
-
-    pub fn window(&self) -> PyResult<Footprint> {
+impl Fields {
+    fn window(&self) -> PyResult<Footprint> {
         match &self.footprint {
             None => Footprint::square(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
             Some(Shape::Disk(_)) => Footprint::disk(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
@@ -76,7 +69,7 @@ impl Plan {
         }
     }
 
-    pub fn entropy(&self, window: Footprint, levels: usize) -> PyResult<Entropy> {
+    fn entropy(&self, window: Footprint) -> PyResult<Entropy> {
         let measures = self.measures.iter().map(|text| text.parse::<Measure>());
         let measures = measures.collect::<Result<Vec<_>, _>>().map_err(|error| value_error("measure", error))?;
         let base = match self.base.as_str() {
@@ -94,15 +87,49 @@ impl Plan {
             .footprint(window)
             .measures(measures)
             .base(base)
-            .levels(self.normalize.then_some(levels))
-            .normalize(self.normalize)
             .edge(edge)
             .min_valid(self.min_valid)
             .fill(self.fill_nodata)
-            .part_of(self.whole)
             .kernel(kernel.transpose()?);
         entropy.validate().map_err(Fault::from)?;
         Ok(entropy)
+    }
+}
+
+/// [`Fields`] that have been looked at. What is wrong with them is said also where there is nothing to compute.
+#[pyclass(frozen, module = "halotile._native")]
+pub struct Plan {
+    window: Footprint,
+    entropy: Entropy,
+    measures: usize,
+    normalize: bool,
+    devices: Devices,
+    gpu: usize,
+    threads: Option<usize>,
+}
+
+#[pymethods]
+impl Plan {
+    #[new]
+    fn new(fields: Fields) -> PyResult<Self> {
+        let window = fields.window()?;
+        let entropy = fields.entropy(window.clone())?;
+        let Fields { measures, normalize, gpu, threads, .. } = fields;
+        let devices = named(&fields.device)?;
+        Ok(Self { window, entropy, measures: measures.len(), normalize, devices, gpu, threads })
+    }
+}
+
+impl Plan {
+    /// The window's longer side.
+    pub fn side(&self) -> usize {
+        self.window.rows().max(self.window.cols())
+    }
+
+    /// What is computed, with so many levels, of a part of a grid of `whole` rows and columns.
+    pub fn entropy(&self, levels: usize, whole: Option<(usize, usize)>) -> Entropy {
+        let levels = self.normalize.then_some(levels);
+        self.entropy.clone().levels(levels).normalize(self.normalize).part_of(whole)
     }
 }
 
@@ -179,43 +206,35 @@ fn whole(coded: &CodedRaster) -> Result<(), Fault> {
     Ok(coded.read_into(0..coded.rows(), 0..coded.cols(), cells.view_mut())?)
 }
 
-/// Says what is wrong with a plan, also where there is nothing to compute.
-#[pyfunction]
-pub fn check(plan: Plan) -> PyResult<()> {
-    plan.entropy(plan.window()?, halotile::entropy::MAX_LEVELS)?;
-    named(&plan.device).map(drop)
-}
-
 /// The measures of every cell of `array` into `outs`, arrays of its shape, one a measure; where the array's columns lie together, so do
 /// theirs. Returns what was done.
 #[pyfunction]
-#[pyo3(signature = (array, outs, classes, mask, plan, progress=None))]
+#[pyo3(signature = (array, outs, classes, mask, plan, whole, progress))]
+#[allow(clippy::too_many_arguments)]
 pub fn entropy<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     outs: Vec<Bound<'py, PyAny>>,
     classes: &Bound<'py, Classes>,
     mask: Option<&Bound<'py, PyAny>>,
-    plan: Plan,
+    plan: &Bound<'py, Plan>,
+    whole: Option<(usize, usize)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let classes = classes.get();
-    let window = plan.window()?;
-    let entropy = plan.entropy(window.clone(), classes.inner.levels())?;
+    let (plan, classes) = (plan.get(), classes.get());
+    let entropy = plan.entropy(classes.inner.levels(), whole);
     let array = Array::of(array)?;
     let mask = mask.map(Array::of).transpose()?;
     let outs = outs.iter().map(Array::of).collect::<PyResult<Vec<_>>>()?;
-    let devices = named(&plan.device)?;
     let values = outs.first().map(Array::values);
     let cells = array.rows() * array.cols();
-    let size = window.rows().max(window.cols());
     let bytes = outs.iter().map(|out| out.values().bytes()).sum();
-    let load = Load { cells, size, levels: classes.inner.levels(), bytes };
+    let load = Load { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
 
     let turned = array.is_upright();
     let mut task = Task { array, mask, classes, entropy, outs };
     if turned {
-        task = task.transposed(&window, plan.whole);
+        task = task.transposed(&plan.window, whole);
     }
     let of_type = match values {
         Some(halotile::raster::ValueType::F32) => Task::run::<f32>,
@@ -223,13 +242,16 @@ pub fn entropy<'py>(
         _ => return Err(PyTypeError::new_err("results are float32 or float64")),
     };
     // A window is counted where a tile begins, and levels are looked at for each measure of some; the emulator takes its time with all.
-    let cell = window.count() + plan.measures.len() * classes.inner.levels();
-    let operations =
-        if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { (cells as u64).saturating_mul(cell as u64) };
+    let cell = plan.window.count() + plan.measures * classes.inner.levels();
+    let operations = if matches!(plan.devices, Devices::Emulator(_)) {
+        u64::MAX
+    } else {
+        (cells as u64).saturating_mul(cell as u64)
+    };
     let amount = Amount { steps: cells as u64, operations };
     let (chosen, report) = run(py, amount, plan.threads, progress.as_ref(), |watch| {
         let mut chosen =
-            Chosen::new(&devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
+            Chosen::new(&plan.devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         if let (
             Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))),

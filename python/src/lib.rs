@@ -38,7 +38,7 @@ mod _native {
     #[pymodule_export]
     use crate::devices::{cores, devices, gpus};
     #[pymodule_export]
-    use crate::entropy::{check, entropy};
+    use crate::entropy::{Plan, entropy};
     #[pymodule_export]
     use crate::error::{DeviceError, NegativeCycleError};
 

@@ -109,6 +109,7 @@ pub fn run<R: Send>(
     let Amount { steps, operations } = amount.into();
     let threads = threads(asked)?;
     let watch = Watch::default();
+    log::ask(py)?;
     let (result, raised) = py.detach(|| {
         if operations <= AT_ONCE && progress.is_none() {
             return (threads.run(|| work(&watch)), None);
