@@ -58,6 +58,28 @@ def test_every_type(dtype):
 
 
 @on_gpu
+@pytest.mark.parametrize("most", [2, 15, 16, 255])
+@pytest.mark.parametrize("levels", [None, 256, 16])
+def test_bytes_that_are_guessed_to_be_few(most, levels):
+    # Large enough for the kernel that goes by the guess. One cell is what the guess is about.
+    array = cells((700, 1024), 2)
+    array[350, 1023] = most
+    if levels == 16 and most > 15:
+        with pytest.raises(ValueError, match="row 350, column 1023"):
+            halotile.entropy(cupy.asarray(array), levels=levels)
+        return
+    same(halotile.entropy(cupy.asarray(array), levels=levels), halotile.entropy(array, levels=levels, device="cuda"))
+
+
+@on_gpu
+def test_no_data_of_a_half_is_the_nearest_half():
+    array = np.random.default_rng(2).choice([0.1, 1.0, 2.0], (50, 60)).astype("f2")
+    here = halotile.entropy(cupy.asarray(array), bins=[0.5, 1.5], nodata=0.1)
+    assert cupy.isnan(here).any()
+    same(here, halotile.entropy(array, bins=[0.5, 1.5], nodata=0.1, device="cuda"))
+
+
+@on_gpu
 @pytest.mark.parametrize("edge, size", itertools.product(["shrink", "nodata", "symmetric", "reflect", "replicate"], [3, 5, 21]))
 def test_every_edge(edge, size):
     array = cells()

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use halotile::classes::{BinRule, Classes};
-use halotile::entropy::{Engine, Entropy, Error, Report};
+use halotile::entropy::{Engine, Entropy, Error, Kernel, Report};
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut};
 use halotile::grid::Grid;
+use halotile::io::Nodata;
 use halotile::measure::{Edge, Measure};
 use halotile::profile::Profile;
 use halotile::raster::ValueType;
@@ -88,26 +89,36 @@ fn expected(device: &Arc<dyn Device>, entropy: &Entropy, cells: &Grid<u8>, plane
     outs.iter().flat_map(|out| out.as_slice()).map(|h| h.to_bits()).collect()
 }
 
+/// The kernels that are launched for an array of these numbers; the results are those of the same cells in the host's memory.
+fn launches(
+    cells: &Grid<u8>,
+    values: ValueType,
+    entropy: &Entropy,
+    planes: usize,
+    classes: Option<&Classes>,
+) -> Vec<String> {
+    let device = emulated();
+    let profile = Arc::new(Profile::default());
+    let bytes = match values {
+        ValueType::U8 => Buffer::from_slice(&device, cells.as_slice()).unwrap(),
+        _ => Buffer::from_slice(&device, &cells.as_slice().iter().map(|&c| f32::from(c)).collect::<Vec<_>>()).unwrap(),
+    };
+    let expected = expected(&device, entropy, cells, planes);
+    device.profile(&profile).unwrap();
+    let shape = (cells.rows(), cells.cols());
+    let (_, got) = run(&device, entropy, (&bytes, values), classes, shape, planes).unwrap();
+    assert!(got == expected, "{values:?}, {entropy:?}");
+    let spans = profile.spans();
+    let names = spans.iter().map(|span| span.name.to_string());
+    names.filter(|name| name.contains('_')).collect()
+}
+
 /// Bytes in rows as kernels read them take two launches and no copy; what is said of other arrays is true of them as well.
 #[test]
 fn arrays_are_read_and_written_where_they_are() {
-    let shape = (40, 64);
-    let cells = cells(shape.0, shape.1);
+    let cells = cells(40, 64);
     let launches = |values: ValueType, entropy: &Entropy, planes: usize, classes: Option<&Classes>| {
-        let device = emulated();
-        let profile = Arc::new(Profile::default());
-        let bytes = match values {
-            ValueType::U8 => Buffer::from_slice(&device, cells.as_slice()).unwrap(),
-            _ => Buffer::from_slice(&device, &cells.as_slice().iter().map(|&c| f32::from(c)).collect::<Vec<_>>())
-                .unwrap(),
-        };
-        let expected = expected(&device, entropy, &cells, planes);
-        device.profile(&profile).unwrap();
-        let (_, got) = run(&device, entropy, (&bytes, values), classes, shape, planes).unwrap();
-        assert!(got == expected, "{values:?}, {entropy:?}");
-        let spans = profile.spans();
-        let names = spans.iter().map(|span| span.name.to_string());
-        names.filter(|name| name.contains('_')).collect::<Vec<_>>()
+        launches(&cells, values, entropy, planes, classes)
     };
     let entropy = Entropy::new().levels(16);
     let classes = Classes::identity(16, None).unwrap();
@@ -128,6 +139,51 @@ fn arrays_are_read_and_written_where_they_are() {
     );
     let rim = entropy.clone().edge(Edge::Nodata);
     assert_eq!(launches(ValueType::U8, &rim, 1, None), ["arrays_present", "entropy_sliding", "arrays_rim"]);
+}
+
+/// Where the kernel that takes any bytes is the one, it does not wait until somebody knows them; and it does nothing where they are too many.
+#[test]
+fn a_guess_is_not_waited_for_and_may_be_wrong() {
+    let entropy = Entropy::new();
+    let few = cells(512, 480);
+    assert_eq!(launches(&few, ValueType::U8, &entropy, 1, None), ["arrays_present", "entropy_tensor_guarded"]);
+    let classes = Classes::identity(16, None).unwrap();
+    let given = launches(&few, ValueType::U8, &entropy, 1, Some(&classes));
+    assert_eq!(given, ["arrays_present", "entropy_tensor_guarded"]);
+    // There is no guess where no data may occur, or where codes would have to be made.
+    let nodata = entropy.clone().nodata(3);
+    assert_eq!(launches(&few, ValueType::U8, &nodata, 1, None), ["arrays_present", "entropy_tensor_counted"]);
+    let classes = Classes::identity(15, Some(Nodata::Whole(15))).unwrap();
+    let below = |top: u8| few.as_slice().iter().map(|&cell| cell.min(top)).collect();
+    let counted = launches(&Grid::from_vec(below(14), 512, 480).unwrap(), ValueType::U8, &entropy, 1, Some(&classes));
+    assert_eq!(counted, ["arrays_present", "entropy_tensor_counted"]);
+
+    // One cell too many, wherever it is.
+    for at in [0, 100_003, 512 * 480 - 1] {
+        let mut many = few.clone();
+        many.as_mut_slice()[at] = 16;
+        let mut names = launches(&many, ValueType::U8, &entropy, 1, None);
+        // Band by band.
+        names.dedup();
+        assert_eq!(names, ["arrays_present", "entropy_tensor_guarded", "entropy_histogram"], "cell {at}");
+        let device = emulated();
+        let bytes = Buffer::from_slice(&device, many.as_slice()).unwrap();
+        for (levels, classes) in [(Some(16), None), (None, Some(Classes::identity(16, None).unwrap()))] {
+            let entropy = Entropy::new().levels(levels);
+            let error = run(&device, &entropy, (&bytes, ValueType::U8), classes.as_ref(), (512, 480), 1).unwrap_err();
+            let (row, col) = (at / 480, at % 480);
+            let error = error.to_string();
+            assert!(error.contains(&format!("row {row}, column {col}")), "{error}");
+        }
+    }
+    // Fewer levels than the kernel takes.
+    let device = emulated();
+    let bytes = Buffer::from_slice(&device, few.as_slice()).unwrap();
+    let error = run(&device, &Entropy::new().levels(9), (&bytes, ValueType::U8), None, (512, 480), 1).unwrap_err();
+    assert!(matches!(error, Error::Value { levels: 9, .. }), "{error}");
+    let (report, _) = run(&device, &entropy, (&bytes, ValueType::U8), None, (512, 480), 1).unwrap();
+    let largest = usize::from(*few.as_slice().iter().max().unwrap());
+    assert_eq!((report.levels, report.bands, report.kernel), (largest + 1, 1, Some(Kernel::Tensor)));
 }
 
 /// Several launches, and codes of some rows at a time: not a bit differs.

@@ -14,7 +14,7 @@ mod scan;
 
 pub(crate) use encode::{Encoder, Encoding, Places, wait_for_codes};
 pub(crate) use results::{Rows, place, rim};
-pub(crate) use scan::{Digits, digits, distinct, extent, present};
+pub(crate) use scan::{Digits, Look, Present, digits, distinct, extent, present};
 
 use crate::exec::queue::{Queue, Readable, Returned, Source, Target, Writable};
 use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, HostMemory, Layout};
@@ -116,8 +116,12 @@ fn small(device: &Arc<dyn Device>, bytes: usize) -> Result<Buffer, DeviceError> 
     Buffer::new(device, bytes.next_multiple_of(SMALL))
 }
 
-/// A table on the device, put on the queue.
-fn table<T: bytemuck::Pod>(queue: &mut Queue<'_>, device: &Arc<dyn Device>, data: &[T]) -> Result<Buffer, DeviceError> {
+/// A table on the device, put on the queue. What is put there after it may read it.
+pub(crate) fn table<T: bytemuck::Pod>(
+    queue: &mut Queue<'_>,
+    device: &Arc<dyn Device>,
+    data: &[T],
+) -> Result<Buffer, DeviceError> {
     let bytes: &[u8] = bytemuck::cast_slice(data);
     let buffer = small(device, bytes.len())?;
     let mut memory = device.host_memory(bytes.len().next_multiple_of(SMALL))?;

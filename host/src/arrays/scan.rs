@@ -11,6 +11,16 @@ use crate::exec::{Buffer, DeviceError, Layout};
 pub(crate) struct Present {
     /// By their bits.
     pub bytes: [bool; 256],
+    /// What kernels took until this was known.
+    pub seconds: f64,
+}
+
+/// A look at which bytes occur that is under way.
+pub(crate) struct Look {
+    /// Records of the blocks, each of [`kernels::PRESENT_RECORD`] words.
+    pub found: Buffer,
+    /// How many of them.
+    pub records: u32,
 }
 
 /// Cells in an order in which as many as possible are neighbours: for those who do not ask where anything is.
@@ -54,33 +64,52 @@ impl Flat {
 
 /// Finds which bytes occur.
 pub(crate) fn present(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Present, DeviceError> {
-    let kernel = kernels::arrays_present::ENTRY;
-    let layout = cells.layout();
-    // A mask is walked with the grid, in the grid's own order.
-    let Layout { first, strides: apart, rows, cols, .. } = *layout;
-    let flat = match cells.mask {
-        None => Flat::of(layout),
-        Some(_) => Flat { first, strides: apart, rows, cols },
-    };
-    let (head, pieces) = if cells.mask.is_none() { flat.pieces() } else { (flat.cols, 0) };
-    let blocks = blocks(cells.device(), &kernel, flat.rows * flat.cols)?;
-    let bytes = (blocks * kernels::PRESENT_RECORD) as usize * 4;
-    let found = small(cells.device(), bytes)?;
-    let mut args = cells.buffers().to_vec();
-    args.push(found.output::<u32>());
-    args.extend(strides(flat.first, flat.strides));
-    args.extend(cells.mask_args());
-    args.extend([flat.rows, flat.cols, head, pieces].map(count));
-    // SAFETY: grid and mask are of one shape and promise to hold their numbers; pieces begin where they should, as the memory does;
-    // there is a record for every block.
-    unsafe { queue.launch(&kernel, &config(blocks), &args) }?;
-    fetch(queue, &found, bytes)?;
-    // Word by word: a look at every flag of every block would take several times as long as the kernel.
-    let mut all = [0; kernels::PRESENT_RECORD as usize];
-    for record in only::<u32>(queue.wait())?.as_chunks::<{ kernels::PRESENT_RECORD as usize }>().0 {
-        all.iter_mut().zip(record).for_each(|(all, word)| *all |= word);
+    Look::new(queue, cells)?.finish(queue)
+}
+
+impl Look {
+    /// Puts the look on the queue.
+    pub fn new(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Self, DeviceError> {
+        let kernel = kernels::arrays_present::ENTRY;
+        let layout = cells.layout();
+        // A mask is walked with the grid, in the grid's own order.
+        let Layout { first, strides: apart, rows, cols, .. } = *layout;
+        let flat = match cells.mask {
+            None => Flat::of(layout),
+            Some(_) => Flat { first, strides: apart, rows, cols },
+        };
+        let (head, pieces) = if cells.mask.is_none() { flat.pieces() } else { (flat.cols, 0) };
+        let blocks = blocks(cells.device(), &kernel, flat.rows * flat.cols)?;
+        let found = small(cells.device(), bytes(blocks))?;
+        let mut args = cells.buffers().to_vec();
+        args.push(found.output::<u32>());
+        args.extend(strides(flat.first, flat.strides));
+        args.extend(cells.mask_args());
+        args.extend([flat.rows, flat.cols, head, pieces].map(count));
+        // SAFETY: grid and mask are of one shape and promise to hold their numbers; pieces begin where they should, as the memory does;
+        // there is a record for every block.
+        unsafe { queue.launch(&kernel, &config(blocks), &args) }?;
+        Ok(Self { found, records: blocks })
     }
-    Ok(Present { bytes: std::array::from_fn(|byte| all[byte / 32] >> (byte % 32) & 1 != 0) })
+
+    /// Waits for it, and for whatever is behind it on the queue.
+    pub fn finish(self, queue: &mut Queue<'_>) -> Result<Present, DeviceError> {
+        fetch(queue, &self.found, bytes(self.records))?;
+        let (fetched, seconds) = fetched(queue.wait())?;
+        let (memory, bytes) = &fetched[0];
+        // Word by word: a look at every flag of every block would take several times as long as the kernel.
+        let mut all = [0; kernels::PRESENT_RECORD as usize];
+        let words: &[u32] = bytemuck::cast_slice(&memory[..*bytes]);
+        for record in words.as_chunks::<{ kernels::PRESENT_RECORD as usize }>().0 {
+            all.iter_mut().zip(record).for_each(|(all, word)| *all |= word);
+        }
+        Ok(Present { bytes: std::array::from_fn(|byte| all[byte / 32] >> (byte % 32) & 1 != 0), seconds })
+    }
+}
+
+/// The length of so many records of a look.
+fn bytes(records: u32) -> usize {
+    (records * kernels::PRESENT_RECORD) as usize * 4
 }
 
 /// Which numbers occur.

@@ -25,7 +25,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::census::Coding;
-use super::launch::{Prepared, Work};
+use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel, Report};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError};
@@ -213,7 +213,7 @@ impl<'j> Worker<'j> {
     ) -> Result<Self, Error> {
         let Job { work, scale, .. } = *job;
         let kernel = pick(job.kernel, &work, device)?;
-        let prepared = Prepared::new(kernel, device, work, job.coding.nodata, scale)?;
+        let prepared = Prepared::new(kernel, device, work, job.coding.nodata, scale, &mut at_once(device))?;
         // A tenth stays free: the driver needs some of it, and rounds allocations up.
         let memory = device.free_memory()? / 10 * 9;
         let launch = device.limits().launch_cells as f64 / kernel.cost(&work);

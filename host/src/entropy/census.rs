@@ -10,7 +10,7 @@ use super::Error;
 use crate::grid::{Grid, GridView, ShapeError};
 
 /// Levels up to which a code of its own would gain nothing: the fastest engines take this many.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 
 /// How cells are numbered for the engines.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use super::bands::Frame;
 use super::census::Coding;
 use super::fixed::{FINE, table_u32, table_u64};
 use super::program::{self, Near, Program};
+use crate::arrays::Look;
 use crate::cpu::Real;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
@@ -253,6 +254,14 @@ fn histogram_counters(counters: u32) -> u32 {
     counters * kernels::HISTOGRAM_THREADS * 2
 }
 
+/// How a table gets on a device.
+pub(super) type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<Buffer, DeviceError>;
+
+/// To be there at once, for whichever queue.
+pub(super) fn at_once(device: &Arc<dyn Device>) -> impl FnMut(&[u8]) -> Result<Buffer, DeviceError> {
+    |bytes| Buffer::from_slice(device, bytes)
+}
+
 /// A kernel prepared for one device: its table is there, and what does not change from band to band is known.
 pub(super) struct Prepared {
     kernel: Kernel,
@@ -284,6 +293,7 @@ impl Prepared {
         work: Work,
         nodata: Option<u8>,
         window: &Window,
+        put: Put<'_>,
     ) -> Result<Self, DeviceError> {
         let entry = kernel.entry().filter(|_| kernel.measures()).expect("a kernel for measures");
         let near = Near::of(window.logs.len() as u32, work.counters(), device.limits().shared_per_block);
@@ -295,7 +305,7 @@ impl Prepared {
             work,
             nodata: nodata.map_or(256, u32::from),
             table: None,
-            program: Some(Program::new(device, window)?),
+            program: Some(Program::new(window, put)?),
             scale: 1.0,
             shared_bytes: near.bytes,
             near: near.entries,
@@ -304,16 +314,17 @@ impl Prepared {
         })
     }
 
-    /// Puts the kernel's table on the device. `scale` multiplies the entropy in nats.
+    /// Has the kernel's table put on the device, by `put`. `scale` multiplies the entropy in nats.
     pub fn new(
         kernel: Kernel,
         device: &Arc<dyn Device>,
         work: Work,
         nodata: Option<u8>,
         scale: f64,
+        put: Put<'_>,
     ) -> Result<Self, DeviceError> {
         if kernel.measures() {
-            return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale));
+            return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale), put);
         }
         let entry = kernel.entry().expect("only kernels of devices are prepared");
         let entries = work.size * work.size + 1;
@@ -324,7 +335,7 @@ impl Prepared {
             Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
             Kernel::HistogramWide | Kernel::HistogramF64 => {
                 let (table, units) = table_u64(entries, work.largest);
-                (Some(Buffer::from_slice(device, &table)?), scale / units)
+                (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
             Kernel::Rung(_) if !kernel.rung().is_some_and(DeviceRung::takes_fixed_table) => {
                 (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale)
@@ -337,7 +348,7 @@ impl Prepared {
             | Kernel::TensorCounted
             | Kernel::Rung(_) => {
                 let (table, units) = table_u32(entries, work.largest);
-                (Some(Buffer::from_slice(device, &table)?), scale / units)
+                (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
         };
         let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
@@ -413,6 +424,16 @@ impl Prepared {
         // SAFETY: as above; the queue is waited for before anybody changes what lies in the buffers, and freeing them
         // waits for it.
         unsafe { queue.launch(&self.entry, &config, &args) }
+    }
+
+    /// The same, on a queue on which a look through the cells comes first: nothing is computed unless all of them are below 16. For
+    /// [`Kernel::Tensor`], the one kernel to which cells that are no levels do no harm.
+    pub fn launch_guarded_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>, look: &Look) -> Result<(), DeviceError> {
+        assert_eq!(self.kernel, Kernel::Tensor, "the kernel that can be guarded");
+        let (config, mut args) = self.arguments(frame);
+        args.extend([look.found.input::<u32>(), Arg::U32(look.records)]);
+        // SAFETY: as above, but for what cells are, which the kernel bears; the look is on the queue, and has its records there.
+        unsafe { queue.launch(&kernels::entropy_tensor_guarded::ENTRY, &config, &args) }
     }
 
     /// The grid, the block and what the kernel is given.

@@ -1,12 +1,11 @@
 //! A window and its measures as the kernels for measures take them: tables, runs and formulas in buffers on a device.
 
-use std::sync::Arc;
-
 use halotile_kernels::entropy as kernels;
 use simt::launch::Arg;
 
 use super::bands::Frame;
-use crate::exec::{Buffer, Device, DeviceError};
+use super::launch::Put;
+use crate::exec::{Buffer, DeviceError};
 use crate::measure::window::{Plane, Quantity, Reach, Run, Window};
 
 /// Bytes of the counters of a block.
@@ -53,7 +52,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub fn new(device: &Arc<dyn Device>, window: &Window) -> Result<Self, DeviceError> {
+    /// Has what a window is as buffers put on a device, by `put`.
+    pub fn new(window: &Window, put: Put<'_>) -> Result<Self, DeviceError> {
         let shape = window.footprint();
         let runs: Vec<u32> = window.runs.iter().map(word).collect();
         let planes: Vec<u64> = window.planes.iter().flat_map(words).collect();
@@ -63,10 +63,10 @@ impl Program {
         let steps = logs.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).chain([0]);
         let table: Vec<u64> = logs.iter().copied().chain(steps).collect();
         Ok(Self {
-            table: Buffer::from_slice(device, &table)?,
-            runs: Buffer::from_slice(device, &runs)?,
-            planes: Buffer::from_slice(device, &planes)?,
-            orders: Buffer::from_slice(device, orders)?,
+            table: put(bytemuck::cast_slice(&table))?,
+            runs: put(bytemuck::cast_slice(&runs))?,
+            planes: put(bytemuck::cast_slice(&planes))?,
+            orders: put(bytemuck::cast_slice(orders))?,
             lengths: [runs.len() as u32, window.planes.len() as u32],
             centre: [(shape.rows() / 2) as u32, (shape.cols() / 2) as u32],
             reach: window.reach,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::bands::{Frame, allocate, pick, upload};
 use super::census::Coding;
-use super::launch::{Prepared, Work};
+use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel};
 use crate::cpu::Real;
 use crate::exec::{Buffer, Device};
@@ -45,7 +45,7 @@ impl<T: Real> Resident<T> {
     ) -> Result<Self, Error> {
         let work = Work::new::<T>(cells, coding, size);
         let kernel = pick(kernel, &work, device)?;
-        let prepared = Prepared::new(kernel, device, work, coding.nodata, scale)?;
+        let prepared = Prepared::new(kernel, device, work, coding.nodata, scale, &mut at_once(device))?;
         let (rows, cols) = (cells.rows(), cells.cols());
         if rows > prepared.rows_at_most() {
             let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());

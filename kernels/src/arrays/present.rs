@@ -15,8 +15,8 @@ use simt::{kernel, shared, thread, warp};
 
 use super::{ARRAYS_THREADS, Array, Mask, WARPS, Walk};
 
-/// Words of a block's record: 8 of the flags of bytes 0 to 255, from the lowest bit on, and one that is not 0 if the mask hides a cell.
-pub const PRESENT_RECORD: u32 = 9;
+/// Words of a block's record: the flags of bytes 0 to 255, from the lowest bit on.
+pub const PRESENT_RECORD: u32 = 8;
 
 /// Bytes of an access.
 pub const PRESENT_PIECE: u32 = 16;
@@ -68,7 +68,7 @@ impl Flags {
     }
 }
 
-/// Which bytes occur in the cells that the mask does not hide, and whether it hides one.
+/// Which bytes occur in the cells that the mask does not hide.
 ///
 /// The cells of a row from `head` on are taken in `pieces` pieces of [`PRESENT_PIECE`], those before and behind one by one. Block b
 /// writes [`PRESENT_RECORD`] words from b · `PRESENT_RECORD` on.
@@ -121,7 +121,6 @@ pub unsafe fn arrays_present(
             rounds -= 1;
         }
     }
-    let mut hidden = false;
     let rest = cols - pieces * PRESENT_PIECE;
     if rest > 0 {
         let mut walk = Walk::new(rest);
@@ -129,19 +128,18 @@ pub unsafe fn arrays_present(
         while rounds > 0 {
             let column = if walk.col < head { walk.col } else { walk.col + pieces * PRESENT_PIECE };
             let inside = walk.row < rows;
-            let covered = inside && mask.hides(walk.row, column);
-            hidden |= covered;
+            let seen = inside && !mask.hides(walk.row, column);
             let mut byte = 0;
-            if inside && !covered {
+            if seen {
                 byte = u32::from(cells.load(array.at(walk.row, column)));
             }
-            flags.note([byte, 0, 0, 0], 1, inside && !covered);
+            flags.note([byte, 0, 0, 0], 1, seen);
             walk.step();
             rounds -= 1;
         }
     }
 
-    let hidden = thread::sync_threads_count(hidden);
+    thread::sync_threads();
     let mut set = 0;
     let mut w = 0;
     while w < WARPS {
@@ -149,12 +147,8 @@ pub unsafe fn arrays_present(
         w += 1;
     }
     let word = warp::warp_vote_ballot(warp::FULL, set != 0);
-    let record = (thread::block_idx_x() * PRESENT_RECORD) as usize;
     if t.is_multiple_of(32) {
-        found.store(record + (t / 32) as usize, word);
-    }
-    if t == 0 {
-        found.store(record + 8, hidden);
+        found.store((thread::block_idx_x() * PRESENT_RECORD + t / 32) as usize, word);
     }
 }
 

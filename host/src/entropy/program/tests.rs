@@ -1,10 +1,13 @@
 //! The kernels for measures against the oracle, in the emulator, over the table of cases.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::cpu::Real;
 use crate::entropy::Kernel;
 use crate::entropy::census::Coding;
-use crate::entropy::launch::{Prepared, Work};
+use crate::entropy::launch::{Prepared, Work, at_once};
+use crate::exec::Device;
 use crate::exec::emulator::{EmulatedDevice, Order};
 use crate::grid::Grid;
 use crate::measure::cases::{Case, cases};
@@ -18,7 +21,7 @@ fn launch<T: Real>(device: &Arc<dyn Device>, case: &Case, first: usize, count: u
     let work = Work::of_window::<T>((case.cells.rows(), case.cells.cols()), &coding, &window);
     let kernel = if size_of::<T>() == 8 { Kernel::MeasuresF64 } else { Kernel::Measures };
     assert_eq!(Kernel::choose(&work, &device.limits()), Ok(kernel));
-    let prepared = Prepared::of_window(kernel, device, work, code, &window).unwrap();
+    let prepared = Prepared::of_window(kernel, device, work, code, &window, &mut at_once(device)).unwrap();
     let pitch = prepared.pitch(cols);
     let mut bytes = vec![0u8; rows * pitch];
     for (row, bytes) in bytes.chunks_mut(pitch).enumerate() {

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Kernels trust codes to be below the number of levels. So the look at an array that they read itself is waited for, though it takes a
-//! round trip to the device; where codes are made, a number that has none gets one that does no harm, and the error
-//! is found when the band has been waited for anyway.
+//! round trip to the device; but the kernel of 5 × 5 windows takes any bytes, and is put behind the look at once, on
+//! the guess that it will find no byte above 15 (the kernel asks what it found, and does nothing otherwise). Where codes are made, a
+//! number that has none gets one that does no harm, and the error is found when the band has been waited for anyway.
 //!
 //! The kernel, its table and the windows that cells are given are those of [`Entropy::stream`] (and, without classes, of
 //! [`Entropy::measure_into`]) on the same device; bands change no bit, and so the results are the same.
@@ -19,13 +20,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Plan;
-use crate::arrays::{self, Cells, Encoder, Encoding, Places, Rows};
+use crate::arrays::{self, Cells, Encoder, Encoding, Look, Places, Present, Rows};
 use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
 use crate::classes::{Classes, Misfit};
 use crate::cpu::Real;
 use crate::entropy::bands::{Frame, pick};
-use crate::entropy::census::Coding;
+use crate::entropy::census::{Coding, FEW};
 use crate::entropy::launch::{Prepared, pitch};
 use crate::entropy::{Entropy, Error, Kernel, MAX_LEVELS, Report};
 use crate::exec::queue::{Queue, scope};
@@ -131,14 +132,20 @@ impl Entropy {
         let coding = Coding { levels: classes.levels(), nodata: classes.nodata_code(), codes: None };
         let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
         let steps = classes.steps(cells.grid.value_type());
-        let directly = match plan.readable(cells) {
-            Some(pitch) if (0..=255).any(|byte| steps.code(byte.into()) == Some(byte)) => {
-                let present = arrays::present(queue, cells)?;
-                let same = |byte: u8| !present.bytes[usize::from(byte)] || steps.code(byte.into()) == Some(byte);
-                (0..=255).all(same).then_some(pitch)
+        let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
+        let mut directly = None;
+        let mut looking = 0.0;
+        if let Some(pitch) = plan.readable(cells).filter(|_| (0..=255).any(is_code)) {
+            let look = Look::new(queue, cells)?;
+            let likely = (0..coding.levels).all(|code| is_code(code as u8));
+            let guess = if likely { plan.guess(queue, cells, pitch, outs, &look)? } else { None };
+            let present = look.finish(queue)?;
+            let valid = (0..=255).all(|byte| !present.bytes[usize::from(byte)] || is_code(byte));
+            if let Some(prepared) = guess.filter(|_| valid) {
+                return Ok(plan.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
             }
-            _ => None,
-        };
+            (directly, looking) = (valid.then_some(pitch), present.seconds);
+        }
         let input = match directly {
             Some(pitch) => Input::There(pitch),
             None => Input::Coded(&steps),
@@ -148,7 +155,8 @@ impl Entropy {
             Ok(classes.problem(&misfit).at("the array", Place::cell(row, col)).into())
         };
         let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
-        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+        let kernel_seconds = looking + report.kernel_seconds;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
     }
 
     /// The same of bytes that are levels.
@@ -162,19 +170,31 @@ impl Entropy {
         if cells.mask.is_some() || cells.grid.value_type() != ValueType::U8 {
             return Err(Error::NoClasses);
         }
-        let present = arrays::present(queue, cells)?.bytes;
+        let shape = (cells.grid.rows(), cells.grid.cols());
+        let look = Look::new(queue, cells)?;
+        // As many levels as the kernel takes: with fewer it computes the same.
+        let few = Coding { levels: self.levels.unwrap_or(FEW), nodata: None, codes: None };
+        let supposed = self.plan::<T>(shape, &few, observer);
+        let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
+            Some(pitch) => supposed.guess(queue, cells, pitch, outs, &look)?,
+            None => None,
+        };
+        let present = look.finish(queue)?;
         let is_level =
             |byte: u8| Some(byte) == self.nodata || self.levels.is_none_or(|levels| usize::from(byte) < levels);
         let above = |row: usize, col: usize| -> Result<Error, Error> {
             let value = cells.grid.bits(row, col)? as u8;
             Ok(Error::Value { row, col, value, levels: self.levels.unwrap_or(MAX_LEVELS) })
         };
-        let valid = (0..=255u8).all(|byte| !present[usize::from(byte)] || is_level(byte));
+        let valid = (0..=255u8).all(|byte| !present.bytes[usize::from(byte)] || is_level(byte));
         let coding = match Coding::promised(self.levels, self.nodata) {
             Some(promised) => promised,
-            None => Coding::of_present(&present, self.nodata, true),
+            None => Coding::of_present(&present.bytes, self.nodata, true),
         };
-        let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
+        if let Some(prepared) = guess.filter(|_| valid && coding.levels <= FEW && coding.codes.is_none()) {
+            return Ok(supposed.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
+        }
+        let plan = self.plan::<T>(shape, &coding, observer);
         // Where there is an error, encoding finds its place.
         let code =
             |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
@@ -184,7 +204,8 @@ impl Entropy {
             None => Input::Coded(&steps),
         };
         let report = plan.over_arrays(queue, cells, input, outs, &above)?;
-        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+        let kernel_seconds = present.seconds + report.kernel_seconds;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
     }
 }
 
@@ -279,6 +300,67 @@ impl Plan<'_> {
         Ok(())
     }
 
+    /// The kernel with its tables put on the queue.
+    fn prepared(&self, queue: &mut Queue<'_>, kernel: Kernel, device: &Arc<dyn Device>) -> Result<Prepared, Error> {
+        let mut put = |bytes: &[u8]| arrays::table(queue, device, bytes);
+        Ok(match &self.window {
+            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window, &mut put)?,
+            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale, &mut put)?,
+        })
+    }
+
+    /// As many rows as a launch should take.
+    fn rows_at_once(&self, prepared: &Prepared, device: &Arc<dyn Device>, seen_cols: usize) -> usize {
+        let launch = device.limits().launch_cells as f64 / prepared.kernel().cost(&self.work);
+        ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(self.grid.0)
+    }
+
+    /// Has everything computed behind a look that is on the queue, should it find no byte above 15, where a single launch of the kernel that
+    /// takes any bytes does it. What comes back is to be kept until the queue has been waited for; `None` where nothing has been done.
+    fn guess<T: Real>(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        stride: usize,
+        outs: &[DeviceGridMut<'_, T>],
+        look: &Look,
+    ) -> Result<Option<Prepared>, Error> {
+        let device = cells.device();
+        let (rows, cols) = self.grid;
+        let fits = pick(self.kernel, &self.work, device).is_ok_and(|kernel| kernel == Kernel::Tensor);
+        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.rim()) else { return Ok(None) };
+        let prepared = self.prepared(queue, Kernel::Tensor, device)?;
+        if self.rows_at_once(&prepared, device, cols) < rows || self.observer.cancelled() {
+            return Ok(None);
+        }
+        let (from, to) = (cells.grid.layout.rows_from(0, rows, stride), outs[0].layout.rows_from(0, rows, out_pitch));
+        let frame = Frame {
+            cells: &from,
+            out: &to,
+            rows: rows as u32,
+            cols: cols as u32,
+            stride: stride as u32,
+            first: 0,
+            count: rows as u32,
+            out_stride: out_pitch as u32,
+        };
+        tracing::debug!(device = device.name(), kernel = Kernel::Tensor.name(), rows, "arrays on a device, at once");
+        prepared.launch_guarded_on(queue, &frame, look)?;
+        Ok(Some(prepared))
+    }
+
+    /// What was done where the guess was right.
+    fn guessed(&self, prepared: &Prepared, present: &Present, levels: usize) -> Report {
+        self.observer.advance((self.grid.0 * self.grid.1) as u64);
+        Report {
+            kernel: Some(prepared.kernel()),
+            kernel_seconds: present.seconds,
+            bands: 1,
+            levels,
+            ..Report::default()
+        }
+    }
+
     /// Computes everything, band by band. `problem` says what is wrong with a cell whose number has no code.
     fn over_arrays<T: Real>(
         &self,
@@ -290,10 +372,7 @@ impl Plan<'_> {
     ) -> Result<Report, Error> {
         let device = cells.device();
         let kernel = pick(self.kernel, &self.work, device)?;
-        let prepared = match &self.window {
-            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window)?,
-            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale)?,
-        };
+        let prepared = self.prepared(queue, kernel, device)?;
         let (rows, cols) = self.grid;
         let (_, across) = self.seen(&(0..1), &(0..cols));
         let (seen_cols, skip) = (across.len(), across.start.unsigned_abs());
@@ -301,9 +380,8 @@ impl Plan<'_> {
             Input::There(_) => None,
             Input::Coded(steps) => Some(self.room_for_codes(queue, cells, steps, seen_cols)?),
         };
-        // As many rows as a launch should take, and see no more than there are codes.
-        let launch = device.limits().launch_cells as f64 / kernel.cost(&self.work);
-        let most = ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(rows);
+        let most = self.rows_at_once(&prepared, device, seen_cols);
+        // They see no more rows than there are codes.
         let most = match &codes {
             Some(codes) if codes.room < self.all_seen().len() => most.min(codes.room - 2 * self.radius.0),
             _ => most,

@@ -9,7 +9,7 @@ use super::depot::{Depot, Over};
 use super::piece::{Input, Output, Piece};
 use crate::cpu::Real;
 use crate::entropy::bands::{Frame, pick};
-use crate::entropy::launch::{Prepared, pitch};
+use crate::entropy::launch::{Prepared, at_once, pitch};
 use crate::entropy::{Error, Report};
 use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
 use crate::exec::{Buffer, Device, DeviceError};
@@ -63,8 +63,8 @@ impl<'p> Worker<'p> {
     fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
         let kernel = pick(plan.kernel, &plan.work, device)?;
         let prepared = match &plan.window {
-            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window)?,
-            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale)?,
+            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window, &mut at_once(device))?,
+            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale, &mut at_once(device))?,
         };
         let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
         let slot = |_| {

@@ -40,6 +40,7 @@ use simt::{kernel, thread, warp};
 use self::cells::{Cells, Columns, WEIGHTS};
 use self::frame::Frame;
 use super::load_cells;
+use crate::arrays::PRESENT_RECORD;
 
 mod cells;
 mod frame;
@@ -347,7 +348,8 @@ fn tensor<const MODE: Mode>(
 /// what is wanted over S. Dynamic shared memory: [`TENSOR_PAIRS`] · 128 bytes.
 ///
 /// # Safety
-/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255.
+/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255. Cells that
+/// are no levels give results that mean nothing, and do no other harm.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor(
     cells: In<u8>,
@@ -363,6 +365,44 @@ pub unsafe fn entropy_tensor(
     rows_each: u32,
     scale: f32,
 ) {
+    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
+    tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
+}
+
+/// [`entropy_tensor`](fn@entropy_tensor) of bytes that nobody on the host knows yet: a look through them
+/// ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `present`, and unless all of the bytes are below 16 nothing
+/// is done. So the host need not wait for the look, which would take as long again.
+///
+/// # Safety
+/// As [`entropy_tensor`](fn@entropy_tensor); `present` has so many records.
+#[kernel(threads = 768, blocks = 1, arch = 80)]
+pub unsafe fn entropy_tensor_guarded(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    first: u32,
+    count: u32,
+    out_stride: u32,
+    nodata: u32,
+    rows_each: u32,
+    scale: f32,
+    present: In<u32>,
+    records: u32,
+) {
+    let mut large = 0;
+    let mut word = thread::thread_idx_x();
+    while word < records * PRESENT_RECORD {
+        let flags = present.load(word as usize);
+        // Of a record's first word, the lower half is of levels.
+        large |= if word.is_multiple_of(PRESENT_RECORD) { flags >> 16 } else { flags };
+        word += thread::block_dim_x();
+    }
+    if thread::sync_threads_count(large != 0) > 0 {
+        return;
+    }
     let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
     tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
 }
