@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from halotile import _arguments, _native
+from halotile import _arguments, _gpu, _native
 
 _log = logging.getLogger("halotile")
 
@@ -79,6 +79,7 @@ def apsp(
         raise TypeError(f"dtype={dtype}: int32, float32 or float64")
     if weight == "f32" and dtype == np.int32:
         raise ValueError('dtype=int32: of weight="f32" distances are floating-point numbers; give float32 or float64')
+    _gpu.refuse(graph, "graph")
     sparse = _is_sparse(graph)
     graph = graph if sparse else np.asanyarray(graph)
     rows, cols = _shape(graph)

@@ -34,6 +34,12 @@ def is_remote(array):
     return device is not None and device()[0] == _CUDA
 
 
+def refuse(graph, what):
+    """A TypeError for a matrix, dense or sparse, on a GPU: it would be copied to the host without a word, or not at all."""
+    if is_remote(getattr(graph, "data", None) if hasattr(graph, "nnz") else graph):
+        raise TypeError(f"{what}: it lies on a GPU, and shortest paths take matrices in the host's memory; copy it there (CuPy: get())")
+
+
 def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, progress=None):
     """What `halotile.entropy` does with an array on a GPU when its arguments have been looked at."""
     if _is_half(array):

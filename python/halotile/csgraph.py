@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import NegativeCycleError, csgraph_from_dense
 
 import halotile
+from halotile import _gpu
 
 __all__ = ["NegativeCycleError", "floyd_warshall"]
 
@@ -57,6 +58,7 @@ def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted
            [2., 3., 0., 3.],
            [2., 1., 3., 0.]])
     """
+    _gpu.refuse(csgraph, "csgraph")
     if not issparse(csgraph):
         csgraph = csgraph if np.ma.isMaskedArray(csgraph) else np.asarray(csgraph)
         if csgraph.ndim != 2 or csgraph.shape[0] != csgraph.shape[1]:

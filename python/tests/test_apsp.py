@@ -246,6 +246,28 @@ def test_what_is_no_matrix_is_refused(graph):
         halotile.apsp(graph)
 
 
+class OnGpu:
+    """A matrix, dense or the numbers of a sparse one, as what lies on a GPU shows itself."""
+
+    __cuda_array_interface__ = {"shape": (3, 3), "typestr": "<f4", "data": (4096, True), "version": 3}
+    shape, ndim = (3, 3), 2
+
+
+class SparseOnGpu:
+    data, nnz, format, shape, ndim = OnGpu(), 9, "csr", (3, 3), 2
+
+    def tocoo(self, copy=True):
+        return self
+
+
+@pytest.mark.parametrize("kind", [OnGpu, SparseOnGpu])
+def test_a_matrix_on_a_gpu_is_refused(kind):
+    with pytest.raises(TypeError, match="graph: it lies on a GPU"):
+        halotile.apsp(kind())
+    with pytest.raises(TypeError, match="csgraph: it lies on a GPU"):
+        csgraph.floyd_warshall(kind())
+
+
 @pytest.mark.parametrize("dtype", [complex, object, "U3", "M8[s]", "m8[s]", [("a", "i4")], np.longdouble])
 def test_what_is_no_number_is_refused(dtype):
     with pytest.raises(TypeError, match="graph: its type is"):
