@@ -45,6 +45,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::log::listen();
+        let end = pyo3::wrap_pyfunction!(crate::run::end, module)?;
+        module.py().import("atexit")?.call_method1("register", (end,))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -4,17 +4,20 @@
 //! for signals (and tells of progress) ten times a second, while another thread works. Where there is little to do the caller's thread
 //! waits for it, because a signal can wait that long.
 //!
+//! Python may end while a thread that nobody waits for still works here: what is under way is stopped first, because what it reads and writes,
+//! and the thread that called, would be gone before it.
+//!
 //! Threads belong to this process. A child that was forked has none of them and would wait for them for ever, so it starts its own. Pools
 //! are looked for with the GIL held, and whoever forks holds it too: they are never locked in a child that was just made.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use halotile::observe::Observer;
 use halotile::threads::Threads;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PySystemExit};
 use pyo3::prelude::*;
 
 use crate::devices::cores;
@@ -37,6 +40,60 @@ impl From<u64> for Amount {
     /// Steps that are as much work as a cell in a small window.
     fn from(steps: u64) -> Self {
         Self { steps, operations: steps.saturating_mul(16) }
+    }
+}
+
+/// The flags that stop what is under way in a process. Changed with the GIL held, as pools are.
+struct UnderWay {
+    process: u32,
+    stops: Vec<Arc<AtomicBool>>,
+    /// Python is about to end.
+    ending: bool,
+}
+
+static UNDER_WAY: Mutex<UnderWay> = Mutex::new(UnderWay { process: 0, stops: Vec::new(), ending: false });
+
+/// Does something with this process's flags.
+fn under_way<R>(work: impl FnOnce(&mut UnderWay) -> R) -> R {
+    let mut all = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if all.process != process {
+        // What a parent does is not done here.
+        *all = UnderWay { process, stops: Vec::new(), ending: false };
+    }
+    work(&mut all)
+}
+
+/// Work that can be stopped; until it is dropped, with the GIL held, also where the work panics.
+struct Stoppable(Arc<AtomicBool>);
+
+impl Stoppable {
+    fn new(stop: &Arc<AtomicBool>) -> Self {
+        under_way(|all| all.stops.push(Arc::clone(stop)));
+        Self(Arc::clone(stop))
+    }
+}
+
+impl Drop for Stoppable {
+    fn drop(&mut self) {
+        under_way(|all| all.stops.retain(|stop| !Arc::ptr_eq(stop, &self.0)));
+    }
+}
+
+/// The longest that the end of Python waits for what is under way.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Stops what is under way, and waits until it has: for when Python ends.
+#[pyfunction]
+pub fn end(py: Python<'_>) {
+    under_way(|all| {
+        all.ending = true;
+        all.stops.iter().for_each(|stop| stop.store(true, Relaxed));
+    });
+    let start = Instant::now();
+    while under_way(|all| !all.stops.is_empty()) && start.elapsed() < PATIENCE {
+        // Whoever is done needs the GIL to say so.
+        py.detach(|| std::thread::sleep(Duration::from_millis(2)));
     }
 }
 
@@ -110,6 +167,7 @@ pub fn run<R: Send>(
     let threads = threads(asked)?;
     let watch = Watch::default();
     log::ask(py)?;
+    let stoppable = Stoppable::new(&watch.stop);
     let (result, raised) = py.detach(|| {
         if operations <= AT_ONCE && progress.is_none() {
             return (threads.run(|| work(&watch)), None);
@@ -137,6 +195,8 @@ pub fn run<R: Send>(
             (worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), raised)
         })
     });
+    drop(stoppable);
+    let ending = under_way(|all| all.ending);
     log::pass_on(py)?;
     match (result, raised) {
         (_, Some(raised)) => Err(raised),
@@ -146,6 +206,8 @@ pub fn run<R: Send>(
             }
             Ok(result)
         }
+        // Threads end by it without a word.
+        (Err(fault), None) if fault.is_cancelled() && ending => Err(PySystemExit::new_err(())),
         (Err(fault), None) if fault.is_cancelled() => Err(PyKeyboardInterrupt::new_err(())),
         (Err(fault), None) => Err(fault.into()),
     }
