@@ -190,6 +190,24 @@ def _native_plan(plan):
     return _native.Plan(fields | {"measures": list(plan.measures)})
 
 
+# Values of these types do not change, and two that are equal are the same.
+_PLAIN = frozenset((int, float, bool, str, type, type(None)))
+
+
+def _kept(function):
+    """The same function, which keeps what it has made of plain arguments: most calls are like the one before."""
+    kept = functools.lru_cache(maxsize=32, typed=True)(function)
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        plain = _PLAIN.issuperset(map(type, args)) and _PLAIN.issuperset(map(type, options.values()))
+        # A file of classes may have changed since.
+        return (kept if plain and options.get("classes") is None else function)(*args, **options)
+
+    return call
+
+
+@_kept
 def options(
     size=5,
     *,
@@ -211,52 +229,6 @@ def options(
     dtype="float32",
 ):
     """What all functions named `entropy` take beside their array and its mask, as a `Plan` and a `Meaning`."""
-    given = (
-        size,
-        footprint,
-        levels,
-        classes,
-        bins,
-        binning,
-        nodata,
-        measure,
-        base,
-        normalize,
-        edge,
-        min_valid,
-        fill_nodata,
-        device,
-        kernel,
-        threads,
-        dtype,
-    )
-    # A file of classes may have changed since.
-    return (_options_as_before if classes is None and _PLAIN.issuperset(map(type, given)) else _options)(*given)
-
-
-# Values of these types do not change, and two that are equal are the same.
-_PLAIN = frozenset((int, float, bool, str, type, type(None)))
-
-
-def _options(
-    size,
-    footprint,
-    levels,
-    classes,
-    bins,
-    binning,
-    nodata,
-    measure,
-    base,
-    normalize,
-    edge,
-    min_valid,
-    fill_nodata,
-    device,
-    kernel,
-    threads,
-    dtype,
-):
     plan = Plan.of(
         size=size,
         footprint=footprint,
@@ -275,10 +247,6 @@ def _options(
         levels=levels, classes=classes, bins=bins, binning=binning, nodata=nodata, normalize=normalize
     )
     return plan, meaning
-
-
-# Most calls are like the one before, and to look at arguments takes as long as to look through a small array.
-_options_as_before = functools.lru_cache(maxsize=32, typed=True)(_options)
 
 
 def _cells_of_window(footprint):

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, dynamic_filter_fn};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -68,9 +68,9 @@ impl Visit for Text {
 /// Starts to listen. Another subscriber of this process is left alone.
 pub fn listen() {
     // Stages of profiles are spans, of which nobody here hears.
-    let heard = |metadata: &Metadata<'_>| metadata.is_event() && number(*metadata.level()) >= LEAST.load(Relaxed);
-    let heard = dynamic_filter_fn(move |metadata, _| heard(metadata)).with_max_level_hint(LevelFilter::DEBUG);
-    let ours = Keep.with_filter(heard);
+    let heard =
+        dynamic_filter_fn(|metadata, _| metadata.is_event() && number(*metadata.level()) >= LEAST.load(Relaxed));
+    let ours = Keep.with_filter(heard.with_max_level_hint(LevelFilter::DEBUG));
     let _ = tracing_subscriber::registry().with(ours).try_init();
 }
 
