@@ -188,7 +188,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
 
         let kept = args.memory.map(|memory| memory / KEPT);
         if let Some(kept) = kept {
-            sheet.raster.keep(kept);
+            sheet.raster.keep(kept)?;
         }
         let start = Instant::now();
         let begun = stage("classes");
@@ -200,7 +200,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         drop(begun);
         summary.seconds.classes += start.elapsed().as_secs_f64();
         if let Some(kept) = kept {
-            cells.keep(kept);
+            cells.keep(kept)?;
         }
         summary.samples += 1;
         let (rows, cols) = (cells.rows(), cells.cols());

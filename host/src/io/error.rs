@@ -142,6 +142,12 @@ impl FormatError {
         self.io().and_then(std::io::Error::get_ref).is_some_and(|e| e.is::<Cancelled>())
     }
 
+    /// The same, at a place.
+    pub(crate) fn placed(mut self, place: Place) -> Self {
+        self.0.place = place;
+        self
+    }
+
     /// The observer stopped the work on a file.
     pub(crate) fn cancelled(file: &str) -> Self {
         let mut made = Problem::said(Cancelled.to_string()).at(file, Place::FILE);

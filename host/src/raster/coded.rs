@@ -80,15 +80,18 @@ impl CodedRaster {
     }
 
     /// Bytes that decoded blocks may take in memory from now on, the mask's among them.
-    pub fn keep(&mut self, bytes: usize) {
+    ///
+    /// # Errors
+    /// As for [`Raster::keep`].
+    pub fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
         match &mut self.mask {
             None => self.raster.keep(bytes),
             Some(mask) => {
                 // By what a cell takes in each.
                 let (ours, masks) = (self.raster.value_type().bytes(), mask.value_type().bytes());
                 let share = bytes / (ours + masks) * ours;
-                self.raster.keep(share);
-                mask.keep(bytes - share);
+                self.raster.keep(share)?;
+                mask.keep(bytes - share)
             }
         }
     }
@@ -146,6 +149,10 @@ impl Cells for CodedRaster {
 
     fn block(&self) -> (usize, usize) {
         self.raster.block()
+    }
+
+    fn in_order(&self) -> bool {
+        self.raster.in_order() || self.mask.as_ref().is_some_and(|mask| mask.in_order())
     }
 
     fn bytes_per_cell(&self) -> usize {
@@ -213,6 +220,10 @@ impl Raster for Uncovered<'_> {
 
     fn block(&self) -> (usize, usize) {
         self.raster.block()
+    }
+
+    fn in_order(&self) -> bool {
+        self.raster.in_order() || self.mask.in_order()
     }
 
     fn nodata(&self) -> Option<Nodata> {

@@ -166,10 +166,21 @@ pub trait Raster: Send + Sync {
     /// Where it lies, if the file says so.
     fn georeference(&self) -> Option<&Georeference>;
 
-    /// Bytes that blocks it has decoded may take in memory from now on, so that a block that two windows share need not be
-    /// decoded twice. Rasters that decode nothing take no notice.
-    fn keep(&mut self, bytes: usize) {
+    /// True where blocks are decoded as streams, because they are too large to be kept: windows are cheapest when they are asked for one
+    /// after the other, from top to bottom, and rows of the last ones are kept for what they share with the next.
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    /// Bytes that it may take in memory from now on for all that it holds between windows and while it decodes, so that a block that two
+    /// windows share need not be decoded twice. It may change [`block`](Self::block) and [`in_order`](Self::in_order). Rasters that decode
+    /// nothing take no notice.
+    ///
+    /// # Errors
+    /// Blocks that cannot be decoded in so little memory; the message says how much would do.
+    fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
         let _ = bytes;
+        Ok(())
     }
 
     /// The numbers of a rectangle. Panics when it is empty or not inside.
@@ -196,6 +207,11 @@ pub trait Cells: Sync {
 
     /// Rows and columns of the blocks it is stored in.
     fn block(&self) -> (usize, usize);
+
+    /// True where windows are cheapest when they are asked for from top to bottom, as [`Raster::in_order`] has it.
+    fn in_order(&self) -> bool {
+        false
+    }
 
     /// Bytes that a cell takes while it is read, beside its code.
     fn bytes_per_cell(&self) -> usize;

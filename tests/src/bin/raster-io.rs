@@ -75,7 +75,7 @@ fn npy(path: &Path) -> Result<NpyRaster> {
 fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> Result<()> {
     let mut tiff = GeoTiff::open(input, band)?;
     // A few blocks of the smaller files, none of the larger ones.
-    tiff.keep(100_000);
+    tiff.keep(100_000)?;
     let (rows, cols) = match window {
         Some(&[top, bottom, left, right]) => (top..bottom, left..right),
         _ => (0..tiff.rows(), 0..tiff.cols()),
