@@ -623,6 +623,16 @@ def test_a_mask_and_a_list_are_the_program_s(by_program, rng, tmp_path):
     same(halotile.entropy(values, mask=mask, classes={1: 1, 2: 1, 3: 1, 4: None, "*": 2}), expected)
 
 
+@pytest.mark.parametrize("binning", ["equal", "quantile"])
+def test_normalized_bins_are_the_program_s(by_program, rng, binning):
+    # Half of it is 0: of equally full bins fewer are made than are asked for, and those count.
+    values = rng.integers(0, 12, (40, 37), dtype=np.uint8) * rng.integers(0, 2, (40, 37), dtype=np.uint8)
+    options = ["--bins", 8, "--binning", binning, "--normalize", "--precision", "f64"]
+    got = halotile.entropy(values, bins=8, binning=binning, normalize=True, dtype="float64")
+    same(got, by_program(values, *options))
+    same(halotile.entropy(values.astype("f4"), bins=8, binning=binning, normalize=True, dtype="float64"), got)
+
+
 # Where and how the work is done.
 
 

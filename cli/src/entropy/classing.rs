@@ -38,11 +38,6 @@ pub fn list(args: &EntropyArgs) -> anyhow::Result<Option<Classes>> {
     Ok(args.classes.as_deref().map(|path| Classes::from_file(path, None)).transpose()?)
 }
 
-/// The number of classes, where the options say it.
-pub fn levels(args: &EntropyArgs, list: Option<&Classes>) -> Option<usize> {
-    args.levels.or(args.bins).or(list.map(Classes::levels))
-}
-
 impl Classing {
     /// The classes of a raster; looks through all of it where nothing else says what they are.
     pub fn of(
@@ -78,6 +73,12 @@ impl Classing {
             }
         };
         Ok(Self { classes: classes.map_err(|error| explain(error, raster.name()))?, survey, from })
+    }
+
+    /// The number of classes where the options settle it, which is what `--normalize` divides by the logarithm of: as many as
+    /// `--levels` says or the list has, and the bins that were made, which are fewer than `--bins` asks for where values repeat.
+    pub fn levels(&self, args: &EntropyArgs) -> Option<usize> {
+        args.levels.or((self.from != "survey").then(|| self.classes.levels()))
     }
 
     /// For `--json`.

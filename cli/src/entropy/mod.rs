@@ -153,14 +153,13 @@ fn unit(args: &EntropyArgs) -> &'static str {
     if args.normalize { "evenness" } else { args.base.unit() }
 }
 
-/// What is computed with so many levels, as far as the options say.
-fn entropy(args: &EntropyArgs, window: &Footprint, levels: Option<usize>) -> Entropy {
+/// What is computed, as far as the options say.
+fn entropy(args: &EntropyArgs, window: &Footprint) -> Entropy {
     Entropy::new()
         .footprint(window.clone())
         .measures(args.measures.clone())
         .min_valid(args.min_valid)
         .fill(args.fill_nodata)
-        .levels(levels)
         .base(args.base)
         .normalize(args.normalize)
         .kernel(args.kernel.0)
@@ -171,8 +170,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let Job { args, console, name, mut input, several, format, outputs, preview: preview_sink, list, .. } = job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
-    let given = classing::levels(args, list.as_ref());
-    let entropy = entropy(args, &window, given.filter(|_| args.normalize));
+    let entropy = entropy(args, &window);
     let (mut preview, mut levels) = (None, 1);
     loop {
         let start = Instant::now();
@@ -194,6 +192,8 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         let begun = stage("classes");
         let mask = input::mask(args)?;
         let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
+        let given = classing.levels(args);
+        let entropy = entropy.clone().levels(given.filter(|_| args.normalize));
         let Sheet { raster, .. } = sheet;
         let mut cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
@@ -222,7 +222,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
             chooser: &mut chooser,
         };
         let report = run.run::<T>(&mut outputs, &mut preview, &mut summary)?;
-        levels = report.levels;
+        levels = given.unwrap_or(report.levels);
         summary.kernel = report.kernel.map(Kernel::name).or(summary.kernel);
         // Without bands no device took part.
         if report.bands > 0 {
@@ -233,7 +233,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let begun = stage("finish files");
     let mut sinks = outputs.finish()?;
     if let (Some(preview), Some(sink)) = (preview, preview_sink) {
-        let (max, unit) = scale(args, given.unwrap_or(levels), &window);
+        let (max, unit) = scale(args, levels, &window);
         sinks.push(draw(preview, sink, max, &unit)?);
     }
     sink::commit(sinks)?;

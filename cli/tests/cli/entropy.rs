@@ -139,6 +139,26 @@ fn units_are_what_they_say() {
 }
 
 #[test]
+fn normalize_divides_by_the_logarithm_of_the_classes_that_there_can_be() {
+    let place = Place::new();
+    // Of four equally full bins two are made, {0, 1} and {2, 3}: five cells of eight are 0. Of equally wide ones all are.
+    place.write("r.txt", "1 8\n0 0 0 0 0 1 2 3\n").write("l.csv", "0..1,a\n2,b\n3,c\n4..5,d\n");
+    let shannon = |cells: &[f64]| -cells.iter().map(|n| n / 8.0 * (n / 8.0).ln()).sum::<f64>();
+    for (options, cells, classes) in [
+        ("--bins 4 --binning quantile", &[6.0, 2.0][..], 2.0),
+        ("--bins 4", &[5.0, 1.0, 1.0, 1.0], 4.0),
+        ("--levels 16", &[5.0, 1.0, 1.0, 1.0], 16.0),
+        ("--classes l.csv", &[6.0, 1.0, 1.0], 4.0),
+    ] {
+        place.run(&format!("entropy r.txt h.npy --size 15 --normalize --precision f64 -q --overwrite {options}")).quietly();
+        let (got, wanted) = (reals(&place, "h.npy").row(0)[3], shannon(cells) / f64::ln(classes));
+        assert!((got - wanted).abs() < 1e-12, "{options}: {got}, not {wanted}");
+    }
+    let text = place.run("entropy r.txt - --size 15 --bins 4 --binning quantile --normalize -q").quietly();
+    assert_eq!(text, "     0.81128 ".repeat(8) + "\n");
+}
+
+#[test]
 fn decimals_and_precision() {
     let place = Place::new();
     place.write("v.txt", VECTOR);
