@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, overload, type_check_only
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, overload, type_check_only
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halotile import csgraph as csgraph
+from halotile import dask as dask
+from halotile import skimage as skimage
+from halotile import xarray as xarray
 from halotile._native import DeviceError as DeviceError
 from halotile._native import NegativeCycleError as NegativeCycleError
 from halotile._native import __version__ as __version__
@@ -25,6 +29,19 @@ _Edge: TypeAlias = Literal["shrink", "nodata", "symmetric", "reflect", "replicat
 _F32: TypeAlias = Literal["float32", "f4"] | type[np.float32] | np.dtype[np.float32]
 _F64: TypeAlias = Literal["float64", "f8"] | type[np.float64] | np.dtype[np.float64]
 _I32: TypeAlias = Literal["int32", "i4"] | type[np.int32] | np.dtype[np.int32]
+
+# xarray's DataArray and Dask's arrays by what no others have, without a need of the packages.
+@type_check_only
+class _DataArray(Protocol):
+    def to_unstacked_dataset(self, dim: Hashable, level: int | Hashable = 0) -> Any: ...
+
+@type_check_only
+class _DaskArray(Protocol):
+    def compute_chunk_sizes(self) -> Any: ...
+    def to_zarr(self, *args: Any, **kwargs: Any) -> Any: ...
+
+_Labelled = TypeVar("_Labelled", bound=_DataArray)
+_Lazy = TypeVar("_Lazy", bound=_DaskArray)
 
 # An array that lies on a GPU, as CuPy and Numba show it.
 @type_check_only
@@ -53,6 +70,54 @@ class _Device(TypedDict, total=False):
     memory: int
     memory_free: int
     error: str
+
+# As `halotile.xarray.entropy` and `halotile.dask.entropy`.
+@overload
+def entropy(
+    array: _Labelled,
+    size: int = 5,
+    *,
+    footprint: _Footprint | None = None,
+    levels: int | None = None,
+    classes: _Classes | None = None,
+    bins: _Bins | None = None,
+    binning: _Binning = "equal",
+    nodata: float | None = None,
+    mask: Any = None,
+    measure: _Measures = "shannon",
+    base: _Base = "e",
+    normalize: bool = False,
+    edge: _Edge = "shrink",
+    min_valid: float = 0.0,
+    fill_nodata: bool = False,
+    device: str = "auto",
+    kernel: str | None = None,
+    threads: int | None = None,
+    dtype: _F32 | _F64 = "float32",
+) -> _Labelled: ...
+@overload
+def entropy(
+    array: _Lazy,
+    size: int = 5,
+    *,
+    footprint: _Footprint | None = None,
+    levels: int | None = None,
+    classes: _Classes | None = None,
+    bins: _Bins | None = None,
+    binning: _Binning = "equal",
+    nodata: float | None = None,
+    mask: Any = None,
+    measure: _Measures = "shannon",
+    base: _Base = "e",
+    normalize: bool = False,
+    edge: _Edge = "shrink",
+    min_valid: float = 0.0,
+    fill_nodata: bool = False,
+    device: str = "auto",
+    kernel: str | None = None,
+    threads: int | None = None,
+    dtype: _F32 | _F64 = "float32",
+) -> _Lazy: ...
 
 # On a GPU: an array of the library that made the one given.
 @overload
@@ -234,3 +299,4 @@ def apsp(
     dtype: _I32 | _F32 | _F64 | None = None,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]]: ...
 def devices() -> list[_Device]: ...
+def __dir__() -> list[str]: ...

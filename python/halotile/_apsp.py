@@ -12,6 +12,7 @@ _log = logging.getLogger("halotile")
 _NO_EDGE = 2**30 - 1
 
 
+@_arguments.public("halotile.apsp")
 def apsp(
     graph, return_predecessors=False, *, directed=True, weight="auto", device="auto", threads=None, dtype=None
 ):

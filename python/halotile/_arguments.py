@@ -1,16 +1,19 @@
 """Arguments as users give them, made into what the native module takes.
 
 All functions over NumPy's arrays, xarray's, Dask's and those on GPUs take the same arguments, so they are looked at here once: `Plan` is
-what there is to compute, `Meaning` is what numbers mean as classes, `grid` is an array as the native module takes it.
+what there is to compute, `Meaning` is what numbers mean as classes, `grid` is an array as the native module takes it. `public` gives functions
+that pass options on the signature that has all of them, and an error of their own for a name that is no option's.
 """
 
 import dataclasses
 import decimal
 import functools
+import inspect
 import math
 import numbers
 import operator
 import os
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -50,6 +53,47 @@ def thread_count(threads):
     return threads
 
 
+def public(name):
+    """Decorates a function that users call as `name`.
+
+    Where the function passes ``**options`` on, its signature has those of `options` in their place, so that `help`, editors and type checkers know
+    them. An argument that there is not is a TypeError in the words of Python, which names the function by `name` and the nearest argument.
+    """
+
+    def decorate(function):
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        if len(own) < len(signature.parameters):
+            names = {one.name for one in own}
+            own += [one for one in inspect.signature(options).parameters.values() if one.name not in names]
+        known = {one.name for one in own}
+
+        @functools.wraps(function)
+        def call(*args, **given):
+            if not known.issuperset(given):
+                unknown = next(each for each in given if each not in known)
+                raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'{_nearest(unknown, known)}")
+            return function(*args, **given)
+
+        call.__signature__ = signature.replace(parameters=own)
+        return call
+
+    return decorate
+
+
+def _nearest(unknown, known):
+    """What may have been meant, for the end of a message."""
+    import difflib
+
+    near = difflib.get_close_matches(unknown, sorted(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def loaded(module, name):
+    """A class of a package for `isinstance`, without importing the package: until it has been imported there is nothing of that class."""
+    return getattr(sys.modules.get(module), name, ())
+
+
 def check_grid(array, what="array"):
     """Refuses arrays that are no grid of numbers: by their type first, then by their dimensions."""
     if array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
@@ -75,6 +119,15 @@ def grid(array, what="array"):
     if array.dtype != dtype or not array.flags.aligned:
         array = array.astype(dtype)
     return array
+
+
+def mask_of(mask):
+    """A mask without labels: of a DataArray its numbers, with 0 where it says that it has no data."""
+    if isinstance(mask, loaded("xarray", "DataArray")):
+        from halotile import xarray
+
+        return xarray.mask_of(mask)
+    return mask
 
 
 def check_mask(mask, array):

@@ -1,5 +1,9 @@
-"""Entropy of NumPy's arrays, and of arrays that lie on a GPU."""
+"""Entropy of NumPy's arrays, and of arrays that lie on a GPU. DataArrays and Dask's arrays are handed to the modules that are for them.
 
+NumPy would make a plain array of either: without what a DataArray says of no data and of its place, and with all of a Dask array in memory at once.
+"""
+
+import functools
 import logging
 
 import numpy as np
@@ -9,6 +13,44 @@ from halotile import _arguments, _gpu, _native
 _log = logging.getLogger("halotile")
 
 
+def _instead(array):
+    """The function that `array` is for, if it is another than this one."""
+    if isinstance(array, (np.ndarray, list, tuple)):
+        return None
+    if isinstance(array, _arguments.loaded("xarray", "DataArray")):
+        from halotile import xarray
+
+        return xarray.entropy
+    if isinstance(array, _arguments.loaded("dask.array", "Array")):
+        from halotile import dask
+
+        return dask.entropy
+    for name in ("Dataset", "DataTree"):
+        if isinstance(array, _arguments.loaded("xarray", name)):
+            raise TypeError(f"array: it is a {name} of xarray's, which may hold several arrays; give one, such as array[\"landcover\"]")
+    if isinstance(array, _arguments.loaded("xarray", "Variable")):
+        raise TypeError("array: it is a Variable of xarray's; give a DataArray, or its data")
+    return None
+
+
+def _handed_on(function):
+    """The same function, which hands on what is for another one."""
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        instead = _instead(args[0] if args else options.get("array"))
+        if instead is None:
+            return function(*args, **options)
+        for name in ("out", "progress"):
+            if options.pop(name, None) is not None:
+                raise TypeError(f"{name}: arrays of this type take none; leave it out")
+        return instead(*args, **options)
+
+    return call
+
+
+@_arguments.public("halotile.entropy")
+@_handed_on
 def entropy(
     array,
     size=5,
@@ -42,7 +84,8 @@ def entropy(
         unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
         What a masked array masks is no data. NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
         is, once, as one byte a cell. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
-        ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too.
+        ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too. A DataArray of xarray's is handed to
+        `halotile.xarray.entropy`, and gives a DataArray; a Dask array to `halotile.dask.entropy`, and gives one that is not computed yet.
     size : int, default 5
         The window is `size` x `size` cells: odd, 1 to 255. It may exceed the array.
     footprint : "disk", "square" or array_like, optional
@@ -92,7 +135,7 @@ def entropy(
     Returns
     -------
     ndarray, shape (rows, cols) or (measures, rows, cols)
-        Of `dtype`; in the order of `array` (C or Fortran). An array without cells gives one without cells.
+        Of `dtype`; in the order of `array` (C or Fortran). An array without cells gives one without cells. DataArrays and Dask's arrays give their like.
 
     Raises
     ------
@@ -146,7 +189,7 @@ def entropy(
         threads=threads,
         dtype=dtype,
     )
-    return compute(array, mask, plan, meaning, out=out, progress=progress)
+    return compute(array, _arguments.mask_of(mask), plan, meaning, out=out, progress=progress)
 
 
 def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, progress=None):

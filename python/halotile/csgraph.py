@@ -11,11 +11,12 @@ from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import NegativeCycleError, csgraph_from_dense
 
 import halotile
-from halotile import _gpu
+from halotile import _arguments, _gpu
 
 __all__ = ["NegativeCycleError", "floyd_warshall"]
 
 
+@_arguments.public("halotile.csgraph.floyd_warshall")
 def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted=False, overwrite=False, *, device="auto", threads=None):
     """Shortest path lengths between all vertices, with the arguments of `scipy.sparse.csgraph.floyd_warshall`.
 

@@ -37,6 +37,7 @@ _PADDED = {"symmetric": "symmetric", "reflect": "reflect", "replicate": "edge"}
 _TOGETHER = 32
 
 
+@_arguments.public("halotile.dask.entropy")
 def entropy(array, size=5, *, mask=None, **options):
     """Moving-window entropy of a Dask array, chunk by chunk.
 
@@ -48,10 +49,10 @@ def entropy(array, size=5, *, mask=None, **options):
         The window is `size` x `size` cells.
     mask : dask.array.Array or array_like, shape (rows, cols), optional
         Cells where it is 0, False or NaN have no data.
-    **options
-        As for `halotile.entropy`: ``footprint``, ``levels``, ``classes``, ``bins``, ``binning``, ``nodata``, ``measure``, ``base``,
-        ``normalize``, ``edge``, ``min_valid``, ``fill_nodata``, ``device``, ``kernel``, ``threads``, ``dtype``. Bins that are equally full need all cells at once;
-        give the edges between them instead.
+    footprint, levels, classes, bins, binning, nodata
+    measure, base, normalize, edge, min_valid, fill_nodata
+    device, kernel, threads, dtype
+        As for `halotile.entropy`. Bins that are equally full need all cells at once; give the edges between them instead.
 
     Returns
     -------
@@ -81,6 +82,7 @@ def entropy(array, size=5, *, mask=None, **options):
     if np.isnan(array.shape).any():
         raise ValueError("array: its chunks have unknown sizes; call compute_chunk_sizes() first")
     if mask is not None:
+        mask = _arguments.mask_of(mask)
         mask = mask if isinstance(mask, da.Array) else np.asarray(mask)
         _arguments.check_grid(mask, "mask")
         _arguments.check_mask(mask, array)

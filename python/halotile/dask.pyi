@@ -1,9 +1,29 @@
-from typing import Any
-
 import dask.array as da
 from numpy.typing import ArrayLike
 
+from halotile import _Base, _Binning, _Bins, _Classes, _Edge, _F32, _F64, _Footprint, _Measures
+
 __all__ = ["entropy"]
 
-# The other arguments are those of `halotile.entropy`, but for `out` and `progress`.
-def entropy(array: da.Array, size: int = 5, *, mask: da.Array | ArrayLike | None = None, **options: Any) -> da.Array: ...
+def entropy(
+    array: da.Array,
+    size: int = 5,
+    *,
+    mask: da.Array | ArrayLike | None = None,
+    footprint: _Footprint | None = None,
+    levels: int | None = None,
+    classes: _Classes | None = None,
+    bins: _Bins | None = None,
+    binning: _Binning = "equal",
+    nodata: float | None = None,
+    measure: _Measures = "shannon",
+    base: _Base = "e",
+    normalize: bool = False,
+    edge: _Edge = "shrink",
+    min_valid: float = 0.0,
+    fill_nodata: bool = False,
+    device: str = "auto",
+    kernel: str | None = None,
+    threads: int | None = None,
+    dtype: _F32 | _F64 = "float32",
+) -> da.Array: ...

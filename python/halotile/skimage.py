@@ -21,6 +21,7 @@ from halotile import _arguments
 __all__ = ["entropy"]
 
 
+@_arguments.public("halotile.skimage.entropy")
 def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z=0, *, device="auto", threads=None):
     """Local entropy in bits, with the arguments of `skimage.filters.rank.entropy`.
 
@@ -85,7 +86,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         warnings.warn(
             f"Possible precision loss converting image of type {image.dtype} to uint8 as required by rank filters. "
             "Convert manually using skimage.util.img_as_ubyte to silence this warning.",
-            stacklevel=2,
+            stacklevel=3,
         )
         image = _skimage("its type is neither uint8 nor uint16").util.img_as_ubyte(image)
     for name in ("shift_x", "shift_y"):
@@ -93,7 +94,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
             warnings.warn(
                 f"Parameter `{name}` is boolean and will be interpreted as int. "
                 "This is not officially supported, use int instead.",
-                stacklevel=2,
+                stacklevel=3,
             )
     shifts = {name: int(value) for name, value in shifts.items()}
     window = _window(np.asarray(footprint) > 0, shifts["shift_y"], shifts["shift_x"])
@@ -161,6 +162,6 @@ def _by_skimage(image, footprint, out, mask, shifts, reason):
         warnings.simplefilter("always")
         result = generic.entropy(image, footprint, out=out, mask=mask, **shifts)
     for warning in caught:
-        # As if they came from here, so that they name the caller's line.
-        warnings.warn(warning.message, stacklevel=3)
+        # As if they came from here, so that they name the caller's line; `public` has a frame of its own.
+        warnings.warn(warning.message, stacklevel=4)
     return result

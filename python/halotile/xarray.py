@@ -23,6 +23,7 @@ _OF_NUMBERS = ("_FillValue", "missing_value", "scale_factor", "add_offset", "val
 _UNITS = {"e": "nats", "2": "bits", "10": "hartleys"}
 
 
+@_arguments.public("halotile.xarray.entropy")
 def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     """Moving-window entropy of a DataArray.
 
@@ -35,12 +36,14 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     dim : (str, str), optional
         The dimensions of rows and columns; by default the last two.
     mask : DataArray or array_like, optional
-        Cells where it is 0, False or NaN have no data; of rows and columns alone, or of all dimensions of the array.
+        Cells where it is 0, False, NaN or what it says is no data have none; of rows and columns alone, or of all dimensions of the array.
+        The coordinates of a DataArray are the array's, but for a hundredth of a cell.
     nodata : number, optional
         The value that is no data; by default what the array says.
-    **options
-        As for `halotile.entropy`: ``footprint``, ``levels``, ``classes``, ``bins``, ``binning``, ``measure``, ``base``, ``normalize``, ``edge``,
-        ``min_valid``, ``fill_nodata``, ``device``, ``kernel``, ``threads``, ``dtype``. Classes are found for each layer by itself.
+    footprint, levels, classes, bins, binning
+    measure, base, normalize, edge, min_valid, fill_nodata
+    device, kernel, threads, dtype
+        As for `halotile.entropy`. Classes are found for each layer by itself.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     Raises
     ------
     TypeError, ValueError
-        As for `halotile.entropy`; and where a dimension is not there.
+        As for `halotile.entropy`; and where a dimension is not there, or the mask lies elsewhere.
 
     Examples
     --------
@@ -71,10 +74,13 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     plan, _ = _arguments.options(size, nodata=nodata, **options)
     array = array.transpose(..., *dim)
     if mask is not None:
-        mask = mask.transpose(..., *dim) if isinstance(mask, xr.DataArray) else mask
+        labelled = isinstance(mask, xr.DataArray)
+        mask = mask.transpose(..., *dim) if labelled else mask
         if np.shape(mask) not in (array.shape, array.shape[-2:]):
             raise ValueError(f"mask: its shape is {np.shape(mask)}, and the array's {array.shape}")
-        mask = mask.data if isinstance(mask, xr.DataArray) else mask
+        if labelled:
+            _check_place(mask, array)
+            mask = mask_of(mask)
 
     layers = array.shape[:-2]
     results = {
@@ -103,6 +109,28 @@ def _nodata(array):
         if value is not None:
             return value
     return None
+
+
+def mask_of(mask):
+    """The numbers of a mask, 0 where it says that it has no data."""
+    nodata = _nodata(mask)
+    return mask.data if nodata is None else mask.data * (mask.data != nodata)
+
+
+def _check_place(mask, array):
+    """Refuses a mask whose coordinates are others than the array's."""
+    for dim in set(mask.dims) & set(array.dims) & set(mask.indexes) & set(array.indexes):
+        theirs, ours = mask.indexes[dim], array.indexes[dim]
+        if theirs.equals(ours):
+            continue
+        if ours.dtype.kind in "iuf" and theirs.dtype.kind in "iuf":
+            cell = abs(ours[-1] - ours[0]) / max(len(ours) - 1, 1)
+            if np.abs(theirs.values - ours.values).max(initial=0) <= cell / 100:
+                continue
+        raise ValueError(
+            f"mask: its coordinates {dim} are {theirs[0]} to {theirs[-1]}, and the array's {ours[0]} to {ours[-1]}; "
+            "give a mask of the same cells, as reindex_like makes one"
+        )
 
 
 def _layer(layer, size, mask, nodata, options):
@@ -149,9 +177,9 @@ class _Accessor:
     def __init__(self, array):
         self._array = array
 
-    def entropy(self, size=5, **options):
-        return entropy(self._array, size, **options)
-
+    @_arguments.public("DataArray.halotile.entropy")
+    def entropy(self, size=5, *, dim=None, mask=None, nodata=None, **options):
+        return entropy(self._array, size, dim=dim, mask=mask, nodata=nodata, **options)
 
 
 _Accessor.entropy.__doc__ = entropy.__doc__

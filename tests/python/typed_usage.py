@@ -31,11 +31,15 @@ def entropies(cells: Pixels, mask: NDArray[np.bool_]) -> None:
     halotile.entropy(cells, out=np.empty(cells.shape, np.float32), progress=lambda done, cells: print(done / cells))
 
 
-def refused(cells: Pixels) -> None:
+def refused(cells: Pixels, pieces: da.Array, landcover: xr.DataArray) -> None:
     halotile.entropy(cells, edge="wrap")  # type: ignore[call-overload]
     halotile.entropy(cells, "5")  # type: ignore[call-overload]
     halotile.entropy(cells, sise=5)  # type: ignore[call-overload]
     halotile.entropy(cells, dtype="int32")  # type: ignore[call-overload]
+    halotile.entropy(landcover, mesure="shannon")  # type: ignore[call-overload]
+    halotile.dask.entropy(pieces, mesure="shannon")  # type: ignore[call-arg]
+    halotile.xarray.entropy(landcover, mesure="shannon")  # type: ignore[call-arg]
+    halotile.xarray.entropy(landcover, edge="wrap")  # type: ignore[arg-type]
     halotile.dask.entropy(cells)  # type: ignore[arg-type]
     halotile.xarray.entropy(cells)  # type: ignore[arg-type]
 
@@ -55,6 +59,8 @@ def paths(weights: Real32) -> None:
 
 
 def others(pieces: da.Array, landcover: xr.DataArray, image: Pixels, out: Real32) -> None:
+    assert_type(halotile.entropy(landcover, 21, measure="simpson"), xr.DataArray)
+    assert_type(halotile.entropy(pieces, 21, levels=16), da.Array)
     assert_type(halotile.dask.entropy(pieces, 21, levels=16, mask=pieces > 0), da.Array)
     assert_type(halotile.xarray.entropy(landcover, 21, dim=("y", "x")), xr.DataArray)
     assert_type(halotile.skimage.entropy(image, np.ones((3, 3)), shift_x=1), Real64)
