@@ -1,14 +1,19 @@
-"""The package as a whole: modules that are loaded on first use, arrays that are handed to the module that is for them, and signatures that have every
-option.
+"""The package as a whole: modules that are loaded on first use, arrays that are handed to the module that is for them, signatures that have every option,
+and the lock files by which workers share the GPUs of a machine.
 """
 
 import importlib.util
 import inspect
+import logging
+import os
+import pathlib
+import stat
 
 import numpy as np
 import pytest
 
 import halotile
+from halotile import _workers
 
 NODATA = 250
 
@@ -208,3 +213,66 @@ def test_misspelt_options_of_other_functions():
             halotile.csgraph.floyd_warshall([[0]], unweigthed=True)
     with pytest.raises(TypeError, match=r"^halotile\.skimage\.entropy\(\) got .* 'footprnt'; did you mean 'footprint'\?$"):
         halotile.skimage.entropy(np.zeros((3, 3), "u1"), footprnt=None)
+
+
+# Lock files.
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """The folder for temporary files, in which others can write."""
+    if not hasattr(os, "O_NOFOLLOW"):
+        pytest.skip("there are no such locks here")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(_workers, "_LOCKS", [])
+    return tmp_path
+
+
+def own(shared):
+    return shared / f"halotile-{os.getuid()}"
+
+
+def test_lock_files_lie_in_a_folder_of_the_user_s_own(shared):
+    assert _workers._locked(0) and _workers._locked(1)
+    # By another description of the same file.
+    assert not _workers._locked(0)
+    assert sorted(path.name for path in own(shared).iterdir()) == ["gpu-0.lock", "gpu-1.lock"]
+    assert stat.S_IMODE(own(shared).stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in own(shared).iterdir())
+    for descriptor in _workers._LOCKS:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("name", ["folder", "file", "old"])
+def test_links_that_were_planted_are_not_followed(shared, caplog, name):
+    target = shared / "precious"
+    (shared / "elsewhere").mkdir()
+    if name == "folder":
+        own(shared).symlink_to(shared / "elsewhere")
+    elif name == "file":
+        own(shared).mkdir(mode=0o700)
+        (own(shared) / "gpu-0.lock").symlink_to(target)
+    else:
+        # Where such a file lay before.
+        pathlib.Path(shared, f"halotile-{os.getuid()}-gpu-0.lock").symlink_to(target)
+    with caplog.at_level(logging.WARNING, "halotile"):
+        assert _workers._locked(0) == (name == "old")
+    assert not target.exists() and not list((shared / "elsewhere").iterdir())
+    assert ("workers may share GPUs" in caplog.text) == (name != "old")
+    for descriptor in _workers._LOCKS:
+        os.close(descriptor)
+
+
+def test_a_folder_that_others_can_write_is_refused(shared, caplog):
+    own(shared).mkdir()
+    own(shared).chmod(0o777)
+    assert not _workers._locked(0)
+    assert "others can write it; remove it" in caplog.text and not list(own(shared).iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can make what is another user's")
+def test_a_folder_of_another_user_s_is_refused(shared, caplog):
+    own(shared).mkdir(mode=0o700)
+    os.chown(own(shared), 12345, 12345)
+    assert not _workers._locked(0)
+    assert "it is another user's" in caplog.text
