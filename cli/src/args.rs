@@ -171,7 +171,8 @@ grids with large windows and many classes on few cores. It says so on stderr.
 output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \
 shape, window (rows, cols and cells of it), edge, min_valid, fill_nodata, measures, levels (as given), classes (null when there are several \
 samples; from: survey, levels, list or bins; nodata_cells where they were counted; table: code and, as far as they are known, \
-name, values or between, and cells), unit, nodata, device, kernel (null for the CPU engine), precision, threads, memory (as \
+name, values or between, and cells), unit, nodata, nodata_from, georeference_from and mask_from (the option, tag, band or file \
+that says it; mask_from: the input's own mask), device, kernel (null for the CPU engine), precision, threads, memory (as \
 given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
 device: opening a GPU; compute: with the reading and writing that goes on meanwhile), kernel_seconds (null where no device \
 took part) and cells_per_second (cells over seconds.compute).
@@ -307,7 +308,8 @@ pub struct EntropyArgs {
     /// Divide shannon by the logarithm of the number of classes, so that it is from 0 to 1; needs --levels, --bins or --classes
     #[arg(long)]
     pub normalize: bool,
-    /// Value of cells that are not counted, any number or nan; the result there is nan [default: the file's own, if it names one]
+    /// Value of cells that are not counted, any number or nan; the result there is nan [default: the file's own, if it names one].
+    /// Masks and alpha bands of the file count beside it; none turns all of that off
     #[arg(long, value_name = "V|none", allow_hyphen_values = true, value_parser = nodata)]
     pub nodata: Option<NodataArg>,
     /// A raster of the same size: cells where it is 0 or no data are not counted, and have no result
@@ -818,6 +820,11 @@ impl EntropyArgs {
     /// The value for no data, where the file says `own`.
     pub fn nodata_or(&self, own: Option<Nodata>) -> Option<Nodata> {
         self.nodata.map_or(own, |given| given.0)
+    }
+
+    /// Whether masks and alpha bands of the input's file count: `--nodata none` turns off whatever says that cells have no data.
+    pub fn masks_count(&self) -> bool {
+        !matches!(self.nodata, Some(NodataArg(None)))
     }
 }
 

@@ -15,16 +15,19 @@ import logging
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 import warnings
+import zlib
 
 import numpy as np
 import rasterio
 from rasterio.crs import CRS
+from rasterio.enums import ColorInterp
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.transform import Affine, from_origin
 from rasterio.windows import Window
@@ -564,6 +567,225 @@ def entropy_of_fractions_takes_bins(bench):
     bins = np.where(valid, np.digitize(made, edges[1:-1]), 255).astype("uint8")
     _, (got,), _ = entropy(bench, source, "--bins", 8)
     near(got, measured(bins, 255)[0])
+
+
+# What says that cells have no data, and where they lie: masks, alpha, and files beside the raster. `--size 1 --measure richness` gives 1 wherever
+# there is data.
+
+
+def agrees(bench, source, band=1, options=(), nodata_too=True):
+    """The cells without data, and the place, are those that rasterio sees. A declared value counts beside a mask."""
+    path = bench.path()
+    bench.run(bench.halotile, "entropy", source, path, "--size", 1, "--measure", "richness", "--band", band, *options)
+    with rasterio.open(source) as given, rasterio.open(path) as file:
+        missing = given.read_masks(band) == 0
+        nodata = given.nodatavals[band - 1]
+        if nodata_too and nodata is not None:
+            cells = given.read(band)
+            missing |= np.isnan(cells) if math.isnan(nodata) else cells == nodata
+        assert missing.any() and not missing.all(), "a poor case"
+        got = np.isnan(file.read(1))
+        assert np.array_equal(got, missing), f"{got.sum()} cells without data, rasterio sees {missing.sum()}"
+        assert file.crs == given.crs, (file.crs, given.crs)
+        assert file.transform.almost_equals(given.transform, 1e-9), (file.transform, given.transform)
+
+
+def shown(shape, seed=5):
+    """A mask as rasterio takes it: 255 where there is data."""
+    return np.where(np.random.default_rng(seed).random(shape) < 0.8, 255, 0).astype("uint8")
+
+
+@check
+def masks_inside_the_file_and_beside_it(bench):
+    for inside in (True, False):
+        for bands, dtype, profile in (
+            (1, "uint8", {}),
+            (1, "int16", {**TILES, "compress": "deflate"}),
+            (3, "uint8", {"interleave": "band", "photometric": "minisblack"}),
+            (1, "float32", {"compress": "lzw", "blockysize": 203}),
+        ):
+            for nodata in (None, 7):
+                made = cells("uint8", (bands, 203, 317), high=30).astype(dtype)
+                path = bench.path()
+                with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=inside):
+                    profile = {"driver": "GTiff", "dtype": dtype, "count": bands, "height": 203, "width": 317, **PLACE, **profile}
+                    with rasterio.open(path, "w", nodata=nodata, **profile) as file:
+                        file.write(made)
+                        file.write_mask(shown((203, 317)))
+                assert path.with_suffix(".tif.msk").exists() != inside
+                agrees(bench, path, bands)
+
+
+@check
+def alpha_bands(bench):
+    for bands, dtype in ((2, "uint8"), (4, "uint8"), (4, "uint16"), (2, "uint16")):
+        made = cells("uint8", (bands, 203, 317), high=30).astype(dtype)
+        made[-1] = shown((203, 317)) // 3
+        path = bench.make(made, photometric="rgb" if bands == 4 else "minisblack", alpha="unspecified")
+        with rasterio.open(path, "r+") as file:
+            colours = [ColorInterp.gray] if bands == 2 else [ColorInterp.red, ColorInterp.green, ColorInterp.blue]
+            file.colorinterp = [*colours, ColorInterp.alpha]
+        for band in range(1, bands):
+            agrees(bench, path, band)
+
+
+@check
+def what_an_aux_xml_says_comes_first(bench):
+    made = cells("uint8", high=30)
+    wkt = CRS.from_epsg(32633).to_wkt()
+    for text in (
+        '<PAMRasterBand band="1"><NoDataValue>3</NoDataValue></PAMRasterBand>',
+        '<PAMRasterBand band="1"><NoDataValue le_hex_equiv="0000000000000840">2.9</NoDataValue></PAMRasterBand>',
+        "<GeoTransform> 500000, 20, 0, 5000000, 0, -20</GeoTransform>",
+        "<GeoTransform> 500000, 20, 1, 5000000, 2, -20</GeoTransform>",
+        f"<SRS>{wkt.replace('"', '&quot;')}</SRS>",
+        f'<SRS dataAxisToSRSAxisMapping="1,2">{wkt}</SRS><GeoTransform>1,2,0,3,0,-4</GeoTransform>'
+        '<PAMRasterBand band="1"><NoDataValue>0</NoDataValue></PAMRasterBand>',
+    ):
+        for profile in ({"nodata": 5}, {"nodata": 5, "crs": None, "transform": None}):
+            path = bench.make(made, **profile)
+            path.with_suffix(".tif.aux.xml").write_text(f"<PAMDataset>{text}</PAMDataset>")
+            agrees(bench, path)
+
+
+@check
+def world_files_place_what_has_no_place(bench):
+    made = cells("uint8", high=30)
+    for ending in ("tfw", "tifw", "wld", "TFW"):
+        for place in ({"crs": None, "transform": None}, {"crs": CRS.from_epsg(3035), "transform": None}, {}):
+            path = bench.make(made, nodata=5, **place)
+            path.with_suffix(f".{ending}").write_text("30\n0.5\n0.25\n-20\n4000015\n3000005\n")
+            agrees(bench, path)
+
+
+@check
+def microsofts_infinities(bench):
+    for text, value in ((b"-1.#INF\0", -np.inf), (b"1.#INF\0\0", np.inf), (b"1.#QNAN\0", np.nan), (b"-1.#IND\0", np.nan)):
+        made = cells("float32", high=30)
+        made[0, 5:9, 7:80] = value
+        path = bench.make(made, nodata=-1234567)
+        whole = path.read_bytes()
+        assert whole.count(b"-1234567\0") == 1
+        path.write_bytes(whole.replace(b"-1234567\0", text.ljust(9, b"\0")))
+        agrees(bench, path, nodata_too=False)
+
+
+@check
+def nodata_options_and_masks(bench):
+    """`--nodata V` replaces the declared value and leaves the mask; `--nodata none` turns all of it off."""
+    made = cells("uint8", high=30)
+    mask = shown((203, 317))
+    path = bench.path()
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
+        with rasterio.open(path, "w", driver="GTiff", dtype="uint8", count=1, height=203, width=317, nodata=7, **PLACE) as file:
+            file.write(made)
+            file.write_mask(mask)
+    for options, missing in (
+        ((), (mask == 0) | (made[0] == 7)),
+        (("--nodata", 9), (mask == 0) | (made[0] == 9)),
+        (("--nodata", "none"), np.zeros((203, 317), bool)),
+    ):
+        out = bench.path()
+        bench.run(bench.halotile, "entropy", path, out, "--size", 1, "--measure", "richness", *options)
+        with rasterio.open(out) as file:
+            assert np.array_equal(np.isnan(file.read(1)), missing), options
+
+
+@check
+def masks_of_another_place_are_refused(bench):
+    made = cells("uint8", high=30)
+    source, mask = bench.make(made), cells("uint8", high=1)
+    for place, word in (
+        ({"transform": from_origin(4_421_000.5, 3_210_000.25, 30, 25)}, "upper left corner"),
+        ({"transform": from_origin(4_321_000.5, 3_210_000.25, 30, 25.01)}, "lower left corner"),
+        ({"crs": CRS.from_epsg(32633)}, "EPSG:32633, and that of"),
+    ):
+        error = bench.fails(bench.halotile, "entropy", source, bench.path(), "--mask", bench.make(mask, **place))
+        assert "the mask lies elsewhere" in error and word in error, error
+    bench.run(bench.halotile, "entropy", source, bench.path(), "--mask", bench.make(mask))
+
+
+# What memory runs take, whatever the blocks of their files: at most what `--memory` allows and 16 MiB, as the operating system saw it, or a refusal
+# that names the least.
+
+
+def patches(rows, cols, first=0):
+    """A band of a map of 12 classes."""
+    row, col = np.arange(first, first + rows)[:, None], np.arange(cols)[None, :]
+    return ((row // 37 * 7 + col // 53 * 5 + (row // 11 + col // 17) % 3) % 12).astype("uint8")
+
+
+def mapped(bench, rows, cols, dtype="uint8", fractions=False, band=1000, **profile):
+    """A large GeoTIFF, made band by band."""
+    path = bench.path()
+    profile = {"driver": "GTiff", "dtype": dtype, "count": 1, "height": rows, "width": cols, **PLACE, **profile}
+    with rasterio.open(path, "w", **profile) as file:
+        for first in range(0, rows, band):
+            made = patches(min(band, rows - first), cols, first).astype(dtype)
+            if fractions:
+                made += np.arange(made.size).reshape(made.shape) % 1009 / 1024
+            file.write(made, 1, window=Window(0, first, cols, made.shape[0]))
+    return path
+
+
+def bounded(bench, source, *options, least=512):
+    """Runs under three limits; those of `least` MiB and above must not be refused."""
+    results = set()
+    for limit in (128, 256, 512):
+        out = bench.path()
+        ran = bench.ended(bench.halotile, "entropy", source, out, "--memory", f"{limit}MiB", "--device", "cpu", "--json", "-q", *options)
+        if ran.returncode == 0:
+            peak = json.loads(ran.stdout)["peak_memory"] / 2**20
+            assert peak <= limit + 16, f"{peak:.0f} MiB resident of {limit} allowed: {source} {options}"
+            results.add(zlib.crc32(rasterio.open(out).read(1).tobytes()))
+            took = f"{peak:.0f} MiB"
+        else:
+            assert ran.returncode == 1 and limit < least, ran.stderr
+            assert re.search(r"takes [0-9]+ MiB of memory at least", ran.stderr), ran.stderr
+            took = "refused"
+        print(f"        --memory {limit}MiB: {took}")
+        out.unlink(missing_ok=True)
+    # The limit changes no bit.
+    assert len(results) == 1, results
+
+
+@check
+def memory_of_a_strip(bench):
+    bounded(bench, mapped(bench, 12_000, 12_000, blockysize=12_000, compress="deflate"), "--size", 21)
+    bounded(bench, mapped(bench, 12_000, 12_000, blockysize=12_000), "--size", 21)
+
+
+@check
+def memory_of_a_tile(bench):
+    tile = {"tiled": True, "blockxsize": 12_000, "blockysize": 12_000}
+    bounded(bench, mapped(bench, 12_000, 12_000, **tile, compress="zstd", zstd_level=1))
+
+
+@check
+def memory_of_fractions_in_one_strip(bench):
+    source = mapped(bench, 4_000, 12_000, "float64", fractions=True, blockysize=4_000, compress="deflate", predictor=3, zlevel=1)
+    bounded(bench, source, "--bins", 12, "--binning", "quantile", least=1 << 20)
+
+
+@check
+def memory_of_eight_strips_and_threads(bench):
+    source = mapped(bench, 16_000, 12_000, "float64", blockysize=2_000, compress="zstd", zstd_level=1)
+    for threads in (1, 8):
+        bounded(bench, source, "--threads", threads)
+
+
+@check
+def memory_of_a_mask_in_one_strip(bench):
+    source = mapped(bench, 12_000, 12_000, tiled=True, compress="deflate")
+    mask = mapped(bench, 12_000, 12_000, blockysize=12_000, compress="deflate")
+    bounded(bench, source, "--mask", mask, "--levels", 12)
+
+
+@check
+def memory_of_columns_after_columns(bench):
+    path = bench.path("npy")
+    np.save(path, np.asfortranarray(patches(12_000, 12_000)))
+    bounded(bench, path)
 
 
 class Heard(logging.Handler):

@@ -40,7 +40,7 @@ pub fn open<'c>(
     console: &'c Console,
 ) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
     if let Some(format) = format
-        && let Some(raster) = by_pieces(&args.input, format, args.band.unwrap_or(1))?
+        && let Some(raster) = by_pieces(&args.input, format, args.band, args.masks_count(), console)?
     {
         return Ok((raster.name().to_owned(), format, Input::Raster(Some(raster))));
     }
@@ -51,10 +51,27 @@ pub fn open<'c>(
     Ok((name.clone(), format, Input::Samples { name, samples }))
 }
 
-/// A file that can be read piece by piece. A pipe cannot, nor an NPY in Fortran order.
-fn by_pieces(path: &Path, format: InputFormat, band: usize) -> Result<Option<Box<dyn Raster>>, FormatError> {
+/// A file that can be read piece by piece; none is a pipe, and an NPY in Fortran order. `masks`: those of the file count.
+fn by_pieces(
+    path: &Path,
+    format: InputFormat,
+    band: Option<usize>,
+    masks: bool,
+    console: &Console,
+) -> Result<Option<Box<dyn Raster>>, FormatError> {
     Ok(match format {
-        InputFormat::GeoTiff => Some(Box::new(GeoTiff::open(path, band)?)),
+        InputFormat::GeoTiff => {
+            let mut tiff = GeoTiff::open(path, band.unwrap_or(1))?;
+            let choices = tiff.bands() - usize::from(tiff.has_alpha());
+            if band.is_none() && choices > 1 {
+                let (name, bands) = (tiff.name(), tiff.bands());
+                console.note(&format!("{name}: band 1 of {bands} is taken; --band chooses another"));
+            }
+            if !masks {
+                tiff = tiff.without_masks();
+            }
+            Some(Box::new(tiff))
+        }
         InputFormat::Npy => NpyRaster::open(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
         _ => None,
     })
@@ -82,11 +99,11 @@ impl Input<'_> {
 }
 
 /// The mask, if there is one.
-pub fn mask(args: &EntropyArgs) -> anyhow::Result<Option<Box<dyn Raster>>> {
+pub fn mask(args: &EntropyArgs, console: &Console) -> anyhow::Result<Option<Box<dyn Raster>>> {
     let Some(path) = &args.mask else { return Ok(None) };
     let name = path.display().to_string();
     let format = InputFormat::detect(path)?;
-    if let Some(raster) = by_pieces(path, format, 1)? {
+    if let Some(raster) = by_pieces(path, format, None, true, console)? {
         return Ok(Some(raster));
     }
     let mut samples = io::read(format, io::open(path)?, &name, &ReadOptions::default())?;

@@ -25,7 +25,7 @@ use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
 use halotile::profile::stage;
-use halotile::raster::{Cells, CodedRaster, ResultSink};
+use halotile::raster::{self, Cells, CodedRaster, Raster, ResultSink, check_mask};
 
 mod check;
 mod classing;
@@ -57,6 +57,8 @@ struct Job<'a> {
     console: &'a Console,
     name: String,
     input: Input<'a>,
+    /// Opened again for every sample but the first.
+    mask: Option<Box<dyn Raster>>,
     several: bool,
     format: OutputFormat,
     outputs: Vec<Sink>,
@@ -81,9 +83,14 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     let threads = machine::start_threads(args.threads)?;
     let window = input::window(args)?;
     let list = classing::list(args)?;
-    // Opened again for every sample; what is wrong with it is said before anything is done.
-    input::mask(args)?;
     let (name, input_format, input) = input::open(args, files.input, &console)?;
+    // What is wrong with the mask is said before anything is done.
+    let mask = input::mask(args, &console)?;
+    if let (Some(mask), Input::Raster(Some(raster))) = (&mask, &input)
+        && let Some(unknown) = check_mask(raster.as_ref(), mask.as_ref())?
+    {
+        console.note(&unknown);
+    }
     let format = match (files.output, input_format) {
         // Its own text has a line a sample.
         (OutputFormat::Text, InputFormat::SeedBinary) if args.output_format.is_none() => OutputFormat::SeedLines,
@@ -124,6 +131,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
         console: &console,
         name,
         input,
+        mask,
         several: input_format == InputFormat::SeedBinary,
         format,
         outputs,
@@ -167,7 +175,7 @@ fn entropy(args: &EntropyArgs, window: &Footprint) -> Entropy {
 }
 
 fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
-    let Job { args, console, name, mut input, several, format, outputs, preview: preview_sink, list, .. } = job;
+    let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } = job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
     let entropy = entropy(args, &window);
@@ -182,26 +190,24 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
             alone(&mut input, args, format, &name)?;
         }
         summary.seconds.read += start.elapsed().as_secs_f64();
-        summary.nodata = args.nodata_or(sheet.raster.nodata().filter(|_| !sheet.in_memory)).map(summary::show);
+        let nodata = args.nodata_or(sheet.raster.nodata().filter(|_| !sheet.in_memory));
+        summary.assume(nodata, args.nodata.is_some(), sheet.raster.origins());
 
-        let kept = args.memory.map(|memory| memory / KEPT);
-        if let Some(kept) = kept {
-            sheet.raster.keep(kept)?;
+        let mut mask = if summary.samples == 0 { mask.take() } else { input::mask(args, console)? };
+        if let Some(memory) = args.memory {
+            let mask = mask.as_mut().map(|mask| -> &mut dyn Raster { mask.as_mut() });
+            raster::keep(sheet.raster.as_mut(), mask, memory / KEPT)?;
         }
         let start = Instant::now();
         let begun = stage("classes");
-        let mask = input::mask(args)?;
         let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
         let given = classing.levels(args);
         let entropy = entropy.clone().levels(given.filter(|_| args.normalize));
         let Sheet { raster, .. } = sheet;
-        let mut cells = CodedRaster::new(raster, classing.classes.clone(), mask)
+        let cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
         drop(begun);
         summary.seconds.classes += start.elapsed().as_secs_f64();
-        if let Some(kept) = kept {
-            cells.keep(kept)?;
-        }
         summary.samples += 1;
         let (rows, cols) = (cells.rows(), cells.cols());
         summary.cells += rows * cols;

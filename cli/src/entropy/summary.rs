@@ -1,6 +1,7 @@
 //! What was done, and how fast: `--json`, and the lines of `-v`.
 
 use halotile::io::Nodata;
+use halotile::raster::Origins;
 use serde::Serialize;
 
 use super::classing::Told;
@@ -31,6 +32,9 @@ pub struct Summary {
     pub classes: Option<Told>,
     pub unit: &'static str,
     pub nodata: Option<String>,
+    pub nodata_from: Option<String>,
+    pub georeference_from: Option<String>,
+    pub mask_from: Option<String>,
     pub device: String,
     pub kernel: Option<&'static str>,
     pub precision: &'static str,
@@ -58,6 +62,25 @@ pub struct Seconds {
     pub compute: f64,
     pub write: f64,
     pub total: f64,
+}
+
+impl Summary {
+    /// Notes what says which cells have no data and where the raster lies, and tells it under `-v`.
+    pub fn assume(&mut self, nodata: Option<Nodata>, given: bool, origins: Origins) {
+        self.nodata = nodata.map(show);
+        self.nodata_from = if given { Some("--nodata".to_owned()) } else { origins.nodata.filter(|_| nodata.is_some()) };
+        (self.georeference_from, self.mask_from) = (origins.georeference, origins.mask);
+        let none = || "none".to_owned();
+        let by = |from: &Option<String>| from.as_ref().map(|from| format!(" (from {from})")).unwrap_or_default();
+        tracing::info!(
+            "{}: no data: {}{}, mask: {}; place: {}",
+            self.input,
+            self.nodata.clone().unwrap_or_else(none),
+            by(&self.nodata_from),
+            self.mask_from.clone().unwrap_or_else(none),
+            self.georeference_from.clone().unwrap_or_else(none),
+        );
+    }
 }
 
 /// A value for no data as it is typed.

@@ -483,3 +483,81 @@ fn geotiffs_that_fail_leave_nothing() {
     std::fs::remove_file(place.path("s.bin")).expect("removed");
     assert_eq!(place.names(), before);
 }
+
+#[test]
+fn a_mask_of_another_place_is_refused_before_any_work() {
+    let place = Place::new();
+    place.run("generate grid --rows 60 --cols 50 --levels 5 m.tif").quietly();
+    place.run("generate grid --rows 60 --cols 50 --levels 2 mask.tif").quietly();
+    place.run("entropy m.tif same.npy --mask mask.tif -q").quietly();
+    let pam = |inside: &str| {
+        place.write("mask.tif.aux.xml", format!("<PAMDataset>{inside}</PAMDataset>"));
+        place.run("entropy m.tif no.npy --mask mask.tif -q")
+    };
+    let ran = pam("<GeoTransform>4420250, 30, 0, 3210900, 0, -30</GeoTransform>");
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (
+            1,
+            "halotile: mask.tif: the mask lies elsewhere: its upper left corner is (4420250, 3210900), and that of m.tif is \
+             (4320250, 3210900); give a mask of the same place, as with gdalwarp\n"
+        )
+    );
+    let ran = pam("<SRS>EPSG:32633</SRS>");
+    assert!(ran.code == 1 && ran.err.contains("is EPSG:32633, and that of m.tif is EPSG:3035"), "{}", ran.err);
+    assert_eq!(place.names(), ["m.tif", "mask.tif", "mask.tif.aux.xml", "same.npy"]);
+    // A system without a code cannot be compared: that is said, and no more.
+    let mut place_of = GeoTiff::open(&place.path("m.tif"), 1).expect("a GeoTIFF").georeference().expect("a place").clone();
+    (place_of.key_directory, place_of.key_text) = (None, None);
+    let mut file = OutputFile::create(&place.path("bare.tif"), false).expect("a file");
+    let options = CreationOptions::default();
+    let mut sink =
+        GeoTiffSink::<f32, _>::new(&mut file, "bare.tif", (60, 50), &["band"], Some(&place_of), &options).expect("a sink");
+    sink.write(0, 0, &[Grid::from_fn(60, 50, |r, _| (r % 2) as f32).expect("a grid").view()]).expect("written");
+    Box::new(sink).finish().expect("finished");
+    file.commit().expect("there");
+    let ran = place.run("entropy m.tif bare.npy --mask bare.tif");
+    assert!(ran.code == 0 && ran.err.contains("cannot be compared with that of m.tif (EPSG:3035)"), "{}", ran.err);
+}
+
+#[test]
+fn what_was_assumed_of_a_file_can_be_seen() {
+    let place = Place::new();
+    place.run("generate grid --rows 60 --cols 50 --levels 5 m.tif").quietly();
+    place.write(
+        "m.tif.aux.xml",
+        "<PAMDataset><PAMRasterBand band=\"1\"><NoDataValue>3</NoDataValue></PAMRasterBand></PAMDataset>",
+    );
+    let told = json_of(&place, "entropy m.tif h.npy --size 1 --measure richness");
+    assert_eq!(
+        (&told["nodata"], &told["nodata_from"], &told["georeference_from"], &told["mask_from"]),
+        (&json!("3"), &json!("m.tif.aux.xml"), &json!("the file's tags"), &Value::Null)
+    );
+    let cells = numbers(&place, "m.tif");
+    let nan = |name: &str| numbers(&place, name).as_slice().iter().map(|v| v.is_nan()).collect::<Vec<_>>();
+    assert_eq!(nan("h.npy"), cells.as_slice().iter().map(|&v| v == 3.0).collect::<Vec<_>>());
+    let told = json_of(&place, "entropy m.tif h.npy --size 1 --measure richness --nodata none");
+    assert_eq!((&told["nodata"], &told["nodata_from"]), (&Value::Null, &json!("--nodata")));
+    assert!(nan("h.npy").iter().all(|nan| !nan));
+    let ran = place.run("entropy m.tif h.npy -v --overwrite");
+    assert!(ran.err.contains("no data: 3 (from m.tif.aux.xml), mask: none; place: the file's tags"), "{}", ran.err);
+
+    let bands: Vec<Grid<f32>> =
+        (0..3).map(|b| Grid::from_fn(20, 20, |r, c| ((r + c * b) % 4) as f32).expect("a grid")).collect();
+    tiff(&place, "bands.tif", &bands, &[]);
+    let ran = place.run("entropy bands.tif h.npy --overwrite");
+    assert!(ran.err.contains("halotile: bands.tif: band 1 of 3 is taken; --band chooses another\n"), "{}", ran.err);
+    for quiet in ["--band 1", "-q"] {
+        assert!(!place.run(&format!("entropy bands.tif h.npy --overwrite {quiet}")).err.contains("band 1 of 3"));
+    }
+}
+
+/// A grid of few cells takes little memory, and a limit that it keeps is none too small.
+#[test]
+fn a_small_grid_asks_for_little_memory() {
+    let place = Place::new();
+    place.run("generate grid --rows 2 --cols 53 m.tif").quietly();
+    place.run("entropy m.tif h.tif --memory 16MiB -q").quietly();
+    let ran = place.run("entropy m.tif no.tif --memory 4MiB -q");
+    assert!(ran.code == 1 && ran.err.contains("allow more with --memory"), "{}", ran.err);
+}

@@ -91,6 +91,23 @@ pub enum ClassesError {
         /// Its columns.
         cols: usize,
     },
+    /// The mask is of another place than the raster.
+    #[error(
+        "{mask}: the mask lies elsewhere: its {what} is {mask_place}, and that of {name} is {place}; \
+         give a mask of the same place, as with gdalwarp"
+    )]
+    MaskElsewhere {
+        /// The mask.
+        mask: String,
+        /// The raster.
+        name: String,
+        /// What differs: a corner, or the coordinate reference system.
+        what: String,
+        /// What the mask has.
+        mask_place: String,
+        /// What the raster has.
+        place: String,
+    },
     /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -62,6 +62,9 @@ use crate::io::{Nodata, Problem};
 use crate::observe::Observer;
 use crate::raster::{Raster, ValueType, Values};
 
+/// What stands for the value of a cell that a mask hides, in a [`Misfit`].
+pub(crate) const HIDDEN: &str = "hidden by a mask";
+
 /// How bins are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BinRule {
@@ -378,6 +381,10 @@ impl Classes {
             _ if value == "NaN" => Problem::new(
                 "the value is NaN, which is no data, and 256 classes leave no code for it",
                 "take 255 classes or fewer",
+            ),
+            _ if value == HIDDEN => Problem::new(
+                "the file's own mask says that there is no data, and 256 classes leave no code for it",
+                "take 255 classes or fewer, or leave masks out of account",
             ),
             Origin::Survey | Origin::Bins => Problem::new(
                 format!("the value {value} was not there when the file was looked through"),

@@ -14,6 +14,11 @@ pub(crate) struct Numbers {
     values: Values,
     block: (usize, usize),
     nodata: Option<Nodata>,
+    name: &'static str,
+    /// Where it lies.
+    pub place: Option<Georeference>,
+    /// The cells that a mask of its own hides.
+    pub hidden: Option<Vec<bool>>,
 }
 
 /// `$slice[$range]` in the variant it came from.
@@ -31,7 +36,7 @@ macro_rules! gather {
 impl Numbers {
     pub fn new(rows: usize, cols: usize, values: Values) -> Self {
         assert_eq!(values.len(), rows * cols);
-        Self { rows, cols, values, block: (1, cols), nodata: None }
+        Self { rows, cols, values, block: (1, cols), nodata: None, name: "numbers", place: None, hidden: None }
     }
 
     pub fn line(values: Values) -> Self {
@@ -45,11 +50,20 @@ impl Numbers {
     pub fn nodata(self, nodata: Nodata) -> Self {
         Self { nodata: Some(nodata), ..self }
     }
+
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    pub fn hiding(self, cells: &[usize]) -> Self {
+        let hidden = (0..self.values.len()).map(|i| cells.contains(&i)).collect();
+        Self { hidden: Some(hidden), ..self }
+    }
 }
 
 impl Raster for Numbers {
     fn name(&self) -> &str {
-        "numbers"
+        self.name
     }
     fn rows(&self) -> usize {
         self.rows
@@ -67,7 +81,15 @@ impl Raster for Numbers {
         self.nodata
     }
     fn georeference(&self) -> Option<&Georeference> {
-        None
+        self.place.as_ref()
+    }
+    fn has_mask(&self) -> bool {
+        self.hidden.is_some()
+    }
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        let Some(hidden) = &self.hidden else { return Ok(None) };
+        let row = |r: usize| &hidden[r * self.cols..][cols.clone()];
+        Ok(Some(rows.flat_map(row).copied().collect()))
     }
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
         assert!(rows.end <= self.rows && cols.end <= self.cols && !rows.is_empty() && !cols.is_empty());

@@ -80,6 +80,21 @@ impl FromStr for Nodata {
 }
 
 impl Nodata {
+    /// The value that a text in GDAL's metadata means, which may have been written by Microsoft's C library, with its
+    /// ways to say NaN and infinity (`1.#QNAN`, `-1.#IND`, `-1.#INF`).
+    pub(crate) fn as_gdal_writes(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let Some((one, special)) = text.split_once(".#") else { return text.parse().ok() };
+        let special = special.to_ascii_uppercase();
+        match one {
+            "1" | "+1" | "-1" if special.starts_with("INF") => {
+                Some(Nodata::Fraction(if one == "-1" { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            "1" | "+1" | "-1" if ["QNAN", "SNAN", "IND"].iter().any(|nan| special.starts_with(nan)) => Some(Nodata::Nan),
+            _ => None,
+        }
+    }
+
     /// The value as an f32 file would hold it: −3.4028235e38 typed by hand has to match the f32 nearest to it.
     pub(crate) fn as_f32(self) -> Self {
         match self {

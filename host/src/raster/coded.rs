@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Cells, Georeference, Raster, ValueType, Values};
+use super::{Cells, Georeference, Origins, Raster, ValueType, Values, check_mask};
 use crate::classes::cell::{Cell, each};
-use crate::classes::{Classes, ClassesError, Misfit};
+use crate::classes::{Classes, ClassesError, HIDDEN, Misfit};
 use crate::grid::GridViewMut;
 use crate::io::{FormatError, Nodata, Place};
 
@@ -45,28 +45,32 @@ impl std::fmt::Debug for CodedRaster {
 }
 
 impl CodedRaster {
-    /// `raster` as `classes` has it. Cells where `mask` is 0 or has no data have none; it has as many rows and columns
-    /// as the raster, and makes a code for no data necessary.
+    /// `raster` as `classes` has it. Cells where `mask` is 0 or has no data have none, and so have those that a mask in the raster's own
+    /// file hides; `mask` has as many rows and columns as the raster, lies in the same place as far as both say where, and makes a
+    /// code for no data necessary.
+    ///
+    /// # Errors
+    /// Those of [`check_mask`]; classes that leave no code for no data.
     pub fn new(
         raster: Box<dyn Raster>,
         mut classes: Classes,
         mask: Option<Box<dyn Raster>>,
     ) -> Result<Self, ClassesError> {
         if let Some(mask) = &mask {
-            if (mask.rows(), mask.cols()) != (raster.rows(), raster.cols()) {
-                return Err(ClassesError::MaskShape {
-                    mask: mask.name().to_owned(),
-                    mask_rows: mask.rows(),
-                    mask_cols: mask.cols(),
-                    name: raster.name().to_owned(),
-                    rows: raster.rows(),
-                    cols: raster.cols(),
-                });
-            }
+            check_mask(raster.as_ref(), mask.as_ref())?;
             classes.reserve()?;
+        }
+        if raster.has_mask() {
+            // Without room a cell that the file's own mask hides is an error where it is met: masks that hide nothing are common.
+            let _ = classes.reserve();
         }
         classes.reserve_for(raster.value_type());
         Ok(Self { raster, classes, mask })
+    }
+
+    /// What its meaning comes from.
+    pub fn origins(&self) -> Origins {
+        self.raster.origins()
     }
 
     /// The classes.
@@ -79,46 +83,38 @@ impl CodedRaster {
         self.raster.georeference()
     }
 
-    /// Bytes that decoded blocks may take in memory from now on, the mask's among them.
-    ///
-    /// # Errors
-    /// As for [`Raster::keep`].
-    pub fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
-        match &mut self.mask {
-            None => self.raster.keep(bytes),
-            Some(mask) => {
-                // By what a cell takes in each.
-                let (ours, masks) = (self.raster.value_type().bytes(), mask.value_type().bytes());
-                let share = bytes / (ours + masks) * ours;
-                self.raster.keep(share)?;
-                mask.keep(bytes - share)
-            }
+    /// Which cells have no data whatever their values, by the file's own mask or by the one laid over it.
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        match &self.mask {
+            Some(mask) => Ok(Some(covered_by(self.raster.as_ref(), mask.as_ref(), rows, cols)?)),
+            None => self.raster.covered(rows, cols),
         }
     }
 
     fn read_piece(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
         let width = cols.len();
         let values = self.raster.read(rows.clone(), cols.clone())?;
-        let mask = match &self.mask {
-            Some(mask) => Some((mask.read(rows.clone(), cols.clone())?, mask.nodata())),
-            None => None,
-        };
+        let covered = self.covered(rows.clone(), cols.clone())?;
+        let no_room = |i: usize| Misfit { index: i, value: HIDDEN.to_owned() };
         let row = |(r, out): (usize, &mut [u8])| {
             let part = r * width..(r + 1) * width;
-            let (Some((mask, nodata)), Some(code)) = (&mask, self.nodata_code()) else {
+            let Some(covered) = covered.as_ref().map(|covered| &covered[part.clone()]) else {
                 return self.classes.encode_part(&values, part, out).map_err(|misfit| (r, misfit));
             };
-            let covered = |i: usize| each!(mask, mask => is_covered(mask[part.start + i], *nodata));
             let encoded = match self.classes.encode_part(&values, part.clone(), out) {
-                // What the mask hides need be no class: seldom enough to be looked at cell by cell.
-                Err(_) => (0..width).filter(|&i| !covered(i)).try_for_each(|i| {
+                // What a mask hides need be no class: seldom enough to be looked at cell by cell.
+                Err(_) => (0..width).filter(|&i| !covered[i]).try_for_each(|i| {
                     let cell = part.start + i..part.start + i + 1;
                     let encoded = self.classes.encode_part(&values, cell, &mut out[i..=i]);
                     encoded.map_err(|misfit| (r, Misfit { index: i, ..misfit }))
                 }),
                 Ok(()) => Ok(()),
             };
-            (0..width).filter(|&i| covered(i)).for_each(|i| out[i] = code);
+            let mut hidden = (0..width).filter(|&i| covered[i]);
+            match self.nodata_code() {
+                Some(code) => hidden.for_each(|i| out[i] = code),
+                None => hidden.next().map_or(Ok(()), |i| Err((r, no_room(i))))?,
+            }
             encoded
         };
         let rows_of_out: Vec<_> = out.into_rows().enumerate().collect();
@@ -156,7 +152,9 @@ impl Cells for CodedRaster {
     }
 
     fn bytes_per_cell(&self) -> usize {
-        self.raster.value_type().bytes() + self.mask.as_ref().map_or(0, |mask| mask.value_type().bytes())
+        let own = usize::from(self.raster.has_mask());
+        // A mask's numbers, and the flags that are made of them.
+        self.raster.value_type().bytes() + own + self.mask.as_ref().map_or(0, |mask| mask.value_type().bytes() + 1)
     }
 
     fn levels(&self) -> usize {
@@ -185,6 +183,19 @@ impl Cells for CodedRaster {
         }
         Ok(())
     }
+}
+
+/// Gives a raster and the mask that will be laid over it their shares of the memory, as [`Raster::keep`] does for one.
+///
+/// # Errors
+/// As for [`Raster::keep`].
+pub fn keep(raster: &mut dyn Raster, mask: Option<&mut dyn Raster>, bytes: usize) -> Result<(), FormatError> {
+    let Some(mask) = mask else { return raster.keep(bytes) };
+    // By what a cell takes in each.
+    let (ours, masks) = (raster.value_type().bytes(), mask.value_type().bytes());
+    let share = bytes / (ours + masks) * ours;
+    raster.keep(share)?;
+    mask.keep(bytes - share)
 }
 
 /// A raster of which a mask hides some cells, for who looks through it to find what its classes are
@@ -234,15 +245,37 @@ impl Raster for Uncovered<'_> {
         self.raster.georeference()
     }
 
+    fn has_mask(&self) -> bool {
+        true
+    }
+
+    fn origins(&self) -> Origins {
+        self.raster.origins()
+    }
+
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
         self.raster.read(rows, cols)
     }
 
     fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
-        let nodata = self.mask.nodata();
-        let values = self.mask.read(rows, cols)?;
-        Ok(Some(each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect())))
+        covered_by(self.raster, self.mask, rows, cols).map(Some)
     }
+}
+
+/// Where the raster's own mask hides a cell, or `mask` does, which may have one of its own too.
+fn covered_by(
+    raster: &dyn Raster,
+    mask: &dyn Raster,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) -> Result<Vec<bool>, FormatError> {
+    let nodata = mask.nodata();
+    let values = mask.read(rows.clone(), cols.clone())?;
+    let mut covered: Vec<bool> = each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
+    for own in [raster.covered(rows.clone(), cols.clone())?, mask.covered(rows, cols)?].into_iter().flatten() {
+        covered.iter_mut().zip(own).for_each(|(covered, own)| *covered |= own);
+    }
+    Ok(covered)
 }
 
 /// True where a mask hides the cell.
@@ -325,6 +358,31 @@ mod tests {
             let expected: Vec<u8> = (0..6).map(|i| if hidden.contains(&i) { 3 } else { i as u8 % 3 }).collect();
             assert_eq!(read(&coded).unwrap().as_slice(), expected);
         }
+    }
+
+    #[test]
+    fn what_the_files_own_mask_hides_has_no_data_either() {
+        let values = || Values::U8(vec![5, 6, 7, 5, 6, 200]);
+        let raster = || Numbers::new(2, 3, values()).hiding(&[1, 5]);
+        let (classes, survey) = Classes::survey(&raster(), Some(Nodata::Whole(7)), &()).unwrap();
+        assert_eq!((classes.levels(), survey.cells), (2, vec![2, 1]));
+        let of = |mask: Option<Box<dyn Raster>>| {
+            read(&CodedRaster::new(Box::new(raster()), classes.clone(), mask).unwrap()).unwrap().as_slice().to_vec()
+        };
+        // By its mask, by its value for no data.
+        assert_eq!(of(None), [0, 2, 2, 0, 1, 2]);
+        // A mask over it, which has a mask in its own file.
+        let over = Numbers::new(2, 3, Values::U8(vec![0, 1, 1, 1, 1, 1])).hiding(&[3]);
+        assert_eq!(of(Some(Box::new(over))), [2, 2, 2, 2, 1, 2]);
+        // 256 classes leave no code: a mask that hides nothing needs none.
+        let all = |hidden: &[usize]| {
+            let raster = Numbers::new(1, 256, Values::U8((0..=255).collect())).hiding(hidden);
+            read(&CodedRaster::new(Box::new(raster), Classes::identity(256, None).unwrap(), None).unwrap())
+        };
+        assert_eq!(all(&[]).unwrap().as_slice(), (0..=255).collect::<Vec<u8>>());
+        let error = all(&[17]).unwrap_err();
+        assert_eq!(error.place(), Place::cell(0, 17));
+        assert!(error.to_string().contains("own mask says that there is no data, and 256 classes leave no code for it"), "{error}");
     }
 
     #[test]

@@ -6,8 +6,11 @@
 //! their blocks, because to read or write half a compressed block costs as much as a whole one.
 
 mod coded;
+pub(crate) mod georeference;
 pub mod geotiff;
+mod mask;
 mod npy;
+mod sidecar;
 mod writer;
 
 use std::ops::Range;
@@ -15,7 +18,9 @@ use std::ops::Range;
 use crate::grid::{Grid, GridView, GridViewMut};
 use crate::io::{FormatError, Nodata, Place, Problem};
 
-pub use coded::{CodedRaster, Uncovered};
+pub use coded::{CodedRaster, Uncovered, keep};
+pub use georeference::Georeference;
+pub use mask::check_mask;
 pub use npy::NpyRaster;
 pub use writer::WriterSink;
 
@@ -116,31 +121,15 @@ impl Values {
     }
 }
 
-/// Where a raster lies on the earth, as its file says it: kept as it is and written to results of the same shape.
-///
-/// The fields are the TIFF tags of the GeoTIFF standard (OGC 19-008r4, section 7), so that nothing is lost in
-/// translation.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Georeference {
-    /// ModelPixelScaleTag, 33550: the size of a cell in x, y and z.
-    pub pixel_scale: Option<Vec<f64>>,
-    /// ModelTiepointTag, 33922: six numbers for each point of the raster whose place is known.
-    pub tiepoints: Option<Vec<f64>>,
-    /// ModelTransformationTag, 34264: a 4 × 4 matrix from cells to places.
-    pub transformation: Option<Vec<f64>>,
-    /// GeoKeyDirectoryTag, 34735.
-    pub key_directory: Option<Vec<u16>>,
-    /// GeoDoubleParamsTag, 34736.
-    pub key_doubles: Option<Vec<f64>>,
-    /// GeoAsciiParamsTag, 34737.
-    pub key_text: Option<String>,
-}
-
-impl Georeference {
-    /// True when the file says nothing.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
+/// What a raster's meaning comes from, in words for messages: a tag, a file beside it, a band. `None` where nothing says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// The value for no data.
+    pub nodata: Option<String>,
+    /// The place on the earth.
+    pub georeference: Option<String>,
+    /// The mask that the file has of its own.
+    pub mask: Option<String>,
 }
 
 /// A grid of numbers that can be read window by window, by several threads at once.
@@ -186,8 +175,18 @@ pub trait Raster: Send + Sync {
     /// The numbers of a rectangle. Panics when it is empty or not inside.
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError>;
 
-    /// Which cells of a rectangle nobody is to look at, in the order of [`read`](Self::read); `None` where there are none. So
-    /// it is but for [`Uncovered`].
+    /// True where the file has a mask of its own, so that [`covered`](Self::covered) may name cells.
+    fn has_mask(&self) -> bool {
+        false
+    }
+
+    /// What in the file, or beside it, its meaning comes from.
+    fn origins(&self) -> Origins {
+        Origins::default()
+    }
+
+    /// Which cells of a rectangle have no data whatever their values, in the order of [`read`](Self::read); `None` where
+    /// nothing says so. Masks and alpha bands of files do, and so does [`Uncovered`].
     fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
         let _ = (rows, cols);
         Ok(None)

@@ -7,6 +7,7 @@
 //!  image ── layout ─ how samples are stored                     │
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
+//! validity ─ masks and alpha bands, in the file and beside it
 //!  decode ─ from the bytes of a block to the cells of a band
 //! ```
 //!
@@ -24,6 +25,7 @@ mod reader;
 mod sink;
 mod tables;
 mod tags;
+mod validity;
 mod writer;
 
 pub use options::{BigTiff, CreationOptions, OptionError};

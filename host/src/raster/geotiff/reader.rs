@@ -20,9 +20,12 @@ use tiff_reader::source::{FileSource, SharedSource};
 use tiff_reader::{OpenOptions, ParseBudgets, TiffError, TiffFile};
 
 use super::image::Image;
-use super::{damaged, explain, tags};
+use super::validity::Found;
+use super::{damaged, explain, tags, validity};
+use crate::classes::cell::each;
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
-use crate::raster::{Georeference, Raster, ValueType, Values};
+use crate::raster::sidecar::{self, Said};
+use crate::raster::{Georeference, Origins, Raster, ValueType, Values};
 
 /// One band of a GeoTIFF.
 ///
@@ -53,6 +56,17 @@ pub struct GeoTiff {
     georeference: Option<Georeference>,
     /// Some blocks of the band are not in the file, and what they hold is not 0.
     sparse: bool,
+    /// The last band says how opaque the others are.
+    alpha: bool,
+    mask: Option<Mask>,
+    origins: Origins,
+}
+
+/// A band that is 0 where another has no data.
+struct Mask {
+    image: Image,
+    /// Counted from 0.
+    band: usize,
 }
 
 impl fmt::Debug for GeoTiff {
@@ -79,31 +93,97 @@ impl GeoTiff {
         }
         crate::io::open(path)?;
         let source: SharedSource = Arc::new(FileSource::open(path).map_err(|e| explain(e, &name))?);
-        Self::from_source(source, name, band)
+        let mut tiff = Self::from_source(source, name, band)?;
+        tiff.look_beside(path)?;
+        Ok(tiff)
     }
 
+    /// A band of a file's first image, and the mask that the file has for it.
     pub(super) fn from_source(source: SharedSource, name: String, band: usize) -> Result<Self, FormatError> {
         let file = parse(&source).map_err(|e| explain(e, &name))?;
         let at_file = |problem: Problem| problem.at(&name, Place::FILE);
         let ifd = file.ifd(0).map_err(|_| at_file(damaged("the file has no image")))?;
         let image = Image::open(&source, &file, ifd, &name)?;
-        let bands = image.bands();
-        if band == 0 || band > bands {
-            let count = if bands == 1 { "1 band".to_owned() } else { format!("{bands} bands, counted from 1") };
-            return Err(at_file(Problem::new(
-                format!("there is no band {band}: the file has {count}"),
-                "choose another band",
-            )));
+        check_band(band, image.bands()).map_err(at_file)?;
+        let (nodata, georeference) = (tags::nodata(ifd, &name), tags::georeference(ifd));
+        let mut origins = Origins {
+            nodata: nodata.is_some().then(|| "the tag GDAL_NODATA".to_owned()),
+            georeference: georeference.is_some().then(|| "the file's tags".to_owned()),
+            mask: None,
+        };
+        let found = validity::inside(&file, &name, band, image.bands(), image.value_type());
+        let mask = found.map(|found| {
+            let (index, band, origin) = match found {
+                Found::Inside { image, band } => (image, band, "a mask in the file".to_owned()),
+                Found::Alpha(band) => (0, band, format!("alpha, band {band}")),
+            };
+            let ifd = file.ifd(index).map_err(|_| at_file(damaged("the mask is not in the file")))?;
+            let image = Image::open(&source, &file, ifd, &format!("{name} ({origin})"))?;
+            origins.mask = Some(origin);
+            Ok(Mask { image, band: band - 1 })
+        });
+        let (mask, alpha) = (mask.transpose()?, validity::has_alpha(ifd));
+        let (band, sparse) = (band - 1, false);
+        let mut tiff = Self { name, image, band, nodata: None, georeference, sparse, alpha, mask, origins };
+        tiff.set_nodata(nodata);
+        Ok(tiff)
+    }
+
+    /// What files beside this one say: its value for no data, its place, its mask.
+    fn look_beside(&mut self, path: &Path) -> Result<(), FormatError> {
+        let (nodata, georeference, origins) = (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
+        let mut said = Said { nodata, georeference, origins };
+        sidecar::amend(&mut said, path, self.band + 1);
+        (self.georeference, self.origins) = (said.georeference, said.origins);
+        self.set_nodata(said.nodata);
+
+        let Some(beside) = validity::beside(path) else { return Ok(()) };
+        let name = beside.display().to_string();
+        let source: SharedSource = Arc::new(FileSource::open(&beside).map_err(|e| explain(e, &name))?);
+        let file = parse(&source).map_err(|e| explain(e, &name))?;
+        let at_file = |problem: Problem| problem.at(&name, Place::FILE);
+        let Some(band) = validity::band_beside(&file, self.band + 1) else {
+            let band = self.band + 1;
+            tracing::warn!("{name}: its metadata do not say that it is a mask of band {band}; it does not count");
+            return Ok(());
+        };
+        let ifd = file.ifd(0).map_err(|_| at_file(damaged("the file has no image")))?;
+        let image = Image::open(&source, &file, ifd, &name)?;
+        check_band(band, image.bands()).map_err(at_file)?;
+        if (image.rows(), image.cols()) != (self.rows(), self.cols()) {
+            let what = format!(
+                "the mask has {} rows and {} columns, and its raster {} and {}",
+                image.rows(),
+                image.cols(),
+                self.rows(),
+                self.cols()
+            );
+            return Err(at_file(Problem::new(what, "make it again, or move it away")));
         }
-        let band = band - 1;
-        let nodata = tags::nodata(ifd, &name).map(|nodata| match image.value_type() {
+        self.mask = Some(Mask { image, band: band - 1 });
+        self.origins.mask = Some(name);
+        Ok(())
+    }
+
+    fn set_nodata(&mut self, nodata: Option<Nodata>) {
+        self.nodata = nodata.map(|nodata| match self.image.value_type() {
             ValueType::F32 => nodata.as_f32(),
             _ => nodata,
         });
-        let georeference = tags::georeference(ifd);
-        let sparse = !matches!(nodata, None | Some(Nodata::Whole(0)))
-            && (0..image.blocks().count()).any(|block| !image.is_stored(band, block));
-        Ok(Self { name, image, band, nodata, georeference, sparse })
+        self.sparse = !matches!(self.nodata, None | Some(Nodata::Whole(0)))
+            && (0..self.image.blocks().count()).any(|block| !self.image.is_stored(self.band, block));
+    }
+
+    /// The same without the masks of the file: every cell has data that is not the value for no data.
+    #[must_use]
+    pub fn without_masks(mut self) -> Self {
+        (self.mask, self.origins.mask) = (None, None);
+        self
+    }
+
+    /// True when the last band is alpha: how opaque the others are.
+    pub fn has_alpha(&self) -> bool {
+        self.alpha
     }
 
     /// How many bands the file has.
@@ -123,6 +203,19 @@ impl GeoTiff {
             }
         }
     }
+}
+
+/// Bands are counted from 1.
+fn check_band(band: usize, bands: usize) -> Result<(), Problem> {
+    if (1..=bands).contains(&band) {
+        return Ok(());
+    }
+    let count = if bands == 1 { "1 band".to_owned() } else { format!("{bands} bands, counted from 1") };
+    Err(Problem::new(format!("there is no band {band}: the file has {count}"), "choose another band"))
+}
+
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Reads the tags.
@@ -196,7 +289,7 @@ impl Raster for GeoTiff {
     }
 
     fn in_order(&self) -> bool {
-        self.image.in_order()
+        self.image.in_order() || self.mask.as_ref().is_some_and(|mask| mask.image.in_order())
     }
 
     fn nodata(&self) -> Option<Nodata> {
@@ -208,7 +301,26 @@ impl Raster for GeoTiff {
     }
 
     fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
-        self.image.keep(bytes)
+        let Some(mask) = &mut self.mask else { return self.image.keep(bytes) };
+        // By what a cell takes in each.
+        let (ours, masks) = (self.image.value_type().bytes(), mask.image.value_type().bytes());
+        let own = bytes / (ours + masks) * ours;
+        mask.image.keep(bytes - own)?;
+        self.image.keep(own)
+    }
+
+    fn has_mask(&self) -> bool {
+        self.mask.is_some()
+    }
+
+    fn origins(&self) -> Origins {
+        self.origins.clone()
+    }
+
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        let Some(Mask { image, band }) = &self.mask else { return Ok(None) };
+        let values = image.read(*band, rows, cols)?;
+        Ok(Some(each!(&values, values => values.iter().map(is_zero).collect())))
     }
 
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {

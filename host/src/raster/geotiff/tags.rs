@@ -38,6 +38,17 @@ pub(super) fn georeference(ifd: &Ifd) -> Option<Georeference> {
     (!found.is_empty()).then_some(found)
 }
 
+/// An item of GDAL's metadata of the whole image.
+pub(super) fn metadata(ifd: &Ifd, name: &str) -> Option<String> {
+    let document = ifd.tag(GDAL_METADATA)?.value.as_str()?;
+    let document = roxmltree::Document::parse(document).ok()?;
+    let of_image = |item: &roxmltree::Node<'_, '_>| {
+        item.has_tag_name("Item") && item.attribute("name") == Some(name) && item.attribute("sample").is_none()
+    };
+    let item = document.root_element().children().find(of_image)?;
+    item.text().map(str::to_owned)
+}
+
 /// The tags that say it again.
 pub(super) fn of_georeference(georeference: &Georeference) -> Vec<Tag> {
     let Georeference { pixel_scale, tiepoints, transformation, key_directory, key_doubles, key_text } = georeference;
@@ -57,9 +68,8 @@ pub(super) fn of_georeference(georeference: &Georeference) -> Vec<Tag> {
 
 /// The value that means "no data", if the file names one that is a number.
 pub(super) fn nodata(ifd: &Ifd, name: &str) -> Option<Nodata> {
-    // Old Windows programs print NaN in a way of their own, as in "-1.#IND" and "1.#QNAN".
     let text = ifd.tag(GDAL_NODATA)?.value.as_str()?.trim();
-    let nodata = if text.contains(".#") { Some(Nodata::Nan) } else { text.parse().ok() };
+    let nodata = Nodata::as_gdal_writes(text);
     if nodata.is_none() && !text.is_empty() {
         tracing::warn!("{name}: the tag GDAL_NODATA holds {text:?}, which is not a number; it does not count");
     }

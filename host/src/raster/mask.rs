@@ -1,0 +1,171 @@
+//! Whether a mask lies where the raster lies that it is put on.
+//!
+//! A mask of the same shape may be of another region, and every cell of the result would be silently about the wrong place. So corners are
+//! compared, in cells of the raster, and codes of coordinate reference systems. What cannot be compared (one of the two says
+//! nothing, or spells its system out) is said, not refused: masks are drawn in programs that keep no georeference.
+
+use super::{Georeference, Raster};
+use crate::classes::ClassesError;
+
+/// Corners may differ by this part of a cell: programs write coordinates with a few digits, and resample with a few more.
+const TOLERANCE: f64 = 0.01;
+
+/// Checks that `mask` can be put on `raster`; what could not be compared, if that is worth knowing.
+///
+/// # Errors
+/// [`ClassesError::MaskShape`] and [`ClassesError::MaskElsewhere`].
+pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<String>, ClassesError> {
+    let (rows, cols) = (raster.rows(), raster.cols());
+    if (mask.rows(), mask.cols()) != (rows, cols) {
+        return Err(ClassesError::MaskShape {
+            mask: mask.name().to_owned(),
+            mask_rows: mask.rows(),
+            mask_cols: mask.cols(),
+            name: raster.name().to_owned(),
+            rows,
+            cols,
+        });
+    }
+    let elsewhere = |what: &str, its: String, ours: String| ClassesError::MaskElsewhere {
+        mask: mask.name().to_owned(),
+        name: raster.name().to_owned(),
+        what: what.to_owned(),
+        mask_place: its,
+        place: ours,
+    };
+    let (ours, its) = match (raster.georeference(), mask.georeference()) {
+        (Some(ours), Some(its)) => (ours, its),
+        (Some(_), None) => {
+            return Ok(Some(format!(
+                "{}: the mask does not say where it lies; its cells are taken for those of {}",
+                mask.name(),
+                raster.name()
+            )));
+        }
+        (None, _) => return Ok(None),
+    };
+    let crs = (ours.epsg(), its.epsg());
+    if let (Some(ours), Some(its)) = crs
+        && ours != its
+    {
+        return Err(elsewhere("coordinate reference system", format!("EPSG:{its}"), format!("EPSG:{ours}")));
+    }
+    if let (Some(our_place), Some(its_place)) = (ours.geotransform(), its.geotransform()) {
+        for (name, col, row) in CORNERS {
+            let corner = (col * cols as f64, row * rows as f64);
+            let (here, there) = (at(our_place, corner), at(its_place, corner));
+            let apart = in_cells(our_place, (there.0 - here.0, there.1 - here.1));
+            // Also where they are so far apart that the difference is no number.
+            if !(apart.0.abs() <= TOLERANCE && apart.1.abs() <= TOLERANCE) {
+                let show = |(x, y): (f64, f64)| format!("({x}, {y})");
+                return Err(elsewhere(&format!("{name} corner"), show(there), show(here)));
+            }
+        }
+    } else if ours.is_placed() != its.is_placed() {
+        let silent = if ours.is_placed() { mask } else { raster };
+        return Ok(Some(format!("{}: the file does not say where its cells lie; the mask's place cannot be compared", silent.name())));
+    }
+    // Both the same in other words, as files of one program have it.
+    let same_words = |a: &Georeference, b: &Georeference| {
+        (&a.key_directory, &a.key_doubles, &a.key_text) == (&b.key_directory, &b.key_doubles, &b.key_text)
+    };
+    let unknown = matches!(crs, (None, _) | (_, None)) && !same_words(ours, its);
+    Ok(unknown.then(|| {
+        let of = |code: Option<u16>| code.map_or("one without a code".to_owned(), |code| format!("EPSG:{code}"));
+        format!(
+            "{}: the mask's coordinate reference system ({}) cannot be compared with that of {} ({})",
+            mask.name(),
+            of(its.epsg()),
+            raster.name(),
+            of(ours.epsg())
+        )
+    }))
+}
+
+const CORNERS: [(&str, f64, f64); 4] =
+    [("upper left", 0.0, 0.0), ("upper right", 1.0, 0.0), ("lower left", 0.0, 1.0), ("lower right", 1.0, 1.0)];
+
+fn at(t: [f64; 6], (col, row): (f64, f64)) -> (f64, f64) {
+    (t[0] + col * t[1] + row * t[2], t[3] + col * t[4] + row * t[5])
+}
+
+/// A distance in columns and rows.
+fn in_cells(t: [f64; 6], (x, y): (f64, f64)) -> (f64, f64) {
+    let determinant = t[1] * t[5] - t[2] * t[4];
+    ((x * t[5] - y * t[2]) / determinant, (y * t[1] - x * t[4]) / determinant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::tests::Numbers;
+    use crate::raster::Values;
+    use crate::raster::georeference::CrsKind;
+
+    fn placed(code: u16, t: [f64; 6]) -> Georeference {
+        let mut place = Georeference::default();
+        if code > 0 {
+            place.set_epsg(CrsKind::Projected, code);
+        }
+        place.set_geotransform(t);
+        place
+    }
+
+    fn check(ours: Option<Georeference>, its: Option<Georeference>) -> Result<Option<String>, String> {
+        let raster = |name: &'static str, place| {
+            let mut raster = Numbers::new(20, 10, Values::U8(vec![1; 200])).named(name);
+            raster.place = place;
+            raster
+        };
+        check_mask(&raster("map", ours), &raster("mask", its)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_mask_lies_where_the_raster_lies() {
+        let t = [5e5, 30.0, 0.0, 4e6, 0.0, -30.0];
+        let here = || Some(placed(32633, t));
+        assert_eq!(check(None, None), Ok(None));
+        assert_eq!(check(None, here()), Ok(None));
+        assert_eq!(check(here(), here()), Ok(None));
+        let moved = |x: f64, y: f64| Some(placed(32633, [t[0] + x, t[1], 0.0, t[3] + y, 0.0, t[5]]));
+        assert_eq!(check(here(), moved(0.29, -0.29)), Ok(None));
+        assert_eq!(
+            check(here(), moved(0.0, 0.31)),
+            Err("mask: the mask lies elsewhere: its upper left corner is (500000, 4000000.31), and that of map is (500000, 4000000); \
+                 give a mask of the same place, as with gdalwarp"
+                .to_owned())
+        );
+        assert!(check(here(), moved(1e5, 0.0)).is_err());
+        // Cells of another size have one corner in common.
+        let wider = Some(placed(32633, [t[0], 30.1, 0.0, t[3], 0.0, t[5]]));
+        assert!(check(here(), wider).unwrap_err().contains("upper right corner"));
+        assert_eq!(
+            check(here(), Some(placed(3035, t))),
+            Err("mask: the mask lies elsewhere: its coordinate reference system is EPSG:3035, and that of map is EPSG:32633; \
+                 give a mask of the same place, as with gdalwarp"
+                .to_owned())
+        );
+        assert!(check(here(), moved(f64::MAX, f64::MAX)).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_said() {
+        let t = [5e5, 30.0, 0.0, 4e6, 0.0, -30.0];
+        let said = |ours, its| check(ours, its).unwrap().unwrap_or_default();
+        assert!(said(Some(placed(32633, t)), None).contains("does not say where it lies"));
+        assert_eq!(
+            said(Some(placed(32633, t)), Some(placed(0, t))),
+            "mask: the mask's coordinate reference system (one without a code) cannot be compared with that of map (EPSG:32633)"
+        );
+        // Both spelled out, in the same words and in others.
+        let spelled = |text: &str| {
+            let mut place = placed(0, t);
+            place.key_text = Some(text.to_owned());
+            Some(place)
+        };
+        assert_eq!(said(spelled("a"), spelled("a")), "");
+        assert!(said(spelled("a"), spelled("b")).contains("cannot be compared"));
+        let unplaced = Georeference { pixel_scale: None, tiepoints: None, ..placed(32633, t) };
+        assert!(said(Some(placed(32633, t)), Some(unplaced)).starts_with("mask: the file does not say where"));
+    }
+}

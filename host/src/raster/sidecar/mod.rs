@@ -1,0 +1,180 @@
+//! Files beside a raster that say more of it, as GDAL reads them.
+//!
+//! ```text
+//! map.tif.aux.xml            pam     values for no data, the coordinate reference system, the transformation: before the file's own tags
+//! map.tfw, .tifw, .wld       world   the transformation, where neither the .aux.xml nor the file has one
+//! ```
+//!
+//! GDAL writes an `.aux.xml` when a file cannot be changed or its format has no place for what is to be kept (its Persistent
+//! Auxiliary Metadata, PAM), so what stands there is newer than what stands in the file. A file that cannot be read or
+//! understood does not count, with a warning: the raster itself is whole.
+
+mod pam;
+mod world;
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::io::Nodata;
+use crate::raster::{Georeference, Origins};
+
+/// No honest sidecar is longer: statistics and histograms of hundreds of bands take some 100 KiB.
+const LONGEST: u64 = 16 << 20;
+
+/// What a raster's tags say, and after [`amend`] what holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Said {
+    pub nodata: Option<Nodata>,
+    pub georeference: Option<Georeference>,
+    pub origins: Origins,
+}
+
+/// Puts in what files beside `path` say of a band (counted from 1), where they come first.
+pub(super) fn amend(said: &mut Said, path: &Path, band: usize) {
+    let beside = with_suffix(path, ".aux.xml");
+    let pam = text(&beside).and_then(|text| {
+        let pam = pam::Pam::parse(&text);
+        pam.inspect_err(|error| warn(&beside, &error.to_string())).ok().flatten()
+    });
+    let mut has_transformation = said.georeference.as_ref().is_some_and(Georeference::is_placed);
+    if let Some(pam) = pam {
+        let name = beside.display().to_string();
+        if let Some(nodata) = pam.nodata(band) {
+            said.nodata = Some(nodata);
+            said.origins.nodata = Some(name.clone());
+        }
+        let mut place = said.georeference.clone().unwrap_or_default();
+        if let Some(srs) = &pam.srs {
+            match pam::epsg(srs) {
+                Some((_, code)) if place.epsg() == Some(code) => {}
+                Some((kind, code)) => place.set_epsg(kind, code),
+                None => warn(&beside, "its coordinate reference system has no code of the EPSG registry, and is not kept"),
+            }
+        }
+        if let Some(transformation) = pam.geotransform {
+            place.set_geotransform(transformation);
+            has_transformation = true;
+        }
+        if !place.is_empty() && said.georeference.as_ref() != Some(&place) {
+            said.georeference = Some(place);
+            said.origins.georeference = Some(name);
+        }
+    }
+    if has_transformation {
+        return;
+    }
+    let found = world::names(path).into_iter().find_map(|beside| Some((text(&beside)?, beside)));
+    if let Some((text, beside)) = found {
+        match world::parse(&text) {
+            Ok(transformation) => {
+                said.georeference.get_or_insert_default().set_geotransform(transformation);
+                let also = said.origins.georeference.take().map(|origin| format!("{origin} and ")).unwrap_or_default();
+                said.origins.georeference = Some(format!("{also}{}", beside.display()));
+            }
+            Err(error) => warn(&beside, &error.to_string()),
+        }
+    }
+}
+
+/// `map.tif.msk` of `map.tif`.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn warn(path: &Path, what: &str) {
+    tracing::warn!("{}: {what}; the file does not count", path.display());
+}
+
+/// The text of a regular file, if it is there.
+fn text(path: &Path) -> Option<String> {
+    // Anything else might block, and is no sidecar.
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    match std::fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)) {
+        Ok(_) if bytes.len() as u64 > LONGEST => {
+            warn(path, "it is longer than 16 MiB");
+            None
+        }
+        Ok(_) => {
+            let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+            Some(String::from_utf8_lossy(&bytes[start..]).into_owned())
+        }
+        Err(error) => {
+            warn(path, &format!("it cannot be read ({error})"));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const PAM: &str = r#"<PAMDataset>
+  <SRS dataAxisToSRSAxisMapping="1,2">PROJCS["WGS 84 / UTM zone 33N",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],AUTHORITY["EPSG","32633"]]</SRS>
+  <GeoTransform>  5.0e+05,  3.0e+01, 0.0, 4.0e+06, 0.0, -3.0e+01</GeoTransform>
+  <PAMRasterBand band="1"><NoDataValue>255</NoDataValue></PAMRasterBand>
+</PAMDataset>"#;
+
+    fn tagged() -> Said {
+        let mut place = Georeference::default();
+        place.set_geotransform([1.0, 2.0, 0.0, 3.0, 0.0, -4.0]);
+        let origins = Origins { nodata: Some("a tag".into()), georeference: Some("tags".into()), mask: None };
+        Said { nodata: Some(Nodata::Whole(7)), georeference: Some(place), origins }
+    }
+
+    fn amended(mut said: Said, path: &Path, band: usize) -> Said {
+        amend(&mut said, path, band);
+        said
+    }
+
+    #[test]
+    fn an_aux_xml_comes_before_the_tags_and_a_world_file_after_both() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map.tif");
+        assert_eq!(amended(tagged(), &path, 1), tagged());
+        fs::write(dir.path().join("map.tfw"), "10\n0\n0\n-10\n105\n195\n").unwrap();
+        assert_eq!(amended(tagged(), &path, 1), tagged());
+        let alone = amended(Said::default(), &path, 1);
+        let place = alone.georeference.clone().unwrap();
+        assert_eq!(place.geotransform(), Some([100.0, 10.0, 0.0, 200.0, 0.0, -10.0]));
+        assert!(alone.origins.georeference.unwrap().ends_with("map.tfw") && alone.nodata.is_none());
+
+        fs::write(dir.path().join("map.tif.aux.xml"), PAM).unwrap();
+        for before in [tagged(), Said::default()] {
+            let said = amended(before.clone(), &path, 1);
+            let place = said.georeference.unwrap();
+            assert_eq!(place.geotransform(), Some([5e5, 30.0, 0.0, 4e6, 0.0, -30.0]));
+            assert_eq!((place.epsg(), said.nodata), (Some(32633), Some(Nodata::Whole(255))));
+            assert!([said.origins.nodata, said.origins.georeference].iter().flatten().all(|o| o.ends_with(".aux.xml")));
+            // It says nothing of band 2's nodata.
+            assert_eq!(amended(before.clone(), &path, 2).nodata, before.nodata);
+        }
+        // A CRS alone, and the place from the world file.
+        fs::write(dir.path().join("map.tif.aux.xml"), "<PAMDataset><SRS>EPSG:3035</SRS></PAMDataset>").unwrap();
+        let said = amended(Said::default(), &path, 1);
+        let place = said.georeference.unwrap();
+        assert_eq!((place.epsg(), place.geotransform().map(|t| t[0])), (Some(3035), Some(100.0)));
+        let origin = said.origins.georeference.unwrap();
+        assert!(origin.contains("map.tif.aux.xml and ") && origin.ends_with("map.tfw"), "{origin}");
+    }
+
+    #[test]
+    fn what_is_no_sidecar_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map.tif");
+        for xml in ["", "<PAMDataset>", "<html/>", "\u{feff}<PAMDataset/>", "<PAMDataset><SRS>LOCAL_CS[\"x\"]</SRS></PAMDataset>"] {
+            fs::write(dir.path().join("map.tif.aux.xml"), xml).unwrap();
+            assert_eq!(amended(tagged(), &path, 1), tagged(), "{xml}");
+        }
+        fs::create_dir(dir.path().join("map.tfw")).unwrap();
+        fs::write(dir.path().join("map.wld"), "1 2 3").unwrap();
+        assert_eq!(amended(Said::default(), &path, 1), Said::default());
+    }
+}
