@@ -3,6 +3,9 @@
 //! The raster is cut into pieces made of whole blocks, so that none is decoded twice, and of about [`PIECE`] cells. A wave of
 //! pieces is looked at by all threads; what they found is taken in reading order, so that neither a count nor an
 //! error depends on which thread was faster.
+//!
+//! Threads read the pieces that they look at, but for rasters that are decoded as streams: there one piece is read after the other, and then a few of
+//! them are looked at together. They are smaller, since all threads hold theirs at the same time.
 
 use std::ops::Range;
 
@@ -15,6 +18,9 @@ use crate::raster::{Raster, Values};
 
 /// Cells of a piece, unless a block has more.
 const PIECE: usize = 1 << 20;
+
+/// Bytes of the pieces that are read one after the other and looked at together.
+const TOGETHER: usize = 16 << 20;
 
 /// A rectangle of a raster and its numbers.
 pub(super) struct Piece<'r> {
@@ -46,32 +52,42 @@ pub(super) fn over<R: Send>(
     look: impl Fn(&Piece<'_>) -> Result<R, ClassesError> + Sync,
     mut take: impl FnMut(R) -> Result<(), ClassesError>,
 ) -> Result<(), ClassesError> {
-    let pieces = pieces(raster);
-    for wave in pieces.chunks(4 * rayon::current_num_threads()) {
-        let found: Vec<_> = wave
-            .par_iter()
-            .map(|(rows, cols)| {
-                if observer.cancelled() {
-                    return Err(Cancelled.into());
-                }
-                let mut values = raster.read(rows.clone(), cols.clone())?;
-                let kept = raster.covered(rows.clone(), cols.clone())?.map(|covered| {
-                    let mut hidden = covered.iter();
-                    each!(&mut values, values => values.retain(|_| !hidden.next().is_some_and(|&hidden| hidden)));
-                    (0..covered.len()).filter(|&i| !covered[i]).collect()
-                });
-                let found = look(&Piece { raster, rows: rows.clone(), cols: cols.clone(), values, kept });
-                observer.advance((rows.len() * cols.len()) as u64);
-                found
-            })
-            .collect();
+    let threads = rayon::current_num_threads();
+    let read = |rows: &Range<usize>, cols: &Range<usize>| -> Result<Piece<'_>, ClassesError> {
+        if observer.cancelled() {
+            return Err(Cancelled.into());
+        }
+        let mut values = raster.read(rows.clone(), cols.clone())?;
+        let kept = raster.covered(rows.clone(), cols.clone())?.map(|covered| {
+            let mut hidden = covered.iter();
+            each!(&mut values, values => values.retain(|_| !hidden.next().is_some_and(|&hidden| hidden)));
+            (0..covered.len()).filter(|&i| !covered[i]).collect()
+        });
+        Ok(Piece { raster, rows: rows.clone(), cols: cols.clone(), values, kept })
+    };
+    let look = |piece: &Piece<'_>| {
+        let found = look(piece);
+        observer.advance((piece.rows.len() * piece.cols.len()) as u64);
+        found
+    };
+    if raster.in_order() {
+        let cells = TOGETHER / threads / raster.value_type().bytes();
+        for wave in pieces(raster, cells.clamp(1 << 14, PIECE)).chunks(threads) {
+            let read: Vec<_> = wave.iter().map(|(rows, cols)| read(rows, cols)).collect();
+            let found: Vec<_> = read.into_par_iter().map(|piece| look(&piece?)).collect();
+            found.into_iter().try_for_each(|found| take(found?))?;
+        }
+        return Ok(());
+    }
+    for wave in pieces(raster, PIECE).chunks(4 * threads) {
+        let found: Vec<_> = wave.par_iter().map(|(rows, cols)| look(&read(rows, cols)?)).collect();
         found.into_iter().try_for_each(|found| take(found?))?;
     }
     Ok(())
 }
 
-/// Rectangles that cover the raster, in reading order by their first cells.
-fn pieces(raster: &dyn Raster) -> Vec<(Range<usize>, Range<usize>)> {
+/// Rectangles of about so many cells that cover the raster, in reading order by their first cells.
+fn pieces(raster: &dyn Raster, cells: usize) -> Vec<(Range<usize>, Range<usize>)> {
     let (rows, cols) = (raster.rows(), raster.cols());
     if rows == 0 || cols == 0 {
         return Vec::new();
@@ -79,7 +95,7 @@ fn pieces(raster: &dyn Raster) -> Vec<(Range<usize>, Range<usize>)> {
     let (block_rows, block_cols) = raster.block();
     let (block_rows, block_cols) = (block_rows.clamp(1, rows), block_cols.clamp(1, cols));
     let step = |block: usize, others: usize, len: usize| {
-        let blocks = PIECE / block.saturating_mul(others).max(1);
+        let blocks = cells / block.saturating_mul(others).max(1);
         block.saturating_mul(blocks.max(1)).min(len)
     };
     let width = step(block_cols, block_rows, cols);
@@ -92,6 +108,62 @@ fn pieces(raster: &dyn Raster) -> Vec<(Range<usize>, Range<usize>)> {
 mod tests {
     use super::super::tests::Numbers;
     use super::*;
+
+    /// A raster that insists on its order.
+    struct Stream(Numbers, std::sync::atomic::AtomicUsize);
+
+    impl Raster for Stream {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+        fn rows(&self) -> usize {
+            self.0.rows()
+        }
+        fn cols(&self) -> usize {
+            self.0.cols()
+        }
+        fn value_type(&self) -> crate::raster::ValueType {
+            self.0.value_type()
+        }
+        fn block(&self) -> (usize, usize) {
+            self.0.block()
+        }
+        fn nodata(&self) -> Option<crate::io::Nodata> {
+            None
+        }
+        fn georeference(&self) -> Option<&crate::raster::Georeference> {
+            None
+        }
+        fn in_order(&self) -> bool {
+            true
+        }
+        fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, crate::io::FormatError> {
+            let before = self.1.swap(rows.end, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(before, rows.start, "in order");
+            self.0.read(rows, cols)
+        }
+    }
+
+    #[test]
+    fn streams_are_read_in_order_and_found_the_same() {
+        let (rows, cols) = (3000, 700);
+        let values: Vec<f64> = (0..rows * cols).map(|i| (i / 7 % 200) as f64).collect();
+        let numbers = || Numbers::new(rows, cols, Values::F64(values.clone()));
+        let found = |raster: &dyn Raster| {
+            let mut all = Vec::new();
+            let look = |piece: &Piece<'_>| Ok((piece.place(0), piece.values.len()));
+            over(raster, &(), look, |found| {
+                all.push(found);
+                Ok(())
+            })
+            .unwrap();
+            all
+        };
+        let pieces = found(&Stream(numbers(), 0.into()));
+        assert_eq!(pieces.iter().map(|(_, cells)| cells).sum::<usize>(), rows * cols);
+        assert!(pieces.is_sorted() && pieces.len() > 2, "{pieces:?}");
+        assert!(found(&numbers()).len() > 1);
+    }
 
     #[test]
     fn pieces_are_whole_blocks_and_cover_everything_once() {
@@ -106,7 +178,7 @@ mod tests {
             let raster =
                 Numbers::new(shape.0, shape.1, Values::U8(vec![0; shape.0 * shape.1])).blocks(block.0, block.1);
             let mut seen = vec![false; shape.0 * shape.1];
-            for (rows, cols) in pieces(&raster) {
+            for (rows, cols) in pieces(&raster, PIECE) {
                 assert!(rows.start % block.0 == 0 && cols.start % block.1 == 0, "{block:?}: {rows:?} {cols:?}");
                 assert!(rows.len() * cols.len() <= PIECE.max(block.0 * block.1), "{block:?}: {rows:?} {cols:?}");
                 for r in rows {

@@ -25,6 +25,8 @@ pub struct EmulatedDevice {
     order: Order,
     /// Launches that it does before it fails; `None` where it never does.
     launches: Option<AtomicUsize>,
+    /// Bytes that it says are free and are not.
+    overstated: usize,
     /// Whether it counts what launches do to memory.
     counting: bool,
     /// Launches end early once it is set.
@@ -80,6 +82,7 @@ impl EmulatedDevice {
             limits,
             order: Order::Forward,
             launches: None,
+            overstated: 0,
             counting: false,
             stop: None,
             profile: OnceLock::new(),
@@ -115,6 +118,13 @@ impl EmulatedDevice {
     /// its work.
     pub fn failing_after(mut self, launches: usize) -> Self {
         self.launches = Some(AtomicUsize::new(launches));
+        self
+    }
+
+    /// The same, but it says that so many bytes more are free than can be had, as drivers do that round allocations up and load
+    /// kernels late: to see what a plan makes of it.
+    pub fn overstating(mut self, bytes: usize) -> Self {
+        self.overstated = bytes;
         self
     }
 
@@ -188,7 +198,7 @@ impl Device for EmulatedDevice {
     }
 
     fn free_memory(&self) -> Result<usize, DeviceError> {
-        Ok(self.lock().memory.bytes_free())
+        Ok(self.lock().memory.bytes_free() + self.overstated)
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError> {

@@ -53,14 +53,14 @@ fn give_up<'m>(depot: &Depot<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>
     }
 }
 
-struct Worker<'p> {
+pub(super) struct Worker<'p> {
     plan: &'p Plan<'p>,
     prepared: Prepared,
     slots: Vec<Slot>,
 }
 
 impl<'p> Worker<'p> {
-    fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
+    pub fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
         let kernel = pick(plan.kernel, &plan.work, device)?;
         let prepared = match &plan.window {
             Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window, &mut at_once(device))?,

@@ -3,8 +3,12 @@
 //! The cells that exist are read; those beyond the edge, where the grid goes on, are copied from the ones that
 //! [`Edge::seen`] names. These are always among the ones that have been read: a mirrored cell is no further from the edge than
 //! the cell that sees it.
+//!
+//! Pieces overlap by the rows that the windows of both see. Of a raster that is decoded as a stream these would be decoded again from the beginning of
+//! a block, so their codes are kept ([`Tail`]) and every row is read once.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -17,8 +21,8 @@ use crate::raster::Cells;
 
 /// Where cells come from.
 pub(super) enum From<'a> {
-    /// A raster.
-    Raster(&'a dyn Cells),
+    /// A raster, and where it is to be read in order, the last rows of it that were read.
+    Raster(&'a dyn Cells, Option<Mutex<Tail>>),
     /// A grid in memory, each value replaced by its code.
     Grid {
         /// The values.
@@ -30,10 +34,55 @@ pub(super) enum From<'a> {
     },
 }
 
-impl From<'_> {
+/// The last rows that were read, as codes.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// The most rows that are kept.
+    most: usize,
+    rows: Range<usize>,
+    codes: Vec<u8>,
+}
+
+impl Tail {
+    /// Keeps so many rows.
+    pub fn of(most: usize) -> Self {
+        Self { most, rows: 0..0, codes: Vec::new() }
+    }
+
+    /// Rows in full width, those that were kept from here and the others from `cells`.
+    fn read(&mut self, cells: &dyn Cells, rows: Range<usize>, mut out: GridViewMut<'_, u8>) -> Result<(), Error> {
+        let width = out.cols();
+        let kept = if self.rows.contains(&rows.start) { self.rows.end.min(rows.end) - rows.start } else { 0 };
+        for r in 0..kept {
+            let from = (rows.start + r - self.rows.start) * width;
+            out.row_mut(r).copy_from_slice(&self.codes[from..from + width]);
+        }
+        if kept < rows.len() {
+            let there = (kept..rows.len(), 0..width);
+            cells.read_into(rows.start + kept..rows.end, 0..width, out.reborrow().rect(there.0, there.1))?;
+        }
+        let keep = self.most.min(rows.len());
+        self.codes.clear();
+        for r in rows.len() - keep..rows.len() {
+            self.codes.extend_from_slice(out.row_mut(r));
+        }
+        self.rows = rows.end - keep..rows.end;
+        Ok(())
+    }
+}
+
+impl<'a> From<'a> {
+    /// A raster whose pieces see `overlap` rows of the one before.
+    pub fn raster(cells: &'a dyn Cells, overlap: usize) -> Self {
+        Self::Raster(cells, cells.in_order().then(|| Mutex::new(Tail::of(overlap))))
+    }
+
     fn read(&self, rows: Range<usize>, cols: Range<usize>, mut out: GridViewMut<'_, u8>) -> Result<(), Error> {
         match self {
-            Self::Raster(cells) => Ok(cells.read_into(rows, cols, out)?),
+            Self::Raster(cells, Some(tail)) if cols == (0..cells.cols()) => {
+                tail.lock().unwrap_or_else(PoisonError::into_inner).read(*cells, rows, out)
+            }
+            Self::Raster(cells, _) => Ok(cells.read_into(rows, cols, out)?),
             Self::Grid { cells, codes, .. } => {
                 let cells = cells.rect(rows, cols);
                 let (width, stride) = (out.cols(), out.stride());

@@ -58,8 +58,16 @@ const CELLS: usize = 1 << 22;
 /// Memory for pieces where nobody has said how much there may be.
 const MEMORY: usize = 4 << 30;
 
-/// Memory that is not for pieces: the program, its threads and what they allocate in passing.
-const ELSEWHERE: usize = 96 << 20;
+/// A device that says it has so much memory, and several times what the buffers take, is not asked whether it really has it.
+const PLENTY: usize = 256 << 20;
+
+/// Memory that is not for pieces: the program, its threads and what they allocate in passing, which a small grid gives them little cause
+/// to do.
+fn elsewhere((rows, cols): (usize, usize)) -> usize {
+    const PROGRAM: usize = 12 << 20;
+    const IN_PASSING: usize = 84 << 20;
+    PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(IN_PASSING)
+}
 
 /// What is computed, whoever does it.
 struct Plan<'a> {
@@ -82,6 +90,8 @@ struct Plan<'a> {
     planes: usize,
     /// Rows and columns of a piece; the last ones may be smaller.
     piece: (usize, usize),
+    /// Pieces under way at a time.
+    under_way: usize,
     /// Pieces on a device at a time.
     slots: usize,
     observer: &'a dyn Observer,
@@ -202,9 +212,11 @@ impl Entropy {
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
         let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
-        let file = File { block: sink.block(), whole_rows: sink.whole_rows(), passing };
+        let overlap = 2 * plan.radius.0;
+        let kept = if cells.in_order() { overlap * grid.1 } else { 0 };
+        let file = File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
-        let report = run(&plan, &workers, From::Raster(cells), To::Sink(sink), None, None)?;
+        let report = run(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
@@ -235,6 +247,7 @@ impl Entropy {
             planes: self.measures.len(),
             window,
             piece: grid,
+            under_way: 1,
             slots: device::SLOTS,
             observer,
         }
@@ -245,22 +258,66 @@ impl Entropy {
 struct File {
     block: (usize, usize),
     whole_rows: bool,
+    /// Rows are to be read one after the other, each once: in full width if at all possible.
+    in_order: bool,
     /// Bytes for a cell seen and a cell of output of the piece being read and written.
     passing: (usize, usize),
+    /// Bytes that are kept from piece to piece.
+    kept: usize,
 }
 
 impl Plan<'_> {
     /// Chooses the shape of pieces.
     fn cut<T: Real>(&mut self, workers: &Workers<'_>, file: File, memory: usize) -> Result<(), Error> {
+        let Workers::Devices(devices) = workers else { return self.shape::<T>(workers, &file, memory, None) };
+        // A tenth stays free: the driver needs some of it, and rounds allocations up.
+        let table = 8 * (self.size * self.size + 1);
+        let least = || -> Result<usize, Error> {
+            let memory = devices.iter().map(|device| device.free_memory()).collect::<Result<Vec<_>, _>>()?;
+            Ok((memory.into_iter().min().unwrap_or(0) / 10 * 9).saturating_sub(table))
+        };
+        let mut free = least()?;
+        loop {
+            self.shape::<T>(workers, &file, memory, Some(free))?;
+            if self.on_device::<T>().saturating_mul(4).max(PLENTY) <= free {
+                return Ok(());
+            }
+            // Where memory is short what the driver says is too much: kernels that it has not loaded yet take some, and so does every
+            // allocation beyond what was asked for. So the buffers are made for once.
+            let tried = devices.iter().try_for_each(|device| device::Worker::new::<T>(self, device).map(drop));
+            match tried {
+                Err(Error::Device(DeviceError::OutOfMemory { .. })) => {
+                    let fewer = self.on_device::<T>().min(free).min(least()?) / 2;
+                    tracing::debug!(free, fewer, "the device has less memory than it says: planning again");
+                    free = fewer;
+                }
+                // Whatever else there is to say of a device is said when it works.
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Bytes that the buffers of a device take.
+    fn on_device<T: Real>(&self) -> usize {
+        let ((rows, cols), slots) = (self.most_seen(), self.slots.min(self.pieces()));
         let result = size_of::<T>() * self.planes;
-        let (mut free, mut cells, mut rows_at_most) = (None, (CELLS, 1 << 18), usize::MAX);
+        slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
+    }
+
+    /// The shape of pieces of which `free` bytes of every device hold some.
+    fn shape<T: Real>(
+        &mut self,
+        workers: &Workers<'_>,
+        file: &File,
+        memory: usize,
+        free: Option<usize>,
+    ) -> Result<(), Error> {
+        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid));
+        let (mut cells, mut rows_at_most) = ((CELLS, 1 << 18), usize::MAX);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
             rows_at_most = 1 << 19;
             for device in *devices {
-                // A tenth stays free: the driver needs some of it, and rounds allocations up.
-                let memory = (device.free_memory()? / 10 * 9).saturating_sub(8 * (self.size * self.size + 1));
-                free = Some(free.map_or(memory, |free: usize| free.min(memory)));
                 let launch = device.limits().launch_cells;
                 let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
@@ -275,7 +332,7 @@ impl Plan<'_> {
             bytes: (1, result),
             passing: file.passing,
             under_way: workers.under_way(),
-            memory: memory.saturating_sub(ELSEWHERE),
+            memory: memory.saturating_sub(elsewhere + file.kept),
             device: None,
             cells,
             rows_at_most,
@@ -283,26 +340,37 @@ impl Plan<'_> {
         };
         // Rows are padded to a multiple of 32 cells where they are long.
         let on_device = |slots: usize| free.map(|free| ((1, result), (free / slots / 16 * 15).saturating_sub(256)));
-        question.device = on_device(device::SLOTS);
-        let mut answer = question.answer();
-        self.slots = device::SLOTS;
-        // One piece at a time, if that is all that there is room for.
-        if let Err(TooLarge { host: None, .. }) = answer {
-            (question.device, self.slots) = (on_device(1), 1);
+        // The first that has room for a piece. A device may have one at a time; rows that are to be read once are cut last of all.
+        let mut ways = vec![(device::SLOTS, workers.under_way(), file.in_order)];
+        if file.in_order {
+            ways.extend([(device::SLOTS, 2, true), (device::SLOTS, 1, true), (device::SLOTS, workers.under_way(), false)]);
+        }
+        ways.push((1, workers.under_way(), false));
+        let mut answer = Ok(self.piece);
+        for (slots, under_way, whole_rows) in ways {
+            question.device = on_device(slots);
+            (question.under_way, question.whole_rows) = (under_way, file.whole_rows || whole_rows);
+            (self.slots, self.under_way) = (slots, under_way);
             answer = question.answer();
+            if answer.is_ok() {
+                break;
+            }
         }
         self.piece = answer.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
             (None, Workers::Devices(devices)) => {
                 let device = devices.first().map_or_else(String::new, |device| device.name());
                 DeviceError::OutOfMemory { device, wanted, free: free.unwrap_or(0) }.into()
             }
-            (host, _) => Error::Memory { needed: host.unwrap_or(wanted).saturating_add(ELSEWHERE), allowed: memory },
+            (host, _) => {
+                let needed = host.unwrap_or(wanted).saturating_add(elsewhere + file.kept);
+                Error::Memory { needed, allowed: memory }
+            },
         })?;
         tracing::debug!(
             rows = self.piece.0,
             cols = self.piece.1,
             pieces = self.pieces(),
-            under_way = workers.under_way(),
+            under_way = self.under_way,
             "pieces"
         );
         Ok(())
@@ -321,7 +389,7 @@ pub(super) fn in_memory<T: Real>(
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
-    plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, passing: (0, 0) }, usize::MAX)?;
+    plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 }, usize::MAX)?;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
@@ -431,7 +499,7 @@ fn read<'m, T: Real>(
     let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
     let mut targets = targets.map(Vec::into_iter);
     // Pieces that need no memory need not wait for any.
-    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { workers.under_way() };
+    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { plan.under_way };
     for index in 0..plan.pieces() {
         let memory = if to_make > 0 {
             to_make -= 1;

@@ -1,7 +1,7 @@
 //! The plan with grids and rasters, on the CPU and on emulated devices, whole and in pieces, with what can go wrong.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
 use crate::exec::emulator::EmulatedDevice;
@@ -25,11 +25,13 @@ struct Blocks {
     nodata: Option<u8>,
     /// Rows from which on reading fails.
     broken: usize,
+    /// The row that is to be asked for next, where only whole rows in their order may be.
+    in_order: Option<AtomicUsize>,
 }
 
 impl Blocks {
     fn new(cells: Grid<u8>, block: (usize, usize)) -> Self {
-        Self { cells, block, nodata: None, broken: usize::MAX }
+        Self { cells, block, nodata: None, broken: usize::MAX, in_order: None }
     }
 }
 
@@ -46,6 +48,9 @@ impl Cells for Blocks {
     fn block(&self) -> (usize, usize) {
         self.block
     }
+    fn in_order(&self) -> bool {
+        self.in_order.is_some()
+    }
     fn bytes_per_cell(&self) -> usize {
         1
     }
@@ -61,6 +66,10 @@ impl Cells for Blocks {
         cols: Range<usize>,
         mut out: GridViewMut<'_, u8>,
     ) -> Result<(), FormatError> {
+        if let Some(next) = &self.in_order {
+            let before = next.swap(rows.end, Relaxed);
+            assert!(cols == (0..self.cells.cols()) && rows.start == before, "rows {rows:?} after {before}");
+        }
         if rows.end > self.broken {
             return Err(crate::io::write_failed("blocks", std::io::Error::other("broken")));
         }
@@ -203,7 +212,7 @@ fn who_does_it_and_in_which_pieces_changes_no_bit() {
         let (cpu, _) = whole(&Engine::Cpu);
         let raster = Blocks::new(cells.clone(), (8, 16));
         for block in [(1, 1), (16, 16), (32, 48)] {
-            for memory in [None, Some(ELSEWHERE + 120_000)] {
+            for memory in [None, Some(elsewhere((rows, cols)) + 120_000)] {
                 let (report, kept) = streamed(&entropy, &Engine::Cpu, &raster, block, memory, usize::MAX);
                 assert_eq!(report.unwrap().cpu_cells, rows * cols);
                 assert!(bits(&kept) == cpu, "{rows} x {cols}, blocks {block:?}, {memory:?}");
@@ -311,7 +320,31 @@ fn a_device_with_too_little_memory_is_an_error() {
     assert!(matches!(run(100, &mut out), Err(Error::Device(DeviceError::OutOfMemory { .. }))));
     // Little, but enough for small pieces.
     run(200_000, &mut out).unwrap();
+    // The first plan wants more than there is.
+    let overstating = EmulatedDevice::new(0, Some(200_000)).overstating(5_000_000);
+    let engine = Engine::Devices(vec![Arc::new(overstating)]);
+    Entropy::new().compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
     assert_near(&out, &expected(&cells, 5, Edge::Shrink, None), "200,000 bytes");
+}
+
+/// Every row once, from top to bottom, also where memory is short and windows reach far.
+#[test]
+fn what_is_a_stream_is_read_once() {
+    let cells = grid(900, 200, 16);
+    for (size, block, memory) in [(5, (1, 1), None), (31, (64, 64), Some(300_000)), (31, (64, 64), Some(500_000))] {
+        let entropy = Entropy::new().size(size);
+        let mut out = Grid::<f32>::zeros(900, 200).unwrap();
+        entropy.compute_into(&Engine::Cpu, cells.view(), out.view_mut(), &()).unwrap();
+        let memory = memory.map(|memory| memory + elsewhere((900, 200)) + 200 * (size - 1));
+        for edge in [Edge::Shrink, Edge::Reflect] {
+            let mut raster = Blocks::new(cells.clone(), (1, 200));
+            raster.in_order = Some(AtomicUsize::new(0));
+            let entropy = entropy.clone().edge(edge);
+            let (report, kept) = streamed(&entropy, &Engine::Cpu, &raster, block, memory, usize::MAX);
+            report.unwrap();
+            assert!(edge != Edge::Shrink || bits(&kept) == bits(&out), "{size} {block:?} {memory:?}");
+        }
+    }
 }
 
 #[test]
@@ -319,7 +352,7 @@ fn what_cannot_be_read_or_written_ends_the_work() {
     let cells = grid(400, 50, 16);
     for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
         let mut raster = Blocks::new(cells.clone(), (16, 50));
-        let memory = Some(ELSEWHERE + 60_000);
+        let memory = Some(elsewhere((400, 50)) + 60_000);
         for room in [0, 1, 3] {
             let (result, _) = streamed(&Entropy::new(), &engine, &raster, (16, 50), memory, room);
             let error = result.unwrap_err();
@@ -331,8 +364,9 @@ fn what_cannot_be_read_or_written_ends_the_work() {
             let error = result.unwrap_err();
             assert!(matches!(&error, Error::File(file) if file.file() == "blocks"), "{error}");
         }
-        let tight = streamed(&Entropy::new(), &engine, &raster, (16, 50), Some(ELSEWHERE + 100), usize::MAX).0;
-        assert!(matches!(tight, Err(Error::Memory { needed, .. }) if needed > ELSEWHERE + 100), "{tight:?}");
+        let allowed = elsewhere((400, 50)) + 100;
+        let tight = streamed(&Entropy::new(), &engine, &raster, (16, 50), Some(allowed), usize::MAX).0;
+        assert!(matches!(tight, Err(Error::Memory { needed, .. }) if needed > allowed), "{tight:?}");
     }
 }
 
