@@ -73,8 +73,8 @@ pub fn commit(sinks: impl IntoIterator<Item = Sink>) -> anyhow::Result<()> {
     for Sink { file, path, new } in sinks {
         if let Err(error) = file.commit() {
             for path in made {
-                // The first failure is the one to tell.
-                let _ = std::fs::remove_file(path);
+                // A link that led to nothing before stays, and leads to nothing again. The first failure is the one to tell.
+                let _ = std::fs::canonicalize(path).and_then(std::fs::remove_file);
             }
             return Err(error.into());
         }

@@ -54,15 +54,25 @@ fn interruptible(place: &Place, args: &str) -> Command {
     command
 }
 
-/// Waits until the run has made its temporary files, then a little longer.
+/// Waits until the run has made its temporary files, then a little longer. `files` are there then, with a name or, where the system has such,
+/// without one.
 #[cfg(unix)]
-fn under_way(place: &Place, files: usize) {
+fn under_way(place: &Place, child: &Child, files: usize) {
     let start = Instant::now();
-    while place.names().len() < files {
+    while place.names().len() + unnamed(place, child) < files {
         assert!(start.elapsed() < Duration::from_secs(20), "no temporary file: {:?}", place.names());
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Open files of a process that are in the directory and have no name there: `/proc` has them as `DIRECTORY/#INODE (deleted)`.
+#[cfg(unix)]
+fn unnamed(place: &Place, child: &Child) -> usize {
+    let directory = place.path("").canonicalize().expect("a directory");
+    let open = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+    let names = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    names.filter(|name| name.starts_with(&directory) && name.to_string_lossy().ends_with(" (deleted)")).count()
 }
 
 #[cfg(unix)]
@@ -84,12 +94,16 @@ fn signals_end_a_run_and_leave_nothing() {
     let slow = "-q --device emulator --kernel naive --size 21 --preview p.png";
     // Small tiles, because pieces are whole tiles and a launch is not interrupted.
     let small = "h.tif --co BLOCKXSIZE=64 --co BLOCKYSIZE=64";
-    for (output, signals) in
-        [("h.npy", &["INT"][..]), (small, &["INT"]), ("h.npy", &["TERM"]), (small, &["INT", "INT"])]
-    {
+    for (output, signals) in [
+        ("h.npy", &["INT"][..]),
+        (small, &["INT"]),
+        ("h.npy", &["TERM"]),
+        ("h.npy", &["HUP"]),
+        (small, &["INT", "INT"]),
+    ] {
         let child =
             interruptible(&place, &format!("entropy c.npy {output} {slow}")).spawn().expect("the program starts");
-        under_way(&place, 3);
+        under_way(&place, &child, 3);
         for name in signals {
             signal(&child, name);
             // Signals that come together count as one.
@@ -100,12 +114,12 @@ fn signals_end_a_run_and_leave_nothing() {
     let bench =
         "bench entropy -q --device cpu --kernels cpu --sizes 500 --min-time 600 --export-json j --export-html h";
     let child = interruptible(&place, bench).spawn().expect("the program starts");
-    under_way(&place, 3);
+    under_way(&place, &child, 3);
     signal(&child, "INT");
     interrupted(&place, child);
     let generate = "generate grid --rows 100000 --cols 1000000 g.npy";
     let child = interruptible(&place, generate).spawn().expect("the program starts");
-    under_way(&place, 2);
+    under_way(&place, &child, 2);
     signal(&child, "INT");
     interrupted(&place, child);
 }
@@ -118,8 +132,62 @@ fn one_signal_ends_a_run_that_waits_for_its_input() {
     let child = interruptible(&place, "entropy - h.txt -q --if seed-text").stdin(Stdio::piped()).spawn();
     let mut child = child.expect("the program starts");
     let stdin = child.stdin.take();
-    under_way(&place, 2);
+    under_way(&place, &child, 2);
     signal(&child, "INT");
     interrupted(&place, child);
     drop(stdin);
+}
+
+/// What ends a process without asking leaves nothing either, where files need no names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_killed_leaves_nothing() {
+    let place = Place::new();
+    place.cells("c.npy", &random(3000, 3000, 256)).write("h.npy", "old");
+    let slow = "-q --device emulator --kernel naive --size 21 --preview p.png --profile p.json --overwrite";
+    let child = place.command(&format!("entropy c.npy h.npy {slow}")).spawn().expect("the program starts");
+    under_way(&place, &child, 5);
+    signal(&child, "KILL");
+    assert_eq!(ended(child).code, -1);
+    assert_eq!((place.names(), place.text("h.npy").as_str()), (vec!["c.npy".to_owned(), "h.npy".to_owned()], "old"));
+}
+
+/// Two runs that write one file: it is one of the two, whole, and the other run is told where it may not replace it.
+#[cfg(unix)]
+#[test]
+fn of_two_writers_one_is_whole() {
+    let place = Place::new();
+    place.cells("a.txt", &random(2, 2, 2)).cells("b.txt", &random(300, 300, 16));
+    for (options, second_fails) in [("-q", true), ("-q --overwrite", false)] {
+        // The first has made its file, and waits for its input.
+        let waiting = place.command(&format!("entropy - h.npy --if seed-text {options}")).stdin(Stdio::piped()).spawn();
+        let mut waiting = waiting.expect("the program starts");
+        under_way(&place, &waiting, 3);
+        place.run(&format!("entropy b.txt h.npy {options}")).quietly();
+        let other = place.read("h.npy");
+        let mut stdin = waiting.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut stdin, &place.read("a.txt")).expect("a reader");
+        drop(stdin);
+        let ran = ended(waiting);
+        let message = "halotile: h.npy: the file exists already; choose another name or allow it to be overwritten\n";
+        assert_eq!((ran.code, ran.err.as_str()), if second_fails { (1, message) } else { (0, "") });
+        assert_eq!(place.read("h.npy") == other, second_fails);
+        assert_eq!(place.names(), ["a.txt", "b.txt", "h.npy"]);
+        std::fs::remove_file(place.path("h.npy")).expect("a file");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_given_as_output_stays_one() {
+    let place = Place::new();
+    place.cells("c.txt", &random(3, 3, 3)).write("old.txt", "old");
+    for (target, options) in [("new.txt", "-q"), ("old.txt", "-q --overwrite")] {
+        std::os::unix::fs::symlink(target, place.path("link.txt")).expect("a link");
+        place.run(&format!("entropy c.txt link.txt {options}")).quietly();
+        assert_eq!(std::fs::read_link(place.path("link.txt")).expect("a link"), std::path::Path::new(target));
+        assert!(place.text(target).contains('.'), "{target}");
+        std::fs::remove_file(place.path("link.txt")).expect("a link");
+    }
+    assert_eq!(place.names(), ["c.txt", "new.txt", "old.txt"]);
 }

@@ -1,19 +1,23 @@
 //! An output file that is there when it is finished and not before.
 //!
-//! Everything goes to a temporary file beside the target; [`OutputFile::commit`] renames it, and dropping the
-//! `OutputFile` without that removes it. So a run that fails or is stopped leaves nothing, and a reader never
-//! sees half a file. Beyond what the crate `tempfile` does: the file gets the permissions of one that any
-//! program creates (0666 less the umask, not 0600) or those of the file it replaces; a symbolic link stays one,
-//! its target is replaced; and what is no regular file (`/dev/null`, a FIFO, standard output) is written
-//! directly, since there is nothing to rename.
+//! Everything goes to a temporary file in the directory of the target, which has no name where the system allows that (`temporary`);
+//! [`OutputFile::commit`] gives it the target's, and dropping the `OutputFile` without that removes it. So a run that fails or is stopped
+//! leaves nothing, and a reader never sees half a file. Of two that write one file each makes a whole one: where replacing is
+//! allowed the later commit stays, and otherwise the earlier one, and the later is an error.
+//!
+//! The file gets the permissions of one that any program creates (0666 less the umask) or those of the file it replaces; a symbolic link
+//! stays one, also when it leads to nothing yet: its target is made or replaced; and what is no regular file (`/dev/null`, a FIFO, standard
+//! output) is written directly, since there is nothing to rename.
+//!
+//! Once a commit has returned, all programs see the file. It is not made sure that it outlasts a power failure: that would be `fsync`, seconds of
+//! waiting for large files, and is left to the system, as other programs that write rasters do.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::error::{FormatError, Place, Problem};
+use super::temporary::Temporary;
 
 /// A file being written; see the module.
 ///
@@ -37,7 +41,7 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Target {
-    Renamed { file: NamedTempFile, path: PathBuf, overwrite: bool },
+    Temporary { file: Temporary, path: PathBuf, overwrite: bool },
     Direct(File),
     Stdout(io::Stdout),
 }
@@ -66,12 +70,17 @@ impl OutputFile {
         if path.file_name().is_none() {
             return Err(Problem::new("this is not the name of a file", "name a file").at(&name, Place::FILE));
         }
-        let path = if existing.is_some() { std::fs::canonicalize(path).map_err(fail)? } else { path.to_owned() };
-        let file = temporary(&path).map_err(fail)?;
+        let path = match existing {
+            Some(_) => std::fs::canonicalize(path),
+            None => destination(path),
+        };
+        let path = path.map_err(fail)?;
+        let fail = |e: io::Error| create_failed(&name, &path, e);
+        let file = Temporary::beside(&path).map_err(fail)?;
         if let Some(metadata) = existing {
-            file.as_file().set_permissions(metadata.permissions()).map_err(fail)?;
+            file.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }
-        Ok(Self { target: Target::Renamed { file, path, overwrite }, name })
+        Ok(Self { target: Target::Temporary { file, path, overwrite }, name })
     }
 
     /// Standard output in the same clothes: written directly.
@@ -84,10 +93,10 @@ impl OutputFile {
         &self.name
     }
 
-    /// The temporary file, if there is one: for a program that may have to end without dropping this.
+    /// The name of the temporary file, where it has one: for a program that may have to end without dropping this.
     pub fn temporary(&self) -> Option<&Path> {
         match &self.target {
-            Target::Renamed { file, .. } => Some(file.path()),
+            Target::Temporary { file, .. } => file.name(),
             Target::Direct(_) | Target::Stdout(_) => None,
         }
     }
@@ -95,7 +104,7 @@ impl OutputFile {
     /// The file to be written by position, from several threads; none where there are no positions (a pipe, a device).
     pub(crate) fn by_position(&self) -> Option<&File> {
         match &self.target {
-            Target::Renamed { file, .. } => Some(file.as_file()),
+            Target::Temporary { file, .. } => Some(file.file()),
             Target::Direct(_) | Target::Stdout(_) => None,
         }
     }
@@ -103,16 +112,43 @@ impl OutputFile {
     /// Finishes the file: it appears under its name.
     pub fn commit(mut self) -> Result<(), FormatError> {
         self.flush().map_err(|e| write_failed(&self.name, e))?;
-        let Self { target: Target::Renamed { file, path, overwrite }, name } = self else {
+        let Self { target: Target::Temporary { file, path, overwrite }, name } = self else {
             return Ok(());
         };
-        let renamed = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
-        match renamed {
-            Ok(_) => Ok(()),
-            Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Err(exists(&name)),
-            Err(e) => Err(write_failed(&name, e.error)),
+        match file.appear(&path, overwrite) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(exists(&name)),
+            Err(e) => Err(write_failed(&name, e)),
         }
     }
+}
+
+/// Where a file that is to be made under this name comes to lie: at the end of the symbolic links, though there is nothing yet.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(halotile::io::destination(Path::new("no link/h.tif"))?, Path::new("no link/h.tif"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Links that go round in a circle, or further than systems follow them.
+pub fn destination(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = std::fs::read_link(&path) else { return Ok(path) };
+        // A target without a root begins where the link is.
+        path = directory_of(&path).join(target);
+    }
+    Err(io::Error::other("too many symbolic links, one after the other"))
+}
+
+/// As many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// The directory that a name is in.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What to say when writing to `name` fails. A pipe whose reader has gone is an error like any other here; its
@@ -120,6 +156,8 @@ impl OutputFile {
 pub fn write_failed(name: &str, error: io::Error) -> FormatError {
     let advice = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room or choose another disk",
+        // A limit of the process (RLIMIT_FSIZE), or of a file system such as FAT.
+        ErrorKind::FileTooLarge => "raise the limit on the size of files (ulimit -f), or choose another disk",
         ErrorKind::InvalidInput => "choose another format or another grid",
         _ => "check the disk or the program that reads the pipe",
     };
@@ -131,7 +169,7 @@ fn exists(name: &str) -> FormatError {
 }
 
 fn create_failed(name: &str, path: &Path, error: io::Error) -> FormatError {
-    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory_of(path);
     // The error as it came may tell the name of the temporary file, which means nothing to anybody: the kind
     // says it all.
     match error.kind() {
@@ -148,23 +186,10 @@ fn create_failed(name: &str, path: &Path, error: io::Error) -> FormatError {
     }
 }
 
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".halotile-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // The umask takes its part off this, as for any file that is created.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory)
-}
-
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
-            Target::Renamed { file, .. } => file.as_file_mut().write(bytes),
+            Target::Temporary { file, .. } => file.file().write(bytes),
             Target::Direct(file) => file.write(bytes),
             Target::Stdout(out) => out.write(bytes),
         }
@@ -172,7 +197,7 @@ impl Write for OutputFile {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            Target::Renamed { file, .. } => file.as_file_mut().flush(),
+            Target::Temporary { file, .. } => file.file().flush(),
             Target::Direct(file) => file.flush(),
             Target::Stdout(out) => out.flush(),
         }
@@ -184,7 +209,7 @@ impl Write for OutputFile {
 impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.target {
-            Target::Renamed { file, .. } => file.as_file_mut().seek(to),
+            Target::Temporary { file, .. } => file.file().seek(to),
             Target::Direct(_) | Target::Stdout(_) => Err(ErrorKind::NotSeekable.into()),
         }
     }
@@ -209,7 +234,8 @@ mod tests {
         let mut file = OutputFile::create(&path, false).unwrap();
         file.write_all(b"half").unwrap();
         assert!(!path.exists());
-        assert_eq!(file.temporary().and_then(|t| fs::read(t).ok()), Some(b"half".to_vec()));
+        // Named where it has to be, and nothing else is there.
+        assert_eq!(names(dir.path()).len(), usize::from(file.temporary().is_some()));
         drop(file);
         assert_eq!(names(dir.path()), [""; 0]);
         // Two at a time.
@@ -250,6 +276,7 @@ mod tests {
         let (plain, path) = (dir.path().join("plain"), dir.path().join("a.txt"));
         fs::write(&plain, "").unwrap();
         OutputFile::create(&path, false).unwrap().commit().unwrap();
+        // With or without a name: by the umask.
         assert_eq!(mode(&path), mode(&plain));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let link = dir.path().join("link");
@@ -259,6 +286,37 @@ mod tests {
         file.commit().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"through the link".to_vec(), 0o640));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_lead_to_nothing_stay_links() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("d")).unwrap();
+        // A link to a link to a file that is not there, from another directory.
+        symlink("d/second", dir.path().join("first")).unwrap();
+        symlink("../a.txt", dir.path().join("d/second")).unwrap();
+        let mut file = OutputFile::create(&dir.path().join("first"), false).unwrap();
+        file.write_all(b"through both").unwrap();
+        assert!(!dir.path().join("a.txt").exists());
+        file.commit().unwrap();
+        for link in ["first", "d/second"] {
+            assert!(fs::symlink_metadata(dir.path().join(link)).unwrap().is_symlink(), "{link}");
+        }
+        assert_eq!(fs::read(dir.path().join("a.txt")).unwrap(), b"through both");
+        // One whose target has no directory, and one that leads to itself.
+        symlink("no/b.txt", dir.path().join("lost")).unwrap();
+        symlink("round", dir.path().join("round")).unwrap();
+        let message = |name: &str| {
+            let error = OutputFile::create(&dir.path().join(name), true).unwrap_err().to_string();
+            error.replace(&dir.path().display().to_string(), "D")
+        };
+        assert_eq!(message("lost"), "D/lost: there is no directory D/no; make it, or choose another place");
+        assert_eq!(
+            message("round"),
+            "D/round: the file cannot be made: Too many levels of symbolic links (os error 40); choose another name or place"
+        );
     }
 
     #[cfg(unix)]

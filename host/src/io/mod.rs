@@ -5,7 +5,7 @@
 //!                 ├─ pgm ────────┤                         └────── npy_header ── npy
 //!                 ├─ seed_binary ┼─ intake ── Sample    cells ──── every input format
 //!                 ├─ npy ────────┤                      preview ── a picture with a legend
-//!                 └─ png ────────┘                      atomic ─── the file all of it goes to
+//!                 └─ png ────────┘                      atomic ─── the file all of it goes to, temporary until it is finished
 //! ```
 //!
 //! Graphs and distances, larger than all that, go by position from all threads: `graph` in, `distances` out, `at` the reads and writes.
@@ -38,8 +38,9 @@ mod results;
 mod scan;
 pub mod seed_binary;
 pub mod seed_text;
+mod temporary;
 
-pub use atomic::{OutputFile, write_failed};
+pub use atomic::{OutputFile, destination, write_failed};
 pub use cells::{CellWriter, write_cells};
 pub use error::{FormatError, Place};
 pub(crate) use error::{Problem, quote};
