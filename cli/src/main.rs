@@ -6,6 +6,7 @@
 //! engine        the device for it
 //! source        the file it is read from
 //! sink          the file it goes to
+//! files       what each file of a command is for: an output is no input
 //! apsp        shortest paths: graph in, distances and predecessors out
 //! path        one path out of these
 //! generate    synthetic grids and graphs
@@ -31,6 +32,7 @@ mod console;
 mod devices;
 mod engine;
 mod entropy;
+mod files;
 mod generate;
 mod interrupt;
 mod machine;

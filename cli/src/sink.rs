@@ -84,14 +84,3 @@ pub fn commit(sinks: impl IntoIterator<Item = Sink>) -> anyhow::Result<()> {
     }
     Ok(())
 }
-
-/// True when both names lead to one file, made or not.
-pub fn same_file(a: &Path, b: &Path) -> bool {
-    let full = |path: &Path| {
-        std::fs::canonicalize(path).ok().or_else(|| {
-            let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(std::fs::canonicalize(directory).ok()?.join(path.file_name()?))
-        })
-    };
-    a == b || full(a).is_some_and(|a| full(b) == Some(a))
-}

@@ -6,8 +6,8 @@ use halotile::io::distances::DistanceFormat;
 use halotile::io::graph::GraphFormat;
 
 use crate::args::ApspArgs;
+use crate::files::Roles;
 use crate::outcome::Usage;
-use crate::sink;
 use crate::source::{is_dash, name_the_format};
 
 /// What the command line says of files.
@@ -46,9 +46,6 @@ pub fn check(args: &ApspArgs) -> Result<Files, Usage> {
         Some(path) if is_dash(path) => {
             return fail("predecessors go to a file, not to standard output; name one after --paths");
         }
-        Some(path) if sink::same_file(path, &args.output) => {
-            return fail(format!("{}: distances and predecessors are one file; name two", path.display()));
-        }
         Some(path) => match DistanceFormat::detect(path) {
             Ok(format @ (DistanceFormat::Npy | DistanceFormat::Binary)) => Some(format),
             _ => {
@@ -57,6 +54,12 @@ pub fn check(args: &ApspArgs) -> Result<Files, Usage> {
             }
         },
     };
+    Roles::default()
+        .read("the graph", [args.input.as_path()])
+        .written("the distances", [args.output.as_path()])
+        .written("the predecessors", args.paths.as_deref())
+        .written("the profile", args.profile.profile.as_deref())
+        .check()?;
     match (args.kernel.0, &args.device) {
         (Some(kernel), Devices::Cpu) if kernel.on_device() => fail(format!(
             "kernel {kernel} runs on a device, not on the CPU; leave out --kernel or choose --device cuda or emulator"

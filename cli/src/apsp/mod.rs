@@ -40,8 +40,7 @@ use crate::{interrupt, machine, report};
 
 pub fn run(args: &ApspArgs) -> anyhow::Result<Done> {
     let files = check::check(args)?;
-    let others = [Some(args.output.as_path()), args.paths.as_deref()];
-    profile::during("apsp", &args.profile, args.overwrite, args.loudness, &others, || finish(args, &files))
+    profile::during("apsp", &args.profile, args.overwrite, args.loudness, || finish(args, &files))
 }
 
 fn finish(args: &ApspArgs, files: &Files) -> anyhow::Result<Done> {

@@ -29,9 +29,10 @@ use halotile::exec::DeviceError;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
 
-use crate::args::{BenchArgs, ExportArgs};
+use crate::args::{BenchArgs, ExportArgs, ProfileArgs};
 use crate::console::Console;
 use crate::engine;
+use crate::files::Roles;
 use crate::interrupt;
 use crate::machine::{memory_available, start_threads};
 use crate::outcome::{Done, Usage};
@@ -48,7 +49,8 @@ const MOST_EMULATED: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let BenchArgs { profile, exports, loudness, .. } = args;
-    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || kernels(args))
+    exports.check(profile)?;
+    profile::during("bench", profile, exports.overwrite, *loudness, || kernels(args))
 }
 
 fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
@@ -212,9 +214,15 @@ fn wrong<'a, T: 'a>(rows: impl Iterator<Item = (String, &'a Outcome<T>)>) -> any
 }
 
 impl ExportArgs {
-    /// The files to be written.
-    fn paths(&self) -> [Option<&Path>; 4] {
-        [&self.export_json, &self.export_csv, &self.export_markdown, &self.export_html].map(Option::as_deref)
+    /// Refuses two exports in one file, or the profile in one of them.
+    fn check(&self, profile: &ProfileArgs) -> Result<(), Usage> {
+        Roles::default()
+            .written("--export-json", self.export_json.as_deref())
+            .written("--export-csv", self.export_csv.as_deref())
+            .written("--export-markdown", self.export_markdown.as_deref())
+            .written("--export-html", self.export_html.as_deref())
+            .written("the profile", profile.profile.as_deref())
+            .check()
     }
 
     /// The commit that the record names.
@@ -238,22 +246,15 @@ impl<R: serde::Serialize> Exports<R> {
         [csv, markdown, html]: [&'static dyn Exporter<R>; 3],
         quiet: bool,
     ) -> anyhow::Result<Self> {
-        let asked: [(&'static dyn Exporter<R>, _, _); 4] = [
-            (&export::Json, "--export-json", &args.export_json),
-            (csv, "--export-csv", &args.export_csv),
-            (markdown, "--export-markdown", &args.export_markdown),
-            (html, "--export-html", &args.export_html),
+        let asked: [(&'static dyn Exporter<R>, _); 4] = [
+            (&export::Json, &args.export_json),
+            (csv, &args.export_csv),
+            (markdown, &args.export_markdown),
+            (html, &args.export_html),
         ];
-        let asked: Vec<_> =
-            asked.into_iter().filter_map(|(to, option, path)| Some((to, option, path.as_deref()?))).collect();
-        for (i, (_, option, path)) in asked.iter().enumerate() {
-            if let Some((_, other, _)) = asked[..i].iter().find(|(_, _, other)| sink::same_file(path, other)) {
-                let name = sink::name_of(path);
-                return Err(Usage(format!("{other} and {option} would both go to {name}; name two files")).into());
-            }
-        }
-        let dash = asked.iter().any(|(_, _, path)| crate::source::is_dash(path));
-        let open = |(to, _, path): (_, _, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
+        let asked: Vec<_> = asked.into_iter().filter_map(|(to, path)| Some((to, path.as_deref()?))).collect();
+        let dash = asked.iter().any(|(_, path)| crate::source::is_dash(path));
+        let open = |(to, path): (_, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
         let files = asked.into_iter().map(open).collect::<anyhow::Result<_>>()?;
         Ok(Self { files, dash, quiet })
     }

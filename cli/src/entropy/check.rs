@@ -9,6 +9,7 @@ use halotile::measure::{Edge, Measure};
 use halotile::raster::geotiff::CreationOptions;
 
 use crate::args::{EntropyArgs, ShapeArg};
+use crate::files::Roles;
 use crate::outcome::Usage;
 use crate::sink;
 use crate::source::{self, is_dash};
@@ -40,14 +41,10 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
     let input = input_format(args)?;
     let output = output_format(args)?;
     let outputs = outputs(args, output)?;
-    if let Some(preview) = &args.preview {
-        if is_dash(preview) {
-            return fail("a preview goes to a file, not to standard output; name one after --preview");
-        }
-        if outputs.iter().any(|output| sink::same_file(preview, output)) {
-            return fail(format!("{}: output and preview are one file; name two", preview.display()));
-        }
+    if args.preview.as_deref().is_some_and(is_dash) {
+        return fail("a preview goes to a file, not to standard output; name one after --preview");
     }
+    roles(args, &outputs).check()?;
     window(args)?;
     let creation = CreationOptions::parse(&args.creation_options).map_err(|error| Usage(format!("--co: {error}")))?;
     if output != OutputFormat::GeoTiff && !args.creation_options.is_empty() {
@@ -57,6 +54,22 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
         fits(args, kernel, input)?;
     }
     Ok(Files { input, output, outputs, creation })
+}
+
+/// What each file is for.
+fn roles<'a>(args: &'a EntropyArgs, outputs: &'a [PathBuf]) -> Roles<'a> {
+    let shape = match &args.shape {
+        ShapeArg::File(path) => Some(path.as_path()),
+        ShapeArg::Square | ShapeArg::Disk => None,
+    };
+    Roles::default()
+        .read("the input", [args.input.as_path()])
+        .read("the mask", args.mask.as_deref())
+        .read("the list of classes", args.classes.as_deref())
+        .read("the window's shape", shape)
+        .written("the output", outputs.iter().map(PathBuf::as_path))
+        .written("the preview", args.preview.as_deref())
+        .written("the profile", args.profile.profile.as_deref())
 }
 
 fn input_format(args: &EntropyArgs) -> Result<Option<InputFormat>, Usage> {

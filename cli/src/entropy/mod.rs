@@ -72,9 +72,7 @@ struct Job<'a> {
 
 pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
     let files = check::check(args)?;
-    let others = files.outputs.clone().into_iter().chain(args.preview.clone()).collect::<Vec<_>>();
-    let others: Vec<_> = others.iter().map(|path| Some(path.as_path())).collect();
-    profile::during("entropy", &args.profile, args.overwrite, args.loudness, &others, || finish(args, files))
+    profile::during("entropy", &args.profile, args.overwrite, args.loudness, || finish(args, files))
 }
 
 fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {

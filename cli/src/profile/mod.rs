@@ -87,21 +87,16 @@ impl Report {
     }
 }
 
-/// Runs a command, `what`, with a profile if one is wanted. `others` are the files that it writes.
+/// Runs a command, `what`, with a profile if one is wanted. The command has made sure that it is a file of its own ([`Roles`](crate::files::Roles)).
 pub fn during(
     what: &'static str,
     args: &ProfileArgs,
     overwrite: bool,
     loudness: Loudness,
-    others: &[Option<&Path>],
     run: impl FnOnce() -> anyhow::Result<Done>,
 ) -> anyhow::Result<Done> {
     let Some(path) = &args.profile else { return run() };
     let format = Format::of(path)?;
-    if others.iter().flatten().any(|other| sink::same_file(path, other)) {
-        let name = path.display();
-        return Err(Usage(format!("{name}: the profile and another output are one file; name two")).into());
-    }
     let mut sink = Sink::create(path, overwrite)?;
     let profile = PROFILE.get_or_init(Arc::default);
     let done = run()?;

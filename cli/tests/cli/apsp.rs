@@ -159,7 +159,7 @@ fn what_is_refused_leaves_no_file() {
         (
             "apsp g.bin d.bin --json --paths d.bin",
             2,
-            "d.bin: distances and predecessors are one file; name two".to_owned(),
+            "d.bin: the predecessors and the distances are one file; name two".to_owned(),
         ),
         (
             "apsp g.bin d.bin --paths p.csv",

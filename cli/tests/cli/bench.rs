@@ -146,12 +146,12 @@ fn what_is_refused() {
         (
             "--device cpu --sizes 9 --export-json x --export-csv ./x",
             2,
-            "--export-json and --export-csv would both go to ./x; name two files".into(),
+            "./x: --export-csv and --export-json x are one file; name two".into(),
         ),
         (
             "--device cpu --sizes 9 --export-json - --export-html -",
             2,
-            "--export-json and --export-html would both go to standard output; name two files".into(),
+            "standard output: --export-html and standard output are one file; name two".into(),
         ),
         (
             "--device cpu --sizes 9 --export-json new.json --export-csv there.csv",

@@ -285,8 +285,8 @@ fn command_lines_that_cannot_be_meant() {
             format!("invalid value 'cuda:0,0' for '--device <DEVICE>': device 0 is named twice; {see}"),
         ),
         ("--quiet --verbose", format!("the argument '--quiet' cannot be used with '--verbose...'; {see}")),
-        ("--preview out.txt", "out.txt: output and preview are one file; name two".into()),
-        ("--preview ./out.txt", "./out.txt: output and preview are one file; name two".into()),
+        ("--preview out.txt", "out.txt: the preview and the output are one file; name two".into()),
+        ("--preview ./out.txt", "./out.txt: the preview and the output out.txt are one file; name two".into()),
         ("--preview -", "a preview goes to a file, not to standard output; name one after --preview".into()),
         (
             "--kernel sliding --device cpu",

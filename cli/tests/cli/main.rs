@@ -2,7 +2,8 @@
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
 //! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench`, `bench_apsp`
-//! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `others` the other commands.
+//! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `others` the other commands,
+//! `one_file` outputs that are inputs.
 
 mod apsp;
 mod bench;
@@ -13,6 +14,7 @@ mod entropy;
 mod failures;
 mod graphs;
 mod occupancy;
+mod one_file;
 mod others;
 mod place;
 mod profile;

@@ -82,7 +82,7 @@ fn what_cannot_be_a_profile_is_refused_before_anything_is_done() {
         assert_eq!(place.names(), ["in.txt", "old.json"]);
     }
     let run = place.run("bench copy --device emulator --export-json a.json --profile a.json");
-    let message = "halotile: a.json: the profile and another output are one file; name two\n";
+    let message = "halotile: a.json: the profile and --export-json are one file; name two\n";
     assert_eq!((run.code, run.err.as_str()), (2, message));
     // A run that fails leaves no profile.
     let run = place.run("entropy missing.txt out.txt --profile p.json");

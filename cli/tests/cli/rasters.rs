@@ -343,7 +343,7 @@ fn options_that_contradict_each_other() {
         ),
         (
             "v.txt h-{measure}.npy --preview h-shannon.npy",
-            "h-shannon.npy: output and preview are one file; name two".to_owned(),
+            "h-shannon.npy: the preview and the output are one file; name two".to_owned(),
         ),
         ("v.txt o.txt --shape w.txt --size 5", "a file for --shape says how large the window is; leave out --size".to_owned()),
         ("v.txt o.txt --mask -", "a mask is read from a file, not from standard input; name one after --mask".to_owned()),

@@ -32,7 +32,8 @@ const MOST_EMULATED: usize = 512;
 
 pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
     let BenchApspArgs { profile, exports, loudness, .. } = args;
-    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || measure(args))
+    exports.check(profile)?;
+    profile::during("bench", profile, exports.overwrite, *loudness, || measure(args))
 }
 
 fn measure(args: &BenchApspArgs) -> anyhow::Result<Done> {

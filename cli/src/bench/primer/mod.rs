@@ -37,7 +37,8 @@ pub fn all(args: &BenchPrimerArgs) -> anyhow::Result<Done> {
 
 fn run(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> anyhow::Result<Done> {
     let BenchPrimerArgs { profile, exports, loudness, .. } = args;
-    profile::during("bench", profile, exports.overwrite, *loudness, &exports.paths(), || measure(args, plan))
+    exports.check(profile)?;
+    profile::during("bench", profile, exports.overwrite, *loudness, || measure(args, plan))
 }
 
 fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> anyhow::Result<Done> {
