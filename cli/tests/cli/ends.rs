@@ -1,4 +1,4 @@
-//! Pipes that close and signals that come: how runs end that do not reach their end.
+//! Pipes that close, limits and signals: how runs end that do not reach their end.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -150,6 +150,46 @@ fn a_run_that_is_killed_leaves_nothing() {
     signal(&child, "KILL");
     assert_eq!(ended(child).code, -1);
     assert_eq!((place.names(), place.text("h.npy").as_str()), (vec!["c.npy".to_owned(), "h.npy".to_owned()], "old"));
+}
+
+/// A command as a shell runs it, after `prologue`.
+#[cfg(unix)]
+fn shell(place: &Place, prologue: &str, args: &str, redirected: &str) -> Command {
+    let plain = place.command(args);
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{prologue} exec \"$0\" \"$@\" {redirected}"));
+    command.arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(plain.get_current_dir().expect("set by the place"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_that_says_so() {
+    let place = Place::new();
+    place.cells("c.npy", &random(300, 300, 16));
+    place.run("generate graph --vertices 300 --shape ring g.bin").quietly();
+    let before = place.names();
+    for (args, file) in [
+        ("entropy c.npy h.npy -q", "h.npy"),
+        ("entropy c.npy h.tif -q --co COMPRESS=NONE", "h.tif"),
+        ("entropy c.npy - --of npy -q --preview p.png > c.out", "standard output"),
+        ("apsp g.bin d.bin -q", "d.bin"),
+        ("generate grid --rows 1000 --cols 1000 g.npy", "g.npy"),
+        ("generate grid --rows 1000 --cols 1000 g.tif", "g.tif"),
+    ] {
+        // Twenty kilobytes, or ten.
+        let (args, redirected) = args.split_once('>').map_or((args, ""), |(args, _)| (args, "> c.out"));
+        let ran = ended(shell(&place, "ulimit -f 20;", args, redirected).spawn().expect("a shell"));
+        let message = format!(
+            "halotile: {file}: writing failed: File too large (os error 27); \
+             raise the limit on the size of files (ulimit -f), or choose another disk\n"
+        );
+        assert_eq!((ran.code, ran.err), (1, message), "{args}");
+        let _ = std::fs::remove_file(place.path("c.out"));
+        assert_eq!(place.names(), before, "{args}");
+    }
 }
 
 /// Two runs that write one file: it is one of the two, whole, and the other run is told where it may not replace it.
