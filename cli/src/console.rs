@@ -1,14 +1,20 @@
 //! Standard error: notes, and a progress bar where a person is looking.
 //!
-//! A line that cannot be written is lost: there is nowhere left to say so.
+//! Every line of it begins with the program's name, also where the library is the one to speak, through `tracing`. A line that cannot be
+//! written is lost: there is nowhere left to say so.
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
+use halotile::io::one_line;
 use halotile::observe::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Loudness;
@@ -17,8 +23,22 @@ use crate::profile;
 
 /// Writes `halotile: text` to stderr, as one line whatever the text holds.
 pub fn say(text: &str) {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let _ = writeln!(std::io::stderr(), "halotile: {line}");
+    let _ = writeln!(std::io::stderr(), "halotile: {}", one_line(text));
+}
+
+/// What the library tells, in lines like those of [`say`], with the level before it.
+struct Told;
+
+impl<S, N> FormatEvent<S, N> for Told
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        context.format_fields(Writer::new(&mut text), event)?;
+        writeln!(to, "halotile: {} {}", event.metadata().level(), one_line(&text))
+    }
 }
 
 /// What the user sees of a run while it lasts.
@@ -35,16 +55,16 @@ const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {et
 impl Console {
     /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
     pub fn new(loudness: Loudness) -> Self {
-        let level = match loudness.verbose {
-            0 => tracing::Level::WARN,
-            1 => tracing::Level::INFO,
-            _ => tracing::Level::DEBUG,
+        let level = match (loudness.quiet, loudness.verbose) {
+            (true, _) => tracing::Level::ERROR,
+            (false, 0) => tracing::Level::WARN,
+            (false, 1) => tracing::Level::INFO,
+            (false, _) => tracing::Level::DEBUG,
         };
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(false)
-            .without_time()
-            .with_target(false)
+            .event_format(Told)
             .with_filter(LevelFilter::from_level(level));
         tracing_subscriber::registry().with(lines).with(profile::layer()).init();
         let bar = if loudness.quiet || loudness.verbose > 0 || !std::io::stderr().is_terminal() {
@@ -105,7 +125,8 @@ impl Console {
             };
             self.bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
         }
-        self.bar.set_message(doing.to_owned());
+        // The name of a file may be part of it.
+        self.bar.set_message(one_line(doing));
         match length {
             Some(length) => self.bar.set_length(length),
             None => self.bar.unset_length(),

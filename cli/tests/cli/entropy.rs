@@ -370,7 +370,7 @@ fn threads_change_nothing_and_verbose_tells_times() {
     let ran = place.run("entropy c.npy h.npy -v --threads 2 --device emulator --size 3 --levels 16");
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!((ran.code, ran.out.len(), lines.len()), (0, 0, 2), "{}", ran.err);
-    assert!(lines[0].trim_start().starts_with("INFO seconds: read 0."), "{}", lines[0]);
+    assert!(lines[0].starts_with("halotile: INFO seconds: read 0."), "{}", lines[0]);
     assert!(lines[1].contains("300 x 500 cells in f32 on emulator:0, kernel "), "{}", lines[1]);
     assert!(lines[1].contains(", 2 threads: "), "{}", lines[1]);
     assert!(place.run("entropy c.npy h.npy -vv --overwrite").err.contains("DEBUG"));

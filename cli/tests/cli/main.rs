@@ -3,7 +3,8 @@
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
 //! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench`, `bench_apsp`
 //! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `others` the other commands,
-//! `one_file` outputs that are inputs.
+//! `one_file` outputs that are inputs,
+//! `lines` what is on standard error.
 
 mod apsp;
 mod bench;
@@ -13,6 +14,7 @@ mod ends;
 mod entropy;
 mod failures;
 mod graphs;
+mod lines;
 mod occupancy;
 mod one_file;
 mod others;

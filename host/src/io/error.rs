@@ -2,11 +2,13 @@
 //!
 //! Every message is one line of the same make, `file: place: what is wrong; what to do`, so that a
 //! program can print it as it is. Whatever comes out of a file (a token, a chunk name) or out of the
-//! operating system passes [`one_line`] first: control characters are escaped, so no input can
-//! break the line or paint on the terminal. The error is boxed because readers return it from their
+//! operating system passes [`one_line`] first: control characters and invisible ones are escaped, so no input can
+//! break the line, paint on the terminal or make it show a name backwards. The error is boxed because readers return it from their
 //! innermost loops, where a `Result` has to stay small.
 
 use std::fmt;
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::observe::Cancelled;
 
@@ -185,11 +187,22 @@ impl Problem {
     }
 }
 
-/// The text with its control characters escaped.
-pub(crate) fn one_line(text: &str) -> String {
+/// The text as one line of visible characters: controls (`\n`, U+001B) and format characters (the byte order mark, overrides of direction
+/// such as U+202E, joiners and spaces of no width, separators of lines and paragraphs) are escaped. For everything that a message shows.
+///
+/// ```
+/// assert_eq!(halotile::io::one_line("a\u{202e}gpj.exe\n"), "a\\u{202e}gpj.exe\\n");
+/// ```
+pub fn one_line(text: &str) -> String {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        // All of them are beyond ASCII but for its controls.
+        let unseen = match c.is_ascii() {
+            true => c.is_ascii_control(),
+            false => matches!(c.general_category(), Control | Format | LineSeparator | ParagraphSeparator),
+        };
+        if unseen {
             line.extend(c.escape_default());
         } else {
             line.push(c);
@@ -232,6 +245,12 @@ mod tests {
     fn no_input_breaks_the_line() {
         let e = Problem::new("a\nb\u{1b}[31m", "c\rd").at("x\ny", Place::FILE);
         assert_eq!(e.to_string(), "x\\ny: a\\nb\\u{1b}[31m; c\\rd");
+        let hidden = "\u{feff}a\u{202e}b\u{2066}c\u{200b}d\u{2028}e\u{2029}f\u{ad}g\u{85}h\u{e0001}";
+        let shown = r"\u{feff}a\u{202e}b\u{2066}c\u{200b}d\u{2028}e\u{2029}f\u{ad}g\u{85}h\u{e0001}";
+        assert_eq!(one_line(hidden), shown);
+        // Letters of all scripts stay, with their accents, and so do spaces that are seen.
+        let letters = "e\u{301} é 地図 карта خريطة नक्शा \u{3000}\u{a0}🗺\u{fe0f}";
+        assert_eq!(one_line(letters), letters);
         assert_eq!(quote(b"\xff\x00"), "\"\u{fffd}\\u{0}\"");
         assert_eq!(quote(&[b'7'; 100]), format!("\"{}...\"", "7".repeat(32)));
         assert_eq!(quote(&[b'7'; 32]), format!("\"{}\"", "7".repeat(32)));

@@ -42,7 +42,7 @@ mod temporary;
 
 pub use atomic::{OutputFile, destination, write_failed};
 pub use cells::{CellWriter, write_cells};
-pub use error::{FormatError, Place};
+pub use error::{FormatError, Place, one_line};
 pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
 pub use intake::{Nodata, NodataError, ReadOptions, Sample};
