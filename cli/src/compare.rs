@@ -1,13 +1,13 @@
 //! `halotile compare`: the largest difference between two files.
 
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::Context;
 use halotile::compare::{self, Comparison};
 use halotile::grid::Grid;
 use halotile::io::reals::{self, RealFormat};
-use halotile::io::{self, OutputFormat, write_failed};
+use halotile::io::{self, OutputFormat};
 use halotile::raster::geotiff::GeoTiff;
 use halotile::raster::whole;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use crate::args::{CompareArgs, Loudness};
 use crate::console::Console;
 use crate::outcome::{Done, Usage};
 use crate::source::{is_dash, name_of, name_the_format};
+use crate::stdout;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<Done> {
     let (format_a, format_b) = match args.formats.as_slice() {
@@ -34,7 +35,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Done> {
     let found = compare::samples(&a, &b, args.tolerance).with_context(both)?;
     console.finish();
     let text = if args.json { json(args, &found).to_string() + "\n" } else { text(args, &found) };
-    std::io::stdout().write_all(text.as_bytes()).map_err(|e| write_failed("standard output", e))?;
+    stdout::print(text.as_bytes())?;
     Ok(if found.agrees() { Done::Well } else { Done::Different })
 }
 

@@ -1,17 +1,16 @@
 //! `halotile devices`: what `--device` can be on this machine.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};
-use halotile::io::write_failed;
 use serde_json::{Value, json};
 
 use crate::args::DevicesArgs;
 use crate::machine::cores;
 use crate::outcome::Done;
+use crate::stdout;
 
 /// A GPU and, if it was asked for, the bytes it copies in a second.
 struct Gpu {
@@ -22,7 +21,7 @@ struct Gpu {
 pub fn run(args: &DevicesArgs) -> anyhow::Result<Done> {
     let gpus: Result<Vec<_>, _> = cuda::count().map(|count| (0..count).map(|i| open(i, args.measure)).collect());
     let text = if args.json { json(&gpus).to_string() + "\n" } else { text(&gpus) };
-    std::io::stdout().write_all(text.as_bytes()).map_err(|e| write_failed("standard output", e))?;
+    stdout::print(text.as_bytes())?;
     Ok(Done::Well)
 }
 

@@ -17,6 +17,7 @@
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
 //! profile     what devices and threads did, and when
 //! report      what a run tells of itself at its end
+//! stdout      where data goes, and whether it is there
 //! interrupt   Ctrl-C itself
 //! machine     its threads and its memory
 //! outcome     errors as one line each, and the exit code
@@ -44,6 +45,7 @@ mod profile;
 mod report;
 mod sink;
 mod source;
+mod stdout;
 
 use std::process::ExitCode;
 

@@ -19,7 +19,7 @@ use halotile::exec::DeviceError;
 use halotile::io::FormatError;
 
 use crate::args::Args;
-use crate::{console, interrupt};
+use crate::{console, interrupt, stdout};
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -67,6 +67,10 @@ pub fn of_running(result: anyhow::Result<Done>) -> ExitCode {
 pub fn of_parsing(error: &clap::Error) -> ExitCode {
     use ParseErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand) {
+        if let (false, Err(closed)) = (error.use_stderr(), stdout::open()) {
+            console::say(&closed.to_string());
+            return ExitCode::from(FAILED);
+        }
         // A reader that has gone needs no help.
         let _ = error.print();
         return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };

@@ -1,18 +1,17 @@
 //! Completions and man pages, both made from the same description of the command line as `--help`.
 
-use std::io::Write;
-
 use clap::CommandFactory;
 use clap_complete::Shell;
-use halotile::io::write_failed;
 
 use crate::args::Args;
 use crate::outcome::{Done, Usage};
+use crate::stdout;
 
 pub fn completions(shell: Shell) -> anyhow::Result<Done> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "halotile", &mut script);
-    print(&script)
+    stdout::print(&script)?;
+    Ok(Done::Well)
 }
 
 pub fn man(names: &[String]) -> anyhow::Result<Done> {
@@ -26,11 +25,6 @@ pub fn man(names: &[String]) -> anyhow::Result<Done> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
-    print(&page)
-}
-
-fn print(bytes: &[u8]) -> anyhow::Result<Done> {
-    let mut out = std::io::stdout();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| write_failed("standard output", e))?;
+    stdout::print(&page)?;
     Ok(Done::Well)
 }

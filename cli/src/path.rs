@@ -1,16 +1,13 @@
 //! `halotile path`: the vertices on a shortest path, out of a file of predecessors. One row of it is read.
 
-use std::io::Write;
-
 use anyhow::anyhow;
 use halotile::apsp::predecessors::{NONE, walk};
 use halotile::io::distances::MatrixFile;
-use halotile::io::write_failed;
 use serde::Serialize;
 
 use crate::args::PathArgs;
 use crate::outcome::{Done, Usage};
-use crate::report;
+use crate::{report, stdout};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -42,6 +39,6 @@ pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
     }
     let vertices: Vec<_> = path.iter().map(usize::to_string).collect();
     let text = vertices.join(if lines { "\n" } else { " " });
-    writeln!(std::io::stdout(), "{text}").map_err(|e| write_failed("standard output", e))?;
+    stdout::print(format!("{text}\n").as_bytes())?;
     Ok(Done::Well)
 }

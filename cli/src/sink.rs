@@ -8,6 +8,7 @@ use halotile::io::OutputFile;
 
 use crate::interrupt;
 use crate::source::is_dash;
+use crate::stdout;
 
 /// A file that will be there when it is committed.
 pub struct Sink {
@@ -26,6 +27,7 @@ impl Sink {
     /// Makes sure that `path` can be written and makes a temporary file beside it.
     pub fn create(path: &Path, overwrite: bool) -> anyhow::Result<Self> {
         if is_dash(path) {
+            stdout::open()?;
             return Ok(Self { file: OutputFile::stdout(), path: path.to_owned(), new: false });
         }
         // The library refuses as well, and does not know what our option is called.

@@ -36,10 +36,14 @@ use crate::outcome::Done;
 use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
 use crate::source::{self, is_dash};
-use crate::{interrupt, machine, report};
+use crate::{interrupt, machine, report, stdout};
 
 pub fn run(args: &ApspArgs) -> anyhow::Result<Done> {
     let files = check::check(args)?;
+    if args.json {
+        // Said before the work, not after it.
+        stdout::open()?;
+    }
     profile::during("apsp", &args.profile, args.overwrite, args.loudness, || finish(args, &files))
 }
 

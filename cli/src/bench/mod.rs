@@ -38,6 +38,7 @@ use crate::machine::{memory_available, start_threads};
 use crate::outcome::{Done, Usage};
 use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
+use crate::stdout;
 use export::Exporter;
 
 /// Sizes of the grids: one that fits in every cache, one in between, one that fits in none.
@@ -283,11 +284,7 @@ impl<R: serde::Serialize> Exports<R> {
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 Ok(())
             }
-            _ => {
-                let mut out = std::io::stdout();
-                let written = interrupt::waiting(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
-                Ok(written.map_err(|e| write_failed("standard output", e))?)
-            }
+            _ => interrupt::waiting(|| stdout::print(text.as_bytes())),
         })
     }
 

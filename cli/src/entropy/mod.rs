@@ -46,7 +46,7 @@ use crate::engine::Chooser;
 use crate::outcome::Done;
 use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
-use crate::{machine, report};
+use crate::{machine, report, stdout};
 
 /// Decoded blocks that are kept so that the next piece finds them: this part of the memory that there is.
 const KEPT: usize = 16;
@@ -72,6 +72,10 @@ struct Job<'a> {
 
 pub fn run(args: &EntropyArgs) -> anyhow::Result<Done> {
     let files = check::check(args)?;
+    if args.json {
+        // Said before the work, not after it.
+        stdout::open()?;
+    }
     profile::during("entropy", &args.profile, args.overwrite, args.loudness, || finish(args, files))
 }
 

@@ -19,6 +19,7 @@ use crate::args::{BlockArg, OccupancyArgs};
 use crate::outcome::{Done, Usage};
 use crate::sink::{self, Sink};
 use crate::source::is_dash;
+use crate::stdout;
 
 pub fn run(args: &OccupancyArgs) -> anyhow::Result<Done> {
     let svg_out = args.svg.as_deref().is_some_and(is_dash);
@@ -37,7 +38,7 @@ pub fn run(args: &OccupancyArgs) -> anyhow::Result<Done> {
         (false, true) => json(&case, args.all_blocks).to_string() + "\n",
         (false, false) => text(&case, args.all_blocks),
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| write_failed("standard output", error))?;
+    stdout::print(text.as_bytes())?;
     Ok(Done::Well)
 }
 

@@ -1,4 +1,4 @@
-//! Pipes that close, limits and signals: how runs end that do not reach their end.
+//! Pipes that close, streams that are not there, limits and signals: how runs end that do not reach their end.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -190,6 +190,51 @@ fn a_limit_on_the_size_of_files_is_an_error_that_says_so() {
         let _ = std::fs::remove_file(place.path("c.out"));
         assert_eq!(place.names(), before, "{args}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn results_do_not_go_to_a_stream_that_is_closed() {
+    let place = Place::new();
+    place.cells("c.npy", &random(3, 3, 3));
+    place.run("generate graph --vertices 3 --shape ring g.bin").quietly();
+    place.run("apsp g.bin d.bin --paths p.npy -q").quietly();
+    let before = place.names();
+    let message =
+        "halotile: standard output is closed, and the results would go there; redirect it to a file, or to /dev/null\n";
+    for args in [
+        "entropy c.npy - -q",
+        "entropy c.npy h.npy -q --json",
+        "apsp g.bin - -q",
+        "apsp g.bin e.bin -q --json",
+        "path p.npy 0 2",
+        "compare c.npy c.npy",
+        "generate grid --rows 2 --cols 2 -",
+        "generate graph --vertices 3 --shape ring -",
+        "devices",
+        "occupancy sliding",
+        "occupancy sliding --svg -",
+        "bench entropy --device cpu --kernels cpu --sizes 9 --runs 1",
+        "bench entropy --device cpu --kernels cpu --sizes 9 --runs 1 -q --export-json -",
+        "man",
+        "completions bash",
+        "--help",
+        "--version",
+    ] {
+        let ran = ended(shell(&place, "", args, ">&-").spawn().expect("a shell"));
+        assert_eq!((ran.code, ran.err.as_str()), (1, message), "{args}");
+        assert_eq!(place.names(), before, "{args}");
+        // Callers who want the exit code alone open the null device, some of them to read and to write, as Rust does in place of what is closed.
+        let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("a device");
+        let ran = ended(place.command(args).stdout(null).spawn().expect("the program starts"));
+        assert_eq!(ran.code, 0, "{args}: {}", ran.err);
+        for made in ["h.npy", "e.bin"] {
+            let _ = std::fs::remove_file(place.path(made));
+        }
+    }
+    // Nothing goes there.
+    let ran = ended(shell(&place, "", "entropy c.npy h.npy -q", ">&-").spawn().expect("a shell"));
+    assert_eq!((ran.code, ran.err.as_str(), place.path("h.npy").exists()), (0, "", true));
 }
 
 /// Two runs that write one file: it is one of the two, whole, and the other run is told where it may not replace it.
