@@ -51,7 +51,7 @@ pub fn open<'c>(
     Ok((name.clone(), format, Input::Samples { name, samples }))
 }
 
-/// A file that can be read piece by piece; none is a pipe, and an NPY in Fortran order. `masks`: those of the file count.
+/// A file that can be read piece by piece, as pipes cannot. `masks`: those of the file count.
 fn by_pieces(
     path: &Path,
     format: InputFormat,

@@ -86,6 +86,26 @@ fn geotiffs_go_in_and_out_and_keep_their_place() {
 }
 
 #[test]
+fn arrays_in_fortran_order_are_read_in_pieces() {
+    let place = Place::new();
+    let (rows, cols) = (9000, 8000);
+    let data: Vec<u8> = (0..rows * cols).map(|i| ((i % rows) / 50 * 7 + (i / rows) / 90 * 5) as u8 % 16).collect();
+    place.write("f.npy", npy("|u1", "True", "(9000, 8000)", &data));
+    let transposed: Vec<u8> = (0..rows).flat_map(|r| data.iter().skip(r).step_by(rows).copied()).collect();
+    place.write("c.npy", npy("|u1", "False", "(9000, 8000)", &transposed));
+    let limited = "--size 3 --precision f32 --device cpu --memory 112MiB --mask";
+    let of = |name: &str| json_of(&place, &format!("entropy {name}.npy h-{name}.npy {limited} {name}.npy"));
+    let (fortran, c_order) = (of("f"), of("c"));
+    assert_eq!(fortran["classes"], c_order["classes"]);
+    assert!(place.read("h-f.npy") == place.read("h-c.npy"));
+    #[cfg(target_os = "linux")]
+    {
+        let peak = fortran["peak_memory"].as_u64().expect("bytes");
+        assert!(peak < (112 + 16) << 20, "{peak} bytes");
+    }
+}
+
+#[test]
 fn a_limit_to_memory_changes_nothing_but_the_pieces() {
     let place = Place::new();
     place.run("generate grid --rows 3000 --cols 2500 m.tif").quietly();

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-mod at;
+pub(crate) mod at;
 pub mod atomic;
 mod cells;
 mod decimal;

@@ -1,8 +1,11 @@
 //! An NPY file as a raster: windows of it are read by position, never the whole.
 //!
-//! Rows lie one after the other in C order, so a window of whole rows is one stretch of the file, and any other a stretch a row. In
-//! Fortran order a window would be a stretch a column, thousands of them for a few numbers: such files are left to the
-//! caller, who can read them whole and turn them ([`io::npy`](crate::io::npy)).
+//! ```text
+//! C order        rows one after the other: a window of whole rows is one stretch of the file, any other a stretch a row
+//! Fortran order  columns one after the other: a window is a stretch a column, which `columns` reads and transposes
+//! ```
+
+mod columns;
 
 use std::fmt;
 use std::fs::File;
@@ -12,14 +15,13 @@ use std::path::Path;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use tiff_reader::TiffError;
-use tiff_reader::source::{FileSource, TiffSource};
 
 use super::{Georeference, Raster, ValueType, Values};
+use crate::io::at::read_exact_at;
 use crate::io::npy_header::{self, Kind};
 use crate::io::{FormatError, Nodata, Place, Problem, check_shape};
 
-/// A 2-D array of an NPY file in C order. Booleans are bytes, 0 and 1.
+/// A 2-D array of an NPY file, in C or in Fortran order. Booleans are bytes, 0 and 1.
 ///
 /// ```
 /// use halotile::grid::GridView;
@@ -28,14 +30,13 @@ use crate::io::{FormatError, Nodata, Place, Problem, check_shape};
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("map.npy");
 /// std::fs::write(&path, write_cells(InputFormat::Npy, Vec::new(), GridView::new(&[1, 2, 3, 4, 5, 6], 2, 3)?)?)?;
-/// let map = NpyRaster::open(&path)?.expect("C order");
+/// let map = NpyRaster::open(&path)?.expect("a regular file");
 /// assert_eq!(map.read(0..2, 1..3)?, Values::U8(vec![2, 3, 5, 6]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct NpyRaster {
     name: String,
-    // The reader of TIFFs has reading by position for every system.
-    source: FileSource,
+    file: File,
     /// Where the first number is.
     start: u64,
     rows: usize,
@@ -43,6 +44,7 @@ pub struct NpyRaster {
     value_type: ValueType,
     is_bool: bool,
     big_endian: bool,
+    fortran: bool,
 }
 
 impl fmt::Debug for NpyRaster {
@@ -53,7 +55,7 @@ impl fmt::Debug for NpyRaster {
 }
 
 impl NpyRaster {
-    /// Opens a file. None when the array is in Fortran order, or `path` is no regular file (a pipe has no positions).
+    /// Opens a file. None when `path` is no regular file (a pipe has no positions).
     ///
     /// # Errors
     /// As for [`io::npy::read`](crate::io::npy::read): what is not an NPY file of a 2-D array of numbers, or is cut short or too long.
@@ -65,14 +67,12 @@ impl NpyRaster {
         // Says what is wrong with the name.
         crate::io::open(path)?;
         let broken = |e| FormatError::from_io(&name, "reading failed", e, "check the disk");
-        let mut counted = Counted(BufReader::new(File::open(path).map_err(broken)?), 0);
+        let file = File::open(path).map_err(broken)?;
+        let mut counted = Counted(BufReader::new(&file), 0);
         let header = npy_header::read(&mut counted, &name)?;
         let at_file = |problem: Problem| problem.at(&name, Place::FILE);
         let shape = npy_header::two_dimensions(&header.shape).and_then(|(rows, cols)| check_shape(rows, cols));
         let (rows, cols) = shape.map_err(at_file)?;
-        if header.fortran {
-            return Ok(None);
-        }
         let value_type = match (header.kind, header.size) {
             (Kind::Bool | Kind::Unsigned, 1) => ValueType::U8,
             (Kind::Signed, 1) => ValueType::I8,
@@ -85,10 +85,9 @@ impl NpyRaster {
             (Kind::Float, 4) => ValueType::F32,
             (Kind::Float | Kind::Bool, _) => ValueType::F64,
         };
-        let source = FileSource::open(path).map_err(|e| explain(e, &name))?;
         let (start, size) = (counted.1, value_type.bytes() as u64);
         // At most 2^40 numbers of 8 bytes.
-        let (total, there) = ((rows * cols) as u64, source.len().saturating_sub(start));
+        let (total, there) = ((rows * cols) as u64, file.metadata().map_err(broken)?.len().saturating_sub(start));
         if there < total * size {
             let what = format!("the file ends after {} of {total} elements", there / size);
             return Err(at_file(Problem::new(what, "the file is cut short; copy it again")));
@@ -97,8 +96,8 @@ impl NpyRaster {
             let what = format!("there is more after the {rows} x {cols} elements of the array");
             return Err(at_file(Problem::new(what, "save one array a file")));
         }
-        let (is_bool, big_endian) = (header.kind == Kind::Bool, header.big_endian);
-        Ok(Some(Self { name, source, start, rows, cols, value_type, is_bool, big_endian }))
+        let (is_bool, big_endian, fortran) = (header.kind == Kind::Bool, header.big_endian, header.fortran);
+        Ok(Some(Self { name, file, start, rows, cols, value_type, is_bool, big_endian, fortran }))
     }
 
     /// The numbers of a rectangle; `swap` turns the bytes of one.
@@ -108,26 +107,41 @@ impl NpyRaster {
         cols: Range<usize>,
         swap: fn(T) -> T,
     ) -> Result<Vec<T>, FormatError> {
-        let (count, width) = (rows.len() * cols.len(), cols.len());
+        let mut values = self.zeroed(rows.len() * cols.len())?;
+        let swap = (self.big_endian != cfg!(target_endian = "big")).then_some(swap);
+        if self.fortran {
+            self.read_columns(rows, cols, &mut values, swap)?;
+            return Ok(values);
+        }
+        // Whole rows are one stretch; many of them are read in pieces, side by side.
+        let width = cols.len();
+        let piece = if width == self.cols { width * ((1 << 20) / width).max(1) } else { width };
+        values.par_chunks_mut(piece).enumerate().try_for_each(|(i, part)| {
+            let row = rows.start + i * (piece / width);
+            self.read_stretch(row * self.cols + cols.start, part)?;
+            if let Some(swap) = swap {
+                part.iter_mut().for_each(|v| *v = swap(*v));
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Numbers that follow each other in the file, from the one with this index on, their bytes as they are there.
+    fn read_stretch<T: Pod>(&self, first: usize, numbers: &mut [T]) -> Result<(), FormatError> {
+        let at = self.start + (first * size_of::<T>()) as u64;
+        read_exact_at(&self.file, bytemuck::cast_slice_mut(numbers), at)
+            .map_err(|e| FormatError::from_io(&self.name, "reading failed", e, "check the disk and the file"))
+    }
+
+    /// Room for so many numbers.
+    fn zeroed<T: Pod>(&self, count: usize) -> Result<Vec<T>, FormatError> {
         let mut values: Vec<T> = Vec::new();
         values.try_reserve_exact(count).map_err(|_| {
             Problem::new(format!("there is not enough memory for {count} numbers"), "ask for less at a time")
                 .at(&self.name, Place::FILE)
         })?;
         values.resize(count, T::zeroed());
-        // Whole rows are one stretch; many of them are read in pieces, side by side.
-        let piece = if width == self.cols { width * ((1 << 20) / width).max(1) } else { width };
-        values.par_chunks_mut(piece).enumerate().try_for_each(|(i, part)| {
-            let row = rows.start + i * (piece / width);
-            let at = self.start + ((row * self.cols + cols.start) * size_of::<T>()) as u64;
-            let bytes = bytemuck::cast_slice_mut::<T, u8>(part);
-            let read = self.source.read_exact_at(at, bytes.len()).map_err(|e| explain(e, &self.name))?;
-            bytes.copy_from_slice(&read);
-            if self.big_endian != cfg!(target_endian = "big") {
-                part.iter_mut().for_each(|v| *v = swap(*v));
-            }
-            Ok(())
-        })?;
         Ok(values)
     }
 }
@@ -140,13 +154,6 @@ impl<R: std::io::Read> std::io::Read for Counted<R> {
         let got = self.0.read(bytes)?;
         self.1 += got as u64;
         Ok(got)
-    }
-}
-
-fn explain(error: TiffError, name: &str) -> FormatError {
-    match error {
-        TiffError::Io(error, _) => FormatError::from_io(name, "reading failed", error, "check the disk and the file"),
-        other => Problem::new(other.to_string(), "check the file").at(name, Place::FILE),
     }
 }
 
@@ -168,7 +175,7 @@ impl Raster for NpyRaster {
     }
 
     fn block(&self) -> (usize, usize) {
-        (1, self.cols)
+        if self.fortran { columns::block(self.rows, self.cols, self.value_type.bytes()) } else { (1, self.cols) }
     }
 
     fn nodata(&self) -> Option<Nodata> {
@@ -226,15 +233,22 @@ mod tests {
     macro_rules! check {
         ($t:ty, $variant:ident, $name:literal) => {
             let value = |r: usize, c: usize| ((r * 41 + c) as i64 * 123_456_789 - 77_000_000_000) as $t;
-            for (order, big) in [("<", false), (">", true)] {
+            for (order, big, fortran) in
+                [("<", false, "False"), (">", true, "False"), ("<", false, "True"), (">", true, "True")]
+            {
                 let encode = |v: $t| if big { v.to_be_bytes() } else { v.to_le_bytes() };
-                let data: Vec<u8> = (0..30 * 41).flat_map(|i| encode(value(i / 41, i % 41))).collect();
-                let bytes = npy(&format!("{order}{}", $name), "False", "(30, 41)", &data);
+                let place = |i: usize| if fortran == "True" { (i % 30, i / 30) } else { (i / 41, i % 41) };
+                let data: Vec<u8> = (0..30 * 41).map(place).flat_map(|(r, c)| encode(value(r, c))).collect();
+                let bytes = npy(&format!("{order}{}", $name), fortran, "(30, 41)", &data);
                 let raster = opened(&bytes).unwrap().unwrap();
                 assert_eq!((raster.rows(), raster.cols(), raster.value_type()), (30, 41, ValueType::$variant));
                 for [top, bottom, left, right] in WINDOWS {
                     let wanted = (top..bottom).flat_map(|r| (left..right).map(move |c| value(r, c))).collect();
-                    assert_eq!(raster.read(top..bottom, left..right).unwrap(), Values::$variant(wanted), "{order}");
+                    assert_eq!(
+                        raster.read(top..bottom, left..right).unwrap(),
+                        Values::$variant(wanted),
+                        "{order} {fortran}"
+                    );
                 }
             }
         };
@@ -254,15 +268,41 @@ mod tests {
         check!(f64, F64, "f8");
         let bools = opened(&npy("|b1", "False", "(1, 3)", &[0, 1, 7])).unwrap().unwrap();
         assert_eq!(bools.read(0..1, 0..3).unwrap(), Values::U8(vec![0, 1, 1]));
+        let bools = opened(&npy("|b1", "True", "(3, 1)", &[0, 1, 7])).unwrap().unwrap();
+        assert_eq!(bools.read(0..3, 0..1).unwrap(), Values::U8(vec![0, 1, 1]));
         // More whole rows than one piece has.
         let data: Vec<u8> = (0..3 << 20).map(|i: u32| (i % 251) as u8).collect();
         let large = opened(&npy("|u1", "False", "(3072, 1024)", &data)).unwrap().unwrap();
         assert_eq!(large.read(1..3071, 0..1024).unwrap(), Values::U8(data[1024..3071 * 1024].to_vec()));
     }
 
+    /// Stretches read a column at a time and with what lies between them, of one stripe and of several.
+    #[test]
+    fn windows_of_long_columns() {
+        let value = |r: usize, c: usize| (r * 7 + c * 131) as u16;
+        for (rows, cols) in [(9000, 700), (5, 300_000), (300_000, 5)] {
+            let data: Vec<u8> = (0..rows * cols).flat_map(|i| value(i % rows, i / rows).to_le_bytes()).collect();
+            let raster = opened(&npy("<u2", "True", &format!("({rows}, {cols})"), &data)).unwrap().unwrap();
+            let (far, wide) = (rows - rows / 9, cols - cols / 8);
+            for (r, c) in [
+                (0..rows, 0..cols),
+                (0..rows, cols / 3..wide),
+                (rows / 8..far, 1..cols),
+                (rows / 2..rows / 2 + rows / 5, 0..wide),
+                (rows - 1..rows, 0..cols),
+                (far - 1..far, wide - 1..wide),
+            ] {
+                let wanted: Vec<u16> = r.clone().flat_map(|r| c.clone().map(move |c| value(r, c))).collect();
+                assert!(
+                    raster.read(r.clone(), c.clone()).unwrap() == Values::U16(wanted),
+                    "{rows} x {cols}: {r:?} {c:?}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn what_has_no_windows_is_left_to_others() {
-        assert!(opened(&npy("|u1", "True", "(2, 3)", &[0; 6])).unwrap().is_none());
         assert!(NpyRaster::open("-".as_ref()).unwrap().is_none());
         #[cfg(unix)]
         assert!(NpyRaster::open("/dev/null".as_ref()).unwrap().is_none());
@@ -278,6 +318,10 @@ mod tests {
         assert_eq!(
             error(&npy("<i4", "False", "(2, 3)", &[0; 25])),
             "f: there is more after the 2 x 3 elements of the array; save one array a file"
+        );
+        assert_eq!(
+            error(&npy("<i4", "True", "(2, 3)", &[0; 23])),
+            "f: the file ends after 5 of 6 elements; the file is cut short; copy it again"
         );
         assert!(error(b"PK").contains("not an NPY file"));
         assert!(error(&npy("<c8", "False", "(2, 3)", &[0; 48])).contains("are not read"));
