@@ -1,7 +1,7 @@
 //! What this machine has, and how much of it is taken.
 
 use anyhow::Context;
-pub use halotile::machine::{memory_available, peak_memory};
+pub use halotile::machine::{available, memory_available, needed, peak_memory};
 
 /// Threads that run at once.
 pub fn cores() -> usize {

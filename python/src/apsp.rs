@@ -3,7 +3,7 @@
 use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
 use halotile::choice::{Devices, Vertices};
 use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
-use halotile::machine::memory_available;
+use halotile::machine::{self, memory_available};
 use halotile::observe::Observer;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -101,14 +101,11 @@ pub fn admit(vertices: usize, results: u128, predecessors: bool, weight: &str, d
     let needed = memory_needed(counted, weight, predecessors) + (counted as u128).pow(2).saturating_mul(results);
     match memory_available().map(u128::from).filter(|&available| needed > available) {
         None => Ok(()),
-        Some(available) => {
-            let gib = |bytes: u128| bytes as f64 / (1u64 << 30) as f64;
-            Err(PyMemoryError::new_err(format!(
-                "graph: {vertices} vertices need {:.1} GiB of memory, and {:.1} GiB are free; take a smaller graph or a machine with more memory",
-                gib(needed),
-                gib(available)
-            )))
-        }
+        Some(available) => Err(PyMemoryError::new_err(format!(
+            "graph: {vertices} vertices need {} of memory, and {} are free; take a smaller graph or a machine with more memory",
+            machine::needed(needed),
+            machine::available(available)
+        ))),
     }
 }
 

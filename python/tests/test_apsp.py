@@ -308,7 +308,7 @@ def test_large_weights_beside_fractions_are_computed_in_float32(weights):
 
 def test_want_of_memory_of_a_sparse_matrix_is_judged_by_its_vertices():
     graph = sp.coo_array(([1], ([0], [10**7 - 1])), (10**7, 10**7))
-    with pytest.raises(MemoryError, match="10000000 vertices need .* GiB of memory"):
+    with pytest.raises(MemoryError, match="10000000 vertices need [0-9]+ MiB of memory"):
         halotile.apsp(graph)
 
 

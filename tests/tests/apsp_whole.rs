@@ -168,7 +168,7 @@ fn what_is_refused() {
     let needed = memory_needed(3, Weight::I32, true);
     assert_eq!(needed, 3 * 64 * 64 * 4);
     let error = refused(Apsp::new().predecessors(true).memory(Some(needed - 1)), &heavy);
-    assert_eq!(error.to_string(), "3 vertices need 49152 bytes of memory, and there are 49151");
+    assert_eq!(error.to_string(), "3 vertices need 1 MiB of memory, and there are 0 MiB");
     let error = refused(Apsp::new().kernel(Some(Kernel::Tiled)), &heavy);
     assert_eq!(error.to_string(), "kernel tiled cannot do this: it runs on a device");
     let real = Graph::<f32>::build(2, |_| Ok::<(), MatrixError>(())).unwrap();

@@ -3,7 +3,7 @@
 use halotile::apsp::{Weight, memory_needed};
 
 use crate::args::ApspArgs;
-use crate::machine::memory_available;
+use crate::machine::{self, available, memory_available};
 
 /// What is wanted and allowed.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ impl Memory {
     /// How much so many vertices need, in words; the error says that there is not so much.
     pub fn admit(&self, vertices: usize) -> Result<String, String> {
         let needed = self.needed(vertices);
-        let need = format!("{vertices} vertices need {} of memory", shown(needed));
+        let need = format!("{vertices} vertices need {} of memory", machine::needed(needed));
         match self.allowed.map(u128::from).filter(|&allowed| needed > allowed) {
             None => Ok(need),
             Some(allowed) => {
@@ -45,18 +45,8 @@ impl Memory {
                     false => ("free are", "take a smaller graph, or a machine with more memory"),
                 };
                 let paths = if self.paths { " or leave out --paths, which takes two thirds of it" } else { "" };
-                Err(format!(
-                    "{need} ({needed} bytes), and {there} {} ({allowed} bytes); {advice}{paths}",
-                    shown(allowed)
-                ))
+                Err(format!("{need}, and {there} {}; {advice}{paths}", available(allowed)))
             }
         }
-    }
-}
-
-fn shown(bytes: u128) -> String {
-    match bytes >> 20 {
-        0..1024 => format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64),
-        _ => format!("{:.1} GiB", bytes as f64 / (1 << 30) as f64),
     }
 }

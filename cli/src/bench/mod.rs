@@ -34,7 +34,7 @@ use crate::console::Console;
 use crate::engine;
 use crate::files::Roles;
 use crate::interrupt;
-use crate::machine::{memory_available, start_threads};
+use crate::machine::{self, memory_available, start_threads};
 use crate::outcome::{Done, Usage};
 use crate::profile::{self, staged};
 use crate::sink::{self, Sink};
@@ -181,8 +181,8 @@ fn check(plan: &Plan, target: &Target) -> anyhow::Result<()> {
 /// Refuses what is larger than memory.
 fn in_memory(needed: u128, what: &str, option: &str) -> anyhow::Result<()> {
     if let Some(available) = memory_available().filter(|&available| needed > available.into()) {
-        let (needed, available) = (needed as f64 / 1e9, available as f64 / 1e9);
-        bail!("{what} take {needed:.1} GB of memory, and {available:.1} GB are available; choose smaller {option}");
+        let (needed, available) = (machine::needed(needed), machine::available(available.into()));
+        bail!("{what} take {needed} of memory, and {available} are available; choose smaller {option}");
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ fn a_graph_becomes_distances_and_paths() {
         (ran.code, ran.err.as_str()),
         (
             0,
-            "halotile: 4 vertices need 0.0 MiB of memory\n\
+            "halotile: 4 vertices need 1 MiB of memory\n\
              halotile: device auto: cpu, because 4 vertices are too few to start a GPU for\n"
         )
     );
@@ -205,7 +205,7 @@ fn what_is_refused_leaves_no_file() {
         &place,
         "apsp g.bin d.bin -q --paths p.npy --memory 40k",
         1,
-        "g.bin: 4 vertices need 0.0 MiB of memory (49152 bytes), and --memory allows 0.0 MiB (40960 bytes); allow more or \
+        "g.bin: 4 vertices need 1 MiB of memory, and --memory allows 0 MiB; allow more or \
          leave out --paths, which takes two thirds of it",
     );
     // The readers' messages are theirs; what counts is that nothing is left.

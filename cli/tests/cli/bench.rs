@@ -186,7 +186,7 @@ fn what_is_refused() {
         let ran = place.run("bench entropy --device cpu --sizes 131072");
         assert_eq!(ran.code, 1, "{}", ran.err);
         assert!(
-            ran.err.contains("131072 x 131072 cells and their results take 154.6 GB of memory, and "),
+            ran.err.contains("131072 x 131072 cells and their results take 147456 MiB of memory, and "),
             "{}",
             ran.err
         );

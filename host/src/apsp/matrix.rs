@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::Distance;
 use super::aligned::Aligned;
+use crate::machine;
 
 /// Rows and columns come in multiples of this.
 pub const SIDE: usize = 64;
@@ -28,7 +29,7 @@ pub enum MatrixError {
     #[error("a graph has at least one vertex")]
     Empty,
     /// More than memory holds.
-    #[error("there is no memory for the {vertices} x {vertices} distances, {bytes} bytes")]
+    #[error("there is no memory for the {vertices} x {vertices} distances, {}", machine::needed(*.bytes))]
     Memory {
         /// Vertices.
         vertices: usize,

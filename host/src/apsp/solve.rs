@@ -12,6 +12,7 @@ use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device, t
 use crate::entropy::Engine;
 use crate::exec::DeviceError;
 use crate::io::graph::AnyGraph;
+use crate::machine;
 use crate::observe::{Cancelled, Observer};
 use crate::profile::stage;
 
@@ -46,7 +47,7 @@ pub enum Error {
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// More memory is needed than there may be.
-    #[error("{vertices} vertices need {needed} bytes of memory, and there are {available}")]
+    #[error("{vertices} vertices need {} of memory, and there are {}", machine::needed(*.needed), machine::available(*.available))]
     Memory {
         /// Vertices.
         vertices: usize,

@@ -44,6 +44,7 @@ use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
 use crate::ladder::{self, How, Rung};
+use crate::machine;
 use crate::measure::window::{Scales, Window};
 use crate::measure::{Edge, Footprint, Measure};
 use crate::observe::{Cancelled, Observer};
@@ -170,7 +171,7 @@ pub enum Error {
     #[error(transparent)]
     File(Arc<FormatError>),
     /// Even the smallest pieces take more memory than there may be.
-    #[error("this takes {needed} bytes of memory at least, and {allowed} are allowed")]
+    #[error("this takes {} of memory at least, and {} are allowed", machine::needed(*.needed as u128), machine::available(*.allowed as u128))]
     Memory {
         /// Bytes that the smallest pieces take.
         needed: usize,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use simt::launch::{Arg, ArgumentError, BufferArg, Constant, KernelEntry, LaunchConfig, element_name};
 use simt::scalar::Scalar;
 
+use crate::machine;
 use crate::profile::Profile;
 
 mod array;
@@ -52,7 +53,7 @@ pub enum DeviceError {
     #[error("{0}")]
     Absent(String),
     /// The device's memory does not hold what was asked for.
-    #[error("{device} has no memory for {wanted} bytes more: {free} bytes are free")]
+    #[error("{device} has no memory for {} more: {} are free", machine::needed(*.wanted as u128), machine::available(*.free as u128))]
     OutOfMemory {
         /// The device.
         device: String,
@@ -62,7 +63,7 @@ pub enum DeviceError {
         free: usize,
     },
     /// There is no host memory of the kind that the device copies fastest.
-    #[error("{device} cannot lock {wanted} bytes of host memory for its copies")]
+    #[error("{device} cannot lock {} of host memory for its copies", machine::needed(*.wanted as u128))]
     HostMemory {
         /// The device.
         device: String,

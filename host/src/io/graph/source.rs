@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::io::at::read_exact_at;
 use crate::io::scan::{read_failed, read_some};
 use crate::io::{FormatError, Place, Problem};
+use crate::machine;
 use crate::observe::Observer;
 
 /// Bytes that are asked for at a time where they come through a pipe.
@@ -55,7 +56,7 @@ impl Source {
                 break;
             }
             bytes.try_reserve(got).map_err(|_| {
-                let what = format!("there is no memory for more than {} bytes", bytes.len());
+                let what = format!("there is no memory for more than {}", machine::available(bytes.len() as u128));
                 Problem::new(what, "give a file in place of a pipe: it is read in parts").at(name, Place::FILE)
             })?;
             bytes.extend_from_slice(&piece[..got]);
