@@ -30,7 +30,10 @@ pub fn name_of(path: &Path) -> String {
 
 /// Says which option names the format that the ending does not tell.
 pub fn name_the_format(error: UnknownFormat, option: &str) -> Usage {
-    Usage(format!("{error} with {option}"))
+    match error {
+        UnknownFormat::Foreign { .. } => Usage(error.to_string()),
+        _ => Usage(format!("{error} with {option}")),
+    }
 }
 
 impl Source {

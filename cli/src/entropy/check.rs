@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use halotile::choice::Devices;
 use halotile::entropy::{Entropy, Kernel, Place};
-use halotile::io::{InputFormat, OutputFormat};
+use halotile::io::{InputFormat, OutputFormat, UnknownFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::raster::geotiff::CreationOptions;
 
@@ -45,6 +45,11 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
         return fail("a preview goes to a file, not to standard output; name one after --preview");
     }
     roles(args, &outputs).check()?;
+    // A name without an ending may be a device's.
+    let other = |preview: &&PathBuf| preview.extension().is_some_and(|ending| !ending.eq_ignore_ascii_case("png"));
+    if let Some(preview) = args.preview.as_ref().filter(other) {
+        return fail(format!("{}: a preview is a PNG picture; end its name in .png", preview.display()));
+    }
     window(args)?;
     let creation = CreationOptions::parse(&args.creation_options).map_err(|error| Usage(format!("--co: {error}")))?;
     if output != OutputFormat::GeoTiff && !args.creation_options.is_empty() {
@@ -89,11 +94,12 @@ fn input_format(args: &EntropyArgs) -> Result<Option<InputFormat>, Usage> {
         if is_dash(mask) {
             return fail("a mask is read from a file, not from standard input; name one after --mask");
         }
-        detect(mask, "the format in its ending").map_err(|_| {
-            Usage(format!(
+        InputFormat::detect(mask).map_err(|error| match error {
+            UnknownFormat::Foreign { .. } => Usage(error.to_string()),
+            _ => Usage(format!(
                 "{}: the mask's name does not say its format; end it in .tif, .npy, .png, .pgm or .txt",
                 mask.display()
-            ))
+            )),
         })?;
     }
     Ok(format)

@@ -10,6 +10,7 @@ use halotile::raster::{GridRaster, NpyRaster, Raster};
 
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
+use crate::outcome::Usage;
 use crate::source::Source;
 
 /// The longest file of a window: 255 lines of 255 numbers, with room for blanks and comments.
@@ -120,10 +121,28 @@ pub fn window(args: &EntropyArgs) -> anyhow::Result<Footprint> {
         ShapeArg::Disk => Ok(Footprint::disk(args.side())?),
         ShapeArg::File(path) => {
             let name = path.display().to_string();
+            if let Some(shape) = no_shape(path) {
+                return Err(shape.into());
+            }
             let text = text(path, &name)?;
             parse_window(&text).with_context(|| name)
         }
     }
+}
+
+/// The error for what is neither a shape nor a file, and not meant as a file either: it has no ending and no folder.
+fn no_shape(path: &Path) -> Option<Usage> {
+    let name =
+        path.to_str().filter(|_| path.extension().is_none() && path.components().count() == 1 && !path.exists())?;
+    let near = match name.to_ascii_lowercase().as_str() {
+        "circle" | "circular" | "round" | "disc" | "ball" => Some("disk"),
+        "box" | "rect" | "rectangle" | "quadrat" => Some("square"),
+        other => ["disk", "square"].into_iter().find(|shape| strsim::jaro(shape, other) > 0.7),
+    };
+    let meant = near.map(|shape| format!(" (did you mean {shape}?)")).unwrap_or_default();
+    Some(Usage(format!(
+        "--shape {name}: no shape and no file has this name; give square, disk or a text file of 0 and 1{meant}"
+    )))
 }
 
 fn text(path: &Path, name: &str) -> anyhow::Result<String> {

@@ -28,7 +28,7 @@ pub fn run(args: &GridArgs) -> anyhow::Result<Done> {
     let format = match args.output_format {
         Some(format) => format,
         None if is_dash(&args.output) => InputFormat::SeedText,
-        None => InputFormat::detect(&args.output).map_err(|error| name_the_format(error, "--of"))?,
+        None => InputFormat::detect_written(&args.output).map_err(|error| name_the_format(error, "--of"))?,
     };
     let creation = CreationOptions::parse(&args.creation_options).map_err(|error| Usage(format!("--co: {error}")))?;
     if format != InputFormat::GeoTiff && !args.creation_options.is_empty() {

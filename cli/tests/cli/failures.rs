@@ -218,7 +218,7 @@ fn files_that_are_no_grids() {
 #[test]
 fn command_lines_that_cannot_be_meant() {
     let place = Place::new();
-    place.write("v.txt", VECTOR).write("v.jpg", VECTOR);
+    place.write("v.txt", VECTOR).write("v.jpg", VECTOR).write("v.dat", VECTOR);
     let kernels = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect::<Vec<_>>().join(", ");
     assert!(kernels.starts_with("auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, sliding, "));
     let see = "see halotile entropy --help";
@@ -287,6 +287,21 @@ fn command_lines_that_cannot_be_meant() {
         ("--quiet --verbose", format!("the argument '--quiet' cannot be used with '--verbose...'; {see}")),
         ("--preview out.txt", "out.txt: the preview and the output are one file; name two".into()),
         ("--preview ./out.txt", "./out.txt: the preview and the output out.txt are one file; name two".into()),
+        ("--preview p.jpg", "p.jpg: a preview is a PNG picture; end its name in .png".into()),
+        (
+            "--shape circle",
+            "--shape circle: no shape and no file has this name; give square, disk or a text file of 0 and 1 (did you mean disk?)"
+                .into(),
+        ),
+        (
+            "--shape sqare",
+            "--shape sqare: no shape and no file has this name; give square, disk or a text file of 0 and 1 (did you mean square?)"
+                .into(),
+        ),
+        (
+            "--shape hexagon",
+            "--shape hexagon: no shape and no file has this name; give square, disk or a text file of 0 and 1".into(),
+        ),
         ("--preview -", "a preview goes to a file, not to standard output; name one after --preview".into()),
         (
             "--kernel sliding --device cpu",
@@ -311,10 +326,22 @@ fn command_lines_that_cannot_be_meant() {
             "--json and the output - would both go to standard output; name a file for the output".to_owned(),
         ),
         (
-            "entropy v.jpg out.txt",
-            "v.jpg: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
+            "entropy v.dat out.txt",
+            "v.dat: the ending does not say the format; end the name in one of .txt (seed-text), .bin (seed-binary), \
              .npy (npy), .png (png), .pgm (pgm), .tif (geotiff), .tiff (geotiff), or name the format with --if"
                 .to_owned(),
+        ),
+        (
+            "entropy v.jpg out.txt",
+            "v.jpg: this format is read by GDAL, not here; convert it: gdal_translate v.jpg v.tif".to_owned(),
+        ),
+        (
+            "compare v.txt v.jpg",
+            "v.jpg: this format is read by GDAL, not here; convert it: gdal_translate v.jpg v.tif".to_owned(),
+        ),
+        (
+            "entropy v.txt out.txt --mask m.VRT",
+            "m.VRT: this format is read by GDAL, not here; convert it: gdal_translate m.VRT m.tif".to_owned(),
         ),
         (
             "entropy v.txt out.jpg",

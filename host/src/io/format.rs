@@ -78,15 +78,39 @@ impl InputFormat {
     /// use halotile::io::InputFormat;
     /// assert_eq!(InputFormat::detect("map.NPY".as_ref()), Ok(InputFormat::Npy));
     /// assert_eq!(
-    ///     InputFormat::detect("map.jpg".as_ref()).unwrap_err().to_string(),
-    ///     "map.jpg: the ending does not say the format; end the name in one of \
+    ///     InputFormat::detect("map.dat".as_ref()).unwrap_err().to_string(),
+    ///     "map.dat: the ending does not say the format; end the name in one of \
     ///      .txt (seed-text), .bin (seed-binary), .npy (npy), .png (png), .pgm (pgm), .tif (geotiff), .tiff (geotiff), or name the format"
     /// );
     /// ```
+    ///
+    /// A format that GDAL reads and this library does not is [`UnknownFormat::Foreign`].
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
+        Self::detect_written(path).map_err(|error| foreign(path).unwrap_or(error))
+    }
+
+    /// The same for a file that is to be written: there is no file of another program's to convert.
+    pub fn detect_written(path: &Path) -> Result<Self, UnknownFormat> {
         let known = Self::ALL.iter().flat_map(|&f| f.endings().iter().map(move |&e| (e, f.name(), f)));
         detect(path, &known.collect::<Vec<_>>())
     }
+}
+
+/// Endings of rasters that GDAL reads: what names one of them is no grid under an unusual name, and naming a format for it would lead nowhere.
+const FOREIGN: [&str; 50] = [
+    "vrt", "img", "asc", "grd", "bil", "bip", "bsq", "flt", "hdf", "hdf4", "hdf5", "h4", "h5", "he5", "nc", "nc4",
+    "cdf", "jp2", "j2k", "jpg", "jpeg", "ecw", "sid", "adf", "gpkg", "zarr", "rst", "sdat", "sgrd", "mbtiles", "kea",
+    "dem", "ddf", "dt0", "dt1", "dt2", "hgt", "bmp", "gif", "webp", "ntf", "nitf", "ers", "map", "mrf", "xyz", "e00",
+    "grib", "grb", "grib2",
+];
+
+/// The error for a raster of another program's.
+fn foreign(path: &Path) -> Option<UnknownFormat> {
+    let ending = path.extension()?;
+    FOREIGN.iter().any(|known| ending.eq_ignore_ascii_case(known)).then(|| {
+        let shown = |path: &Path| super::error::one_line(&path.display().to_string());
+        UnknownFormat::Foreign { path: shown(path), converted: shown(&path.with_extension("tif")) }
+    })
 }
 
 impl OutputFormat {
@@ -132,6 +156,14 @@ pub enum UnknownFormat {
         path: String,
         /// The endings there are.
         known: String,
+    },
+    /// A raster of a format that GDAL reads and this library does not.
+    #[error("{path}: this format is read by GDAL, not here; convert it: gdal_translate {path} {converted}")]
+    Foreign {
+        /// The file.
+        path: String,
+        /// The same as a GeoTIFF.
+        converted: String,
     },
     /// A name that no format has.
     #[error("no format is called {name:?}; the formats are {known}")]
@@ -193,6 +225,21 @@ mod tests {
         }
         assert_eq!(OutputFormat::detect("a.txt".as_ref()), Ok(OutputFormat::Text));
         assert_eq!(OutputFormat::detect("a.TIF".as_ref()), Ok(OutputFormat::GeoTiff));
+    }
+
+    #[test]
+    fn what_gdal_reads_is_to_be_converted() {
+        for name in ["d.x/land.VRT", "dem.asc", "a.img", "hdr.adf", "t.jpg", "t.nc"] {
+            let error = InputFormat::detect(name.as_ref()).unwrap_err();
+            assert!(matches!(error, UnknownFormat::Foreign { .. }), "{error}");
+        }
+        let error = InputFormat::detect("d.x/land.vrt".as_ref()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "d.x/land.vrt: this format is read by GDAL, not here; convert it: gdal_translate d.x/land.vrt d.x/land.tif"
+        );
+        // Results are written under no such name, whatever writes it.
+        assert!(matches!(OutputFormat::detect("h.asc".as_ref()), Err(UnknownFormat::Ending { .. })));
     }
 
     #[test]
