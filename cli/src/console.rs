@@ -44,6 +44,7 @@ where
 /// What the user sees of a run while it lasts.
 pub struct Console {
     quiet: bool,
+    verbose: bool,
     bar: ProgressBar,
 }
 
@@ -72,7 +73,7 @@ impl Console {
         } else {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
         };
-        Self { quiet: loudness.quiet, bar }
+        Self { quiet: loudness.quiet, verbose: loudness.verbose > 0, bar }
     }
 
     /// Tells something that the user did not ask for but may want to know.
@@ -80,6 +81,11 @@ impl Console {
         if !self.quiet {
             self.bar.suspend(|| say(text));
         }
+    }
+
+    /// Whether details are wanted.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
     }
 
     /// From now on the bar counts bytes, nobody knows of how many.

@@ -52,17 +52,6 @@ impl Chosen {
         ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::devices)
     }
 
-    /// What a verdict says, if there is a GPU; and why.
-    pub fn by(verdict: Verdict) -> (Self, String) {
-        if !verdict.gpu {
-            return (Self::cpu(), verdict.why);
-        }
-        match Self::cuda(&[0]) {
-            Ok(chosen) => (chosen, verdict.why),
-            Err(error) => (Self::cpu(), error.to_string()),
-        }
-    }
-
     /// What is asked for by name; none for auto.
     pub fn named(device: &Devices) -> Result<Option<Self>, DeviceError> {
         Ok(match device {
@@ -74,6 +63,43 @@ impl Chosen {
                 Some(Self::devices((0..*count).map(open).collect::<Result<_, DeviceError>>()?))
             }
         })
+    }
+}
+
+/// What `--device auto` has come to, and why.
+pub struct Choice {
+    pub chosen: Chosen,
+    why: String,
+    /// The work is done on the CPU because it is done sooner there.
+    plain: bool,
+}
+
+impl Choice {
+    /// A choice that a user may want to know of.
+    pub fn new(chosen: Chosen, why: String) -> Self {
+        Self { chosen, why, plain: false }
+    }
+
+    /// What a verdict says, if there is a GPU.
+    pub fn by(verdict: Verdict) -> Self {
+        if !verdict.gpu {
+            return Self { chosen: Chosen::cpu(), why: verdict.why, plain: true };
+        }
+        match Chosen::cuda(&[0]) {
+            Ok(chosen) => Self::new(chosen, verdict.why),
+            Err(error) => Self::new(Chosen::cpu(), error.to_string()),
+        }
+    }
+
+    /// Tells of it. That work is too little for a GPU is told under `-v` alone, and only where a driver is there: without one the CPU
+    /// is no choice.
+    pub fn tell(&self, console: &Console) {
+        let told = || format!("device auto: {}, because {}", self.chosen.name, self.why);
+        if !self.plain {
+            console.note(&told());
+        } else if console.is_verbose() && cuda::driver().is_ok() {
+            tracing::info!("{}", told());
+        }
     }
 }
 
@@ -100,37 +126,37 @@ impl Chooser {
             return Ok(chosen.clone());
         }
         let start = Instant::now();
-        let (chosen, why) = self.choose(load())?;
+        let choice = self.choose(load())?;
         self.seconds += start.elapsed().as_secs_f64();
-        console.note(&format!("device auto: {}, because {why}", chosen.name));
-        self.chosen = Some(chosen.clone());
-        Ok(chosen)
+        choice.tell(console);
+        self.chosen = Some(choice.chosen.clone());
+        Ok(choice.chosen)
     }
 
-    fn choose(&self, load: Load) -> Result<(Chosen, String), Absent> {
+    fn choose(&self, load: Load) -> Result<Choice, Absent> {
         if let Some(kernel) = self.kernel {
             return Self::choose_for(kernel);
         }
         let verdict = load.verdict(rayon::current_num_threads(), false);
-        Ok(Chosen::by(verdict))
+        Ok(Choice::by(verdict))
     }
 
     /// What a kernel asked for runs on.
-    fn choose_for(kernel: Kernel) -> Result<(Chosen, String), Absent> {
+    fn choose_for(kernel: Kernel) -> Result<Choice, Absent> {
         match kernel.place() {
             Place::Device => {
                 let because = format!("kernel {kernel} runs on a device");
                 match Chosen::cuda(&[0]) {
-                    Ok(gpu) => Ok((gpu, because)),
+                    Ok(gpu) => Ok(Choice::new(gpu, because)),
                     Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
                 }
             }
-            Place::Cpu => Ok((Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),
+            Place::Cpu => Ok(Choice::new(Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),
             Place::Both => {
                 let because = format!("kernel {kernel} takes all GPUs that are there");
                 Ok(match cuda::count().and_then(|count| Chosen::cuda(&Vec::from_iter(0..count))) {
-                    Ok(gpus) => (gpus, because),
-                    Err(error) => (Chosen::cpu(), format!("{because}, and {error}")),
+                    Ok(gpus) => Choice::new(gpus, because),
+                    Err(error) => Choice::new(Chosen::cpu(), format!("{because}, and {error}")),
                 })
             }
         }

@@ -12,7 +12,7 @@ use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;
 
 use crate::console::Console;
-use crate::engine::Chosen;
+use crate::engine::{Choice, Chosen};
 use crate::outcome::Absent;
 
 /// What was opened, if devices were asked for by name, and how many seconds that took.
@@ -91,25 +91,25 @@ impl Place {
             return Ok(chosen.engine.clone());
         }
         let start = Instant::now();
-        let (chosen, why) = self.choose(vertices)?;
+        let choice = self.choose(vertices)?;
         self.seconds += start.elapsed().as_secs_f64();
-        console.note(&format!("device auto: {}, because {why}", chosen.name));
-        Ok(self.chosen.insert(chosen).engine.clone())
+        choice.tell(console);
+        Ok(self.chosen.insert(choice.chosen).engine.clone())
     }
 
-    fn choose(&self, vertices: usize) -> Result<(Chosen, String), Absent> {
+    fn choose(&self, vertices: usize) -> Result<Choice, Absent> {
         match self.kernel {
-            Some(Kernel::Threads) => return Ok((Chosen::cpu(), "kernel threads runs there".to_owned())),
+            Some(Kernel::Threads) => return Ok(Choice::new(Chosen::cpu(), "kernel threads runs there".to_owned())),
             Some(kernel) => {
                 let because = format!("kernel {kernel} runs on a device");
                 return match Chosen::cuda(&[0]) {
-                    Ok(gpu) => Ok((gpu, because)),
+                    Ok(gpu) => Ok(Choice::new(gpu, because)),
                     Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
                 };
             }
             None => {}
         }
-        Ok(Chosen::by(Vertices(vertices).verdict(rayon::current_num_threads(), false)))
+        Ok(Choice::by(Vertices(vertices).verdict(rayon::current_num_threads(), false)))
     }
 
     /// Takes the CPU after all, if the choice is ours and was another.

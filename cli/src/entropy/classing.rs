@@ -1,7 +1,7 @@
 //! How a raster's numbers become classes: what the options say, and what is told of it.
 
 use anyhow::anyhow;
-use halotile::classes::{BinRule, Class, Classes, ClassesError, Survey};
+use halotile::classes::{BinRule, Class, Classes, ClassesError, Members, Survey};
 use halotile::raster::{Raster, Uncovered};
 use serde::Serialize;
 
@@ -36,6 +36,20 @@ struct Row {
 /// Reads the list of classes, if there is one.
 pub fn list(args: &EntropyArgs) -> anyhow::Result<Option<Classes>> {
     Ok(args.classes.as_deref().map(|path| Classes::from_file(path, None)).transpose()?)
+}
+
+/// Classes that `-v` names.
+const SHOWN: usize = 20;
+
+/// A class as `-v` names it.
+fn in_words(class: &Class) -> String {
+    let list = |values: &[i128]| values.iter().map(i128::to_string).collect::<Vec<_>>().join(" ");
+    match (&class.name, &class.members) {
+        (Some(name), _) => name.clone(),
+        (None, Members::Values(values)) => list(values),
+        (None, Members::OthersAnd(values)) => format!("{} and all others", list(values)),
+        (None, Members::Between(from, to)) => format!("{from} to {to}"),
+    }
 }
 
 impl Classing {
@@ -79,6 +93,30 @@ impl Classing {
     /// `--levels` says or the list has, and the bins that were made, which are fewer than `--bins` asks for where values repeat.
     pub fn levels(&self, args: &EntropyArgs) -> Option<usize> {
         args.levels.or((self.from != "survey").then(|| self.classes.levels()))
+    }
+
+    /// Cells that have a value, if values were counted, each as a class of its own.
+    pub fn cells_of(&self, value: u8) -> Option<u64> {
+        let survey = self.survey.as_ref().filter(|_| self.from == "survey")?;
+        let is = |class: &Class| matches!(&class.members, Members::Values(values) if **values == [i128::from(value)]);
+        let class = self.classes.describe().into_iter().find(is)?;
+        survey.cells.get(usize::from(class.code)).copied()
+    }
+
+    /// Tells under `-v` what the classes are.
+    pub fn tell(&self, name: &str) {
+        let classes = self.classes.describe();
+        let found = match self.from {
+            "survey" => "the values that occur",
+            "levels" => "by --levels",
+            "bins" => "by --bins",
+            _ => "by --classes",
+        };
+        let shown = classes.iter().take(SHOWN).map(in_words).collect::<Vec<_>>().join(", ");
+        let more =
+            classes.len().checked_sub(SHOWN + 1).map(|more| format!(" and {} more", more + 1)).unwrap_or_default();
+        let nodata = self.survey.as_ref().map(|survey| format!("; cells without data: {}", survey.nodata));
+        tracing::info!("{name}: {} classes, {found}: {shown}{more}{}", classes.len(), nodata.unwrap_or_default());
     }
 
     /// For `--json`.

@@ -5,6 +5,7 @@
 //! check      the options against each other
 //! input      the raster, the mask, the window's shape
 //! classing   from numbers to classes
+//! filling    values that look like no data
 //! output     the files and the preview
 //! summary    what was done
 //! ```
@@ -29,6 +30,7 @@ use halotile::raster::{self, Cells, CodedRaster, Raster, ResultSink, check_mask}
 
 mod check;
 mod classing;
+mod filling;
 mod input;
 mod output;
 mod summary;
@@ -203,6 +205,10 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         let start = Instant::now();
         let begun = stage("classes");
         let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
+        if summary.samples == 0 {
+            classing.tell(&name);
+            filling::hint(&sheet, &classing, args, console)?;
+        }
         let given = classing.levels(args);
         let entropy = entropy.clone().levels(given.filter(|_| args.normalize));
         let Sheet { raster, .. } = sheet;
