@@ -8,10 +8,11 @@ mod bench_primer;
 mod graph;
 mod profile;
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgAction, Parser, Subcommand, ValueHint};
+use clap::{ArgAction, ArgMatches, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use halotile::bench::{CPU_ENGINE, Effort, Plan, Repeat};
 use halotile::choice::{Devices, UnknownDevices};
@@ -46,16 +47,19 @@ Exit codes: 0 done, 1 failed (compare: there is a difference), 2 wrong command l
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Shannon entropy of the window around every cell
-    #[command(after_help = ENTROPY_HELP)]
+    #[command(after_help = ENTROPY_EXAMPLES, after_long_help = format!("{ENTROPY_HELP}\n\n{ENTROPY_EXAMPLES}"))]
     Entropy(EntropyArgs),
     /// Shortest paths between all vertices of a graph
-    #[command(after_help = apsp::APSP_HELP)]
+    #[command(after_long_help = apsp::APSP_HELP)]
     Apsp(ApspArgs),
     /// The vertices on a shortest path
-    #[command(after_help = apsp::PATH_HELP)]
+    #[command(after_long_help = apsp::PATH_HELP)]
     Path(PathArgs),
+    /// The kernels that --kernel of halotile entropy takes
+    #[command(after_help = crate::kernels::list())]
+    Kernels,
     /// The GPUs of this machine, or why CUDA is off
-    #[command(after_help = DEVICES_HELP)]
+    #[command(after_long_help = DEVICES_HELP)]
     Devices(DevicesArgs),
     /// Make a synthetic grid or graph
     Generate {
@@ -63,10 +67,10 @@ pub enum Command {
         what: Generate,
     },
     /// The largest difference between two files, and where it is
-    #[command(after_help = COMPARE_HELP)]
+    #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// How many blocks of a kernel a multiprocessor runs at once, and what limits them
-    #[command(after_help = OCCUPANCY_HELP)]
+    #[command(after_long_help = OCCUPANCY_HELP)]
     Occupancy(OccupancyArgs),
     /// Verify and time every way to compute something
     Bench {
@@ -92,56 +96,56 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum Generate {
     /// A grid of classes: the same for the same seed, on every machine
-    #[command(after_help = GRID_HELP)]
+    #[command(after_long_help = GRID_HELP)]
     Grid(GridArgs),
     /// A weighted directed graph: the same for the same seed, on every machine
-    #[command(after_help = graph::GRAPH_HELP)]
+    #[command(after_long_help = graph::GRAPH_HELP)]
     Graph(GraphArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// Kernels, rungs of the ladders and the CPU engine, beside the limit of the machine
-    #[command(after_help = BENCH_HELP)]
+    #[command(after_long_help = BENCH_HELP)]
     Entropy(BenchArgs),
     /// All-pairs shortest paths: kernels, rungs and the CPU engine, beside the limit of the machine
-    #[command(after_help = bench_apsp::HELP)]
+    #[command(after_long_help = bench_apsp::HELP)]
     Apsp(BenchApspArgs),
     /// Copies that begin at an offset: bandwidth against alignment
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Copy(BenchTopicArgs),
     /// Copies with gaps: bandwidth against stride
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Stride(BenchTopicArgs),
     /// Conflicts of banks: shared memory against the stride of what lanes load
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Banks(BenchTopicArgs),
     /// The ladder of reductions: sums, least and largest numbers
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Reduce(BenchTopicArgs),
     /// The ladder of transposes
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Transpose(BenchTopicArgs),
     /// The ladder of matrix multiplications, in f32
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Matmul(BenchTopicArgs),
     /// Instructions: operations a clock, and clocks until a result can be used
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Instructions(BenchTopicArgs),
     /// Branches: lanes of a warp, and whole warps, that go different ways
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Divergence(BenchTopicArgs),
     /// Transfers between host and device: ordinary, page-locked, write-combined and mapped memory, by size
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Transfer(BenchTopicArgs),
     /// Copies that hide behind kernels: the same work cut in pieces, on 1 to 16 streams
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Overlap(BenchTopicArgs),
     /// Clocks: blocks that time themselves, what a launch costs, one kernel by every clock
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Clock(BenchTopicArgs),
     /// All topics of the optimisation primer, in one record
-    #[command(after_help = bench_primer::HELP)]
+    #[command(after_long_help = bench_primer::HELP)]
     Primer(BenchPrimerArgs),
 }
 
@@ -175,8 +179,9 @@ name, values or between, and cells), unit, nodata, nodata_from, georeference_fro
 that says it; mask_from: the input's own mask), device, kernel (null for the CPU engine), precision, threads, memory (as \
 given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
 device: opening a GPU; compute: with the reading and writing that goes on meanwhile), kernel_seconds (null where no device \
-took part) and cells_per_second (cells over seconds.compute).
+took part) and cells_per_second (cells over seconds.compute).";
 
+const ENTROPY_EXAMPLES: &str = "\
 Examples:
   halotile entropy map.txt entropy.txt
   halotile entropy nlcd.tif h.tif --size 21 --measure shannon,richness --co COMPRESS=ZSTD
@@ -267,100 +272,176 @@ pub struct EntropyArgs {
     /// The grid of classes, or of numbers that become classes; - is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
-    /// The results; - is standard output. {measure} in it stands for the name of each measure
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub output: PathBuf,
-    /// Side of the window in cells: odd, 1 to 255 [default: 5]
-    #[arg(long, value_name = "N", value_parser = size)]
-    pub size: Option<usize>,
-    /// Shape of the window: square, disk (cells at most half of --size, rounded down, from the centre), or a text file of 0 and
-    /// 1, a line a row
-    #[arg(long, value_name = "square|disk|FILE", default_value = "square", value_parser = shape_of_window)]
-    pub shape: ShapeArg,
-    /// What to compute, one or several: shannon, simpson, richness, evenness, renyi:ALPHA, hill:Q
-    #[arg(long = "measure", value_name = "NAME[,NAME...]", value_delimiter = ',', default_value = "shannon", value_parser = measure)]
-    pub measures: Vec<Measure>,
-    /// What windows see beyond the edge of the grid: nothing (shrink); nothing, and no result where they reach beyond it (nodata); or
-    /// the grid goes on, mirrored with its edge cells twice (symmetric) or once (reflect), or by its edge cells (replicate)
-    #[arg(long, default_value = "shrink", value_parser = named(&Edge::ALL.map(|edge| (edge.name(), edge))))]
-    pub edge: Edge,
-    /// Share of the window's cells that have to be valid, 0 to 1, for a result; cells beyond the edge are not
-    #[arg(long, value_name = "FRACTION", default_value = "0", value_parser = fraction)]
-    pub min_valid: f64,
-    /// Results also for cells without data: those of the valid cells in their windows
-    #[arg(long)]
-    pub fill_nodata: bool,
-    /// Number of classes, 1 to 256: a value of N or more is an error [default: whatever values occur]
-    #[arg(long, value_name = "N", value_parser = levels)]
-    pub levels: Option<usize>,
-    /// A list of classes, and of the values that each has
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "levels")]
-    pub classes: Option<PathBuf>,
-    /// Sort the numbers into so many classes, 1 to 256
-    #[arg(long, value_name = "N", value_parser = bins, conflicts_with_all = ["levels", "classes"])]
-    pub bins: Option<usize>,
-    /// How bins are laid out: equal (all as wide) or quantile (all as full) [default: equal]
-    #[arg(long, value_name = "equal|quantile", requires = "bins", value_parser = binning())]
-    pub binning: Option<BinRule>,
-    /// Base of the logarithm: e for nats, 2 for bits, 10 for hartleys
-    #[arg(long, default_value = "e", value_parser = named(&[("e", Base::E), ("2", Base::Two), ("10", Base::Ten)]))]
-    pub base: Base,
-    /// Divide shannon by the logarithm of the number of classes, so that it is from 0 to 1; needs --levels, --bins or --classes
-    #[arg(long)]
-    pub normalize: bool,
-    /// Value of cells that are not counted, any number or nan; the result there is nan [default: the file's own, if it names one].
-    /// Masks and alpha bands of the file count beside it; none turns all of that off
-    #[arg(long, value_name = "V|none", allow_hyphen_values = true, value_parser = nodata)]
-    pub nodata: Option<NodataArg>,
-    /// A raster of the same size: cells where it is 0 or no data are not counted, and have no result
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub mask: Option<PathBuf>,
-    /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
-    #[arg(long, default_value = "auto", value_parser = device)]
-    pub device: Devices,
-    /// The kernel that a device runs, or a rung of a ladder: v10 to v13 and b10 run on the CPU, v14 on both; auto takes the
-    /// fastest that fits
-    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
-    pub kernel: KernelArg,
-    /// Precision of the computation [default: that of --kernel; else f64 for text, f32 for npy]
-    #[arg(long, value_parser = named(&[("f32", Precision::F32), ("f64", Precision::F64)]))]
-    pub precision: Option<Precision>,
-    /// CPU threads, 0 to 1024; 0 for as many as there are cores
-    #[arg(long, value_name = "N", default_value = "0", value_parser = threads)]
-    pub threads: usize,
-    /// Memory that the program may take, as 512MiB, 1.5G (times 1024) or 2GB (times 1000); grids that are neither GeoTIFF nor
-    /// NPY are in memory besides [default: 4 GiB, less where less is enough]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    pub memory: Option<usize>,
-    /// Band of a GeoTIFF, from 1 [default: 1]
-    #[arg(long, value_name = "N", value_parser = side)]
-    pub band: Option<usize>,
-    /// Format of INPUT [default: by its name's ending]
-    #[arg(long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
-    pub input_format: Option<InputFormat>,
-    /// Format of OUTPUT [default: by its name's ending; text for -; seed-lines in place of text for seed-binary]
-    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&OutputFormat::ALL.map(|f| (f.name(), f))))]
-    pub output_format: Option<OutputFormat>,
-    /// How a GeoTIFF is written, in GDAL's words: COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|3, TILED=YES|NO, BLOCKXSIZE=N,
-    /// BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO; once for each
-    #[arg(long = "co", value_name = "KEY=VALUE")]
-    pub creation_options: Vec<String>,
-    /// Decimals in text and seed-lines, 0 to 17
-    #[arg(long, value_name = "N", default_value = "5", value_parser = decimals)]
-    pub decimals: usize,
-    /// Also draw the result, with a legend, to this PNG file
-    #[arg(long, value_name = "PNG", value_hint = ValueHint::FilePath)]
-    pub preview: Option<PathBuf>,
-    #[command(flatten)]
-    pub profile: ProfileArgs,
-    /// Replace OUTPUT, the preview and the profile if they exist
-    #[arg(long)]
-    pub overwrite: bool,
     #[command(flatten)]
     pub loudness: Loudness,
+
+    /// Format of INPUT [default: by its name's ending]
+    #[arg(help_heading = INPUT, long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
+    pub input_format: Option<InputFormat>,
+    /// Band of a GeoTIFF, from 1 [default: 1]
+    #[arg(help_heading = INPUT, long, value_name = "N", value_parser = side)]
+    pub band: Option<usize>,
+    /// Value of cells that are not counted, any number or nan [default: the file's own]
+    ///
+    /// The result there is nan. Masks and alpha bands of the file count beside it; none turns all of that off.
+    #[arg(help_heading = INPUT, long, value_name = "V|none", allow_hyphen_values = true, value_parser = nodata)]
+    pub nodata: Option<NodataArg>,
+    /// A raster of the same size: cells where it is 0 or no data are not counted
+    ///
+    /// They have no result. It lies where the input lies, as far as both say where.
+    #[arg(help_heading = INPUT, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub mask: Option<PathBuf>,
+    /// Number of classes, 1 to 256, which are the values below it [default: what occurs]
+    ///
+    /// A value of N or more is an error. Spares a pass over the raster.
+    #[arg(help_heading = INPUT, long, value_name = "N", value_parser = levels)]
+    pub levels: Option<usize>,
+    /// A list of classes, and of the values that each has
+    #[arg(help_heading = INPUT, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "levels")]
+    pub classes: Option<PathBuf>,
+    /// Sort the numbers into so many classes, 1 to 256
+    #[arg(help_heading = INPUT, long, value_name = "N", value_parser = bins, conflicts_with_all = ["levels", "classes"])]
+    pub bins: Option<usize>,
+    /// How bins are laid out: equal (all as wide) or quantile (all as full) [default: equal]
+    #[arg(help_heading = INPUT, long, value_name = "equal|quantile", requires = "bins", value_parser = binning())]
+    pub binning: Option<BinRule>,
+
+    /// Side of the window in cells: odd, 1 to 255 [default: 5]
+    #[arg(help_heading = WINDOW, short, long, value_name = "N", value_parser = size)]
+    pub size: Option<usize>,
+    /// Shape of the window
+    ///
+    /// square; disk: cells at most half of --size, rounded down, from the centre; or a text file of 0 and 1, a line a row.
+    #[arg(help_heading = WINDOW, long, value_name = "square|disk|FILE", default_value = "square", value_parser = shape_of_window)]
+    pub shape: ShapeArg,
+    /// What windows see beyond the edge of the grid
+    ///
+    /// Nothing (shrink); nothing, and no result where they reach beyond it (nodata); or the grid goes on, mirrored with its edge cells
+    /// twice (symmetric) or once (reflect), or by its edge cells (replicate).
+    #[arg(help_heading = WINDOW, long, default_value = "shrink", value_parser = named(&Edge::ALL.map(|edge| (edge.name(), edge))))]
+    pub edge: Edge,
+    /// Share of the window's cells that have to be valid, 0 to 1, for a result
+    ///
+    /// Cells beyond the edge are not valid.
+    #[arg(help_heading = WINDOW, long, value_name = "FRACTION", default_value = "0", value_parser = fraction)]
+    pub min_valid: f64,
+    /// Results also for cells without data: those of the valid cells in their windows
+    #[arg(help_heading = WINDOW, long)]
+    pub fill_nodata: bool,
+
+    /// What to compute, one or several: shannon, simpson, richness, evenness, renyi:A, hill:Q
+    #[arg(help_heading = MEASURE, long = "measure", value_name = "NAME[,NAME...]", value_delimiter = ',', default_value = "shannon", value_parser = measure)]
+    pub measures: Vec<Measure>,
+    /// Base of the logarithm: e for nats, 2 for bits, 10 for hartleys
+    #[arg(help_heading = MEASURE, long, default_value = "e", value_parser = named(&[("e", Base::E), ("2", Base::Two), ("10", Base::Ten)]))]
+    pub base: Base,
+    /// Divide shannon by the logarithm of the number of classes, so that it is from 0 to 1
+    ///
+    /// Needs --levels, --bins or --classes: the number is what --levels says, that of the list's classes, or that of the bins that were made,
+    /// which are fewer than asked for where values repeat.
+    #[arg(help_heading = MEASURE, long)]
+    pub normalize: bool,
+
+    #[command(flatten)]
+    pub output: OutputArg,
+    /// Format of OUTPUT [default: by its name's ending; text for -]
+    ///
+    /// Without it seed-binary gives seed-lines in place of text.
+    #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", value_parser = named(&OutputFormat::ALL.map(|f| (f.name(), f))))]
+    pub output_format: Option<OutputFormat>,
+    /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each
+    ///
+    /// COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N,
+    /// BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO.
+    #[arg(help_heading = OUTPUT, long = "co", value_name = "KEY=VALUE")]
+    pub creation_options: Vec<String>,
+    /// Decimals in text and seed-lines, 0 to 17
+    #[arg(help_heading = OUTPUT, long, value_name = "N", default_value = "5", value_parser = decimals)]
+    pub decimals: usize,
+    /// Also draw the result, with a legend, to this PNG file
+    #[arg(help_heading = OUTPUT, long, value_name = "PNG", value_hint = ValueHint::FilePath)]
+    pub preview: Option<PathBuf>,
+    /// Replace OUTPUT, the preview and the profile if they exist
+    #[arg(help_heading = OUTPUT, long)]
+    pub overwrite: bool,
     /// Print what was done, and how fast, as one JSON object on stdout
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
+
+    /// Where to compute: auto, cpu, cuda, cuda:0,1 (several GPUs share the rows), emulator
+    #[arg(help_heading = MACHINE, long, default_value = "auto", value_parser = device)]
+    pub device: Devices,
+    /// The kernel that a device runs, or a rung of a ladder; halotile kernels lists them
+    ///
+    /// auto takes the fastest that fits.
+    #[arg(help_heading = MACHINE, long, value_name = "NAME", default_value = "auto", value_parser = kernels(), hide_possible_values = true)]
+    pub kernel: KernelArg,
+    /// Precision of the computation [default: that of --kernel; else f64 for text, f32 for npy]
+    #[arg(help_heading = MACHINE, long, value_parser = named(&[("f32", Precision::F32), ("f64", Precision::F64)]))]
+    pub precision: Option<Precision>,
+    /// CPU threads, 0 to 1024; 0 for as many as there are cores
+    #[arg(help_heading = MACHINE, long, value_name = "N", default_value = "0", value_parser = threads)]
+    pub threads: usize,
+    /// Memory that the program may take, as 512MiB [default: 4 GiB, less where less is enough]
+    ///
+    /// 1.5G is times 1024, 2GB times 1000. Grids that are neither GeoTIFF nor NPY are in memory besides.
+    #[arg(help_heading = MACHINE, long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<usize>,
+    #[command(flatten, next_help_heading = MACHINE)]
+    pub profile: ProfileArgs,
+}
+
+// Groups of options in the help.
+const INPUT: &str = "Input";
+const WINDOW: &str = "Window";
+const MEASURE: &str = "Measure";
+const OUTPUT: &str = "Output";
+const MACHINE: &str = "Machine";
+
+/// The place for results: OUTPUT, or what -o names in its place.
+#[derive(Debug)]
+pub struct OutputArg(PathBuf);
+
+/// Both ways to say it, of which one is there.
+#[derive(Debug, clap::Args)]
+struct OutputPlaces {
+    /// The results; - is standard output. {measure} in it stands for the name of each measure
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "named_output")]
+    output: Option<PathBuf>,
+    /// The results, in place of OUTPUT
+    #[arg(help_heading = OUTPUT, id = "named_output", short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "output")]
+    named: Option<PathBuf>,
+}
+
+impl Deref for OutputArg {
+    type Target = PathBuf;
+
+    fn deref(&self) -> &PathBuf {
+        &self.0
+    }
+}
+
+impl FromArgMatches for OutputArg {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let OutputPlaces { output, named } = OutputPlaces::from_arg_matches(matches)?;
+        // The parser has seen to it that one is there.
+        named.or(output).map(Self).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for OutputArg {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        OutputPlaces::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        OutputPlaces::augment_args_for_update(command)
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,6 +13,7 @@
 //! bench       every kernel, verified and timed; and what is exported of that
 //! compare     two files, cell by cell
 //! devices     what this machine has
+//! kernels     the names that --kernel takes
 //! occupancy   how many blocks of a kernel run at once
 //! console     stderr: progress, notes; and the flag that Ctrl-C sets
 //! profile     what devices and threads did, and when
@@ -36,6 +37,7 @@ mod entropy;
 mod files;
 mod generate;
 mod interrupt;
+mod kernels;
 mod machine;
 mod occupancy;
 mod outcome;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Entropy(args) => entropy::run(&args),
         Command::Apsp(args) => apsp::run(&args),
         Command::Path(args) => path::run(&args),
+        Command::Kernels => kernels::run(),
         Command::Devices(args) => devices::run(&args),
         Command::Generate { what: Generate::Grid(args) } => generate::grid::run(&args),
         Command::Generate { what: Generate::Graph(args) } => generate::graph::run(&args),

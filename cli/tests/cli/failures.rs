@@ -344,6 +344,10 @@ fn command_lines_that_cannot_be_meant() {
             "m.VRT: this format is read by GDAL, not here; convert it: gdal_translate m.VRT m.tif".to_owned(),
         ),
         (
+            "entropy v.txt a.txt -o b.txt",
+            format!("the argument '[OUTPUT]' cannot be used with '--output <FILE>'; {see}"),
+        ),
+        (
             "entropy v.txt out.jpg",
             "out.jpg: the ending does not say the format; end the name in one of .txt (text), .npy (npy), \
              .tif (geotiff), .tiff (geotiff), or name the format with --of"

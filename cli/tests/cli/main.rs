@@ -2,7 +2,7 @@
 //!
 //! `place` runs it in a directory of its own. `entropy` has what works, `failures` a table of what does not (every message in
 //! full), `apsp` shortest paths, `ends` pipes and signals, `rasters` what is larger than grids, `occupancy` the calculator, `bench`, `bench_apsp`
-//! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `words` hints, `lines` what is on standard error,
+//! and `bench_primer` benchmarks, `graphs` files of graphs, `profile` profiles, `words` hints and help, `lines` what is on standard error,
 //! `one_file` outputs that are inputs, `others` the other commands.
 
 mod apsp;

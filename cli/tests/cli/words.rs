@@ -1,8 +1,9 @@
-//! What the program says without being asked.
+//! What the program says without being asked, and its help.
 
+use halotile::entropy::Kernel;
 use halotile::grid::Grid;
 
-use crate::place::{Place, random};
+use crate::place::{Place, VECTOR, VECTOR_ENTROPY, random};
 
 #[test]
 fn classes_are_told_under_v() {
@@ -69,4 +70,52 @@ fn a_value_that_fills_an_edge_is_hinted_at() {
     ] {
         place.run(&format!("entropy left.npy h.npy --overwrite {options}")).quietly();
     }
+}
+
+#[test]
+fn size_and_output_have_short_names() {
+    let place = Place::new();
+    place.write("v.txt", VECTOR);
+    for args in ["v.txt -o h.txt", "-o h.txt v.txt", "--output=h.txt v.txt -s 5", "v.txt h.txt -s5"] {
+        place.run(&format!("entropy {args} --overwrite")).quietly();
+        assert_eq!(place.text("h.txt"), VECTOR_ENTROPY, "{args}");
+    }
+    assert_eq!(place.run("entropy v.txt -o -").quietly(), VECTOR_ENTROPY);
+    let three = place.run("entropy v.txt - --size 3").quietly();
+    assert_eq!(place.run("entropy v.txt -o - -s 3").quietly(), three);
+}
+
+#[test]
+fn help_is_short_or_long_and_in_groups() {
+    let place = Place::new();
+    let (short, long) = (place.run("entropy -h").quietly(), place.run("entropy --help").quietly());
+    for help in [&short, &long] {
+        let at = |heading: &str| help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("{heading}: {help}"));
+        let headings = ["Arguments", "Options", "Input", "Window", "Measure", "Output", "Machine"].map(at);
+        assert!(headings.is_sorted(), "{headings:?}");
+        assert!(help.contains("-s, --size <N>") && help.contains("-o, --output <FILE>"));
+        // They have a page of their own.
+        assert!(!help.contains("histogram-wide") && help.contains("halotile kernels"), "{help}");
+        assert!(help.contains("Examples:\n  halotile entropy map.txt entropy.txt"), "{help}");
+    }
+    assert!(short.lines().count() < 90 && !short.contains("--json prints one object"), "{short}");
+    assert!(long.contains("--json prints one object") && long.contains("BLOCKYSIZE=N"), "{long}");
+    // Other commands' details are for --help, too.
+    assert!(!place.run("apsp -h").quietly().contains("--json prints"));
+    assert!(place.run("apsp --help").quietly().contains("--json prints"));
+}
+
+#[test]
+fn kernels_have_a_page() {
+    let place = Place::new();
+    let list = place.run("kernels").quietly();
+    let names: Vec<_> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for kernel in Kernel::all() {
+        assert!(names.contains(&kernel.name()), "{kernel}");
+    }
+    for page in ["help kernels", "kernels --help", "man kernels"] {
+        let text = place.run(page).quietly().replace('\\', "");
+        assert!(text.contains("histogram-wide") && text.contains("v14-share"), "{page}: {text}");
+    }
+    assert!(place.run("completions bash").quietly().contains("histogram-wide"));
 }

@@ -1,0 +1,66 @@
+//! `halotile kernels`: the names that `--kernel` of `halotile entropy` takes, and what each is.
+//!
+//! They have a page of their own, because there are so many that no help would be readable with them. `halotile help kernels` and the man page have the
+//! same list.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use halotile::entropy::{Kernel, Place};
+use halotile::io::write_failed;
+
+use crate::outcome::Done;
+
+pub fn run() -> anyhow::Result<Done> {
+    let mut out = std::io::stdout();
+    let written = writeln!(out, "{}", list()).and_then(|()| out.flush());
+    written.map_err(|error| write_failed("standard output", error))?;
+    Ok(Done::Well)
+}
+
+/// A line a kernel.
+pub fn list() -> String {
+    let mut text = "auto               any       the fastest that fits\n".to_owned();
+    let mut rungs = false;
+    for kernel in Kernel::all() {
+        let (name, place) = (kernel.name(), place(kernel));
+        // A string takes whatever is written to it.
+        let _ = match kernel {
+            Kernel::Rung(rung) => {
+                if !std::mem::replace(&mut rungs, true) {
+                    text += "\nSteps of the ladders, for 5 x 5 windows of up to 16 classes, and what each changes:\n";
+                }
+                writeln!(text, "{name:18} {place:9} {}", rung.idea)
+            }
+            _ => writeln!(text, "{name:18} {place:9} {}", about(kernel)),
+        };
+    }
+    text.trim_end().to_owned()
+}
+
+fn place(kernel: Kernel) -> &'static str {
+    match kernel.place() {
+        Place::Device => "device",
+        Place::Cpu => "CPU",
+        Place::Both => "both",
+    }
+}
+
+/// What a kernel that is no step of a ladder is for.
+fn about(kernel: Kernel) -> &'static str {
+    match kernel {
+        Kernel::Naive => "one thread a cell, from the definition",
+        Kernel::Tiled => "the same from tiles in shared memory",
+        Kernel::Histogram => "one thread a column slides a histogram down the rows; f32",
+        Kernel::HistogramWide => "the same with sums of 64 bits",
+        Kernel::HistogramF64 => "the same in f64",
+        Kernel::Columns => "histograms of columns and prefix sums; up to 16 classes",
+        Kernel::Sliding => "5 x 5 windows of up to 16 classes, in registers",
+        Kernel::SlidingNarrow => "the same for devices with little shared memory",
+        Kernel::Tensor => "5 x 5 windows of up to 16 classes without nodata, on the tensor cores",
+        Kernel::TensorCounted => "the same with nodata, for any grid",
+        Kernel::Measures => "all measures in windows of any shape; f32",
+        Kernel::MeasuresF64 => "the same in f64",
+        _ => "",
+    }
+}
