@@ -95,7 +95,6 @@ mod tests {
     use tiff_reader::source::BytesSource;
     use tiff_writer::{ImageBuilder, TiffWriter, WriteOptions};
 
-    use super::*;
     use crate::io::{FormatError, Nodata};
     use crate::raster::Raster;
     use crate::raster::geotiff::GeoTiff;
