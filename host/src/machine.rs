@@ -36,13 +36,8 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_never_told_as_less() {
-        for (bytes, up, down) in [
-            (0u128, 0, 0),
-            (1, 1, 0),
-            (1 << 20, 1, 1),
-            ((3 << 20) + 1, 4, 3),
-            (u128::MAX, 1u128 << 108, (1 << 108) - 1),
-        ] {
+        let most: (u128, u128, u128) = (u128::MAX, 1 << 108, (1 << 108) - 1);
+        for (bytes, up, down) in [(0, 0, 0), (1, 1, 0), (1 << 20, 1, 1), ((3 << 20) + 1, 4, 3), most] {
             assert_eq!((needed(bytes), available(bytes)), (format!("{up} MiB"), format!("{down} MiB")));
         }
     }

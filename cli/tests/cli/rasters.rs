@@ -121,7 +121,7 @@ fn a_limit_to_memory_changes_nothing_but_the_pieces() {
     assert!(ran.err.starts_with("halotile: m.tif: this takes ") && ran.code == 1, "{}", ran.err);
     assert!(
         ran.err.ends_with(
-            "bytes of memory at least, and 10485760 are allowed; allow more with --memory, or take a smaller window\n"
+            " MiB of memory at least, and 10 MiB are allowed; allow more with --memory, or take a smaller window\n"
         ),
         "{}",
         ran.err

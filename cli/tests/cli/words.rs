@@ -95,7 +95,7 @@ fn help_is_short_or_long_and_in_groups() {
         assert!(headings.is_sorted(), "{headings:?}");
         assert!(help.contains("-s, --size <N>") && help.contains("-o, --output <FILE>"));
         // They have a page of their own.
-        assert!(!help.contains("histogram-wide") && help.contains("halotile kernels"), "{help}");
+        assert!(!help.contains("histogram-wide") && help.contains("kernels lists them"), "{help}");
         assert!(help.contains("Examples:\n  halotile entropy map.txt entropy.txt"), "{help}");
     }
     assert!(short.lines().count() < 90 && !short.contains("--json prints one object"), "{short}");
