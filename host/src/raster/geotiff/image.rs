@@ -43,6 +43,8 @@ const FLOOR: u64 = 16 << 20;
 const SMALL: u64 = 4 << 20;
 /// Bytes of a unit, where blocks are read in parts.
 const UNIT: usize = 1 << 20;
+/// Rows that two windows of the largest size share, and that a stream holds if they fit in [`FLOOR`].
+const OVERLAP: u64 = 256;
 /// Blocks of a batch, for each thread.
 const BATCH: usize = 8;
 
@@ -202,7 +204,9 @@ impl Image {
             let cache = budget.saturating_sub(at_once.saturating_mul(one));
             Mode::Whole { cache: Cache::new(cache as usize), permits: Permits::new(at_once as usize) }
         } else if streams && cursors <= budget.max(FLOOR) {
-            let held = budget.saturating_sub(cursors) / across / (row + stream::ROW as u64);
+            // Without the rows that windows share, each would begin its block again.
+            let rows = |bytes: u64| bytes.saturating_sub(cursors) / across / (row + stream::ROW as u64);
+            let held = rows(budget).max(rows(FLOOR).min(OVERLAP));
             let cursors = (0..across).map(|_| Mutex::default()).collect();
             Mode::Stream { cursors, held: held as usize }
         } else {

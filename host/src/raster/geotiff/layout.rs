@@ -6,7 +6,7 @@
 //!
 //! - A predictor belongs to the codecs LZW, Deflate and Zstandard; with any other it is ignored.
 //! - Signed samples of 1 to 31 bits that are no whole bytes are read as unsigned ones.
-//! - Samples of 24 bits follow the file's byte order; those of any other odd width are bits, the highest first.
+//! - Whole numbers of 24 bits have their bytes in the order that the file's is not; those of any other odd width are bits, the highest first.
 
 use tiff_core as tag;
 use tiff_reader::{Ifd, TagValue};
@@ -239,7 +239,10 @@ fn colours(ifd: &Ifd, bands: usize, name: &str) -> Result<(), Problem> {
         8 if bands == 3 => Err(convert("its samples are colours (CIELab), not classes")),
         5 => {
             let inks = if bands >= 4 { "cyan, magenta, yellow and black" } else { "inks" };
-            tracing::warn!("{name}: its bands are amounts of ink ({inks}), not classes; they are read as they are");
+            tracing::warn!(
+                "{name}: its bands are amounts of ink ({inks}), not classes; they are read as they are, where GDAL makes \
+                 colours of four"
+            );
             Ok(())
         }
         _ => Ok(()),

@@ -24,7 +24,8 @@ pub(crate) enum Sample {
     Plain,
     /// In so many bits (1 to 31), the highest first.
     Bits(u32),
-    /// As a whole number of 24 bits, in the file's byte order.
+    /// As a whole number of 24 bits, its bytes in the order that the file's is not: libtiff turns them round in big-endian files, and GDAL
+    /// then reads bits, the highest first.
     Bytes3,
     /// As floating point of 16 bits.
     Float16,
@@ -117,7 +118,7 @@ impl Format {
             (Sample::Plain, 4) => every(row, from, first, out, |b: [u8; 4]| b),
             (Sample::Plain, _) => every(row, from, first, out, |b: [u8; 8]| b),
             (Sample::Bits(bits), size) => unpack(row, bits, from, first, out, size),
-            (Sample::Bytes3, _) => every(row, from, first, out, |b| three(b).to_ne_bytes()),
+            (Sample::Bytes3, _) => every(row, from, first, out, |[a, b, c]| three([c, b, a]).to_ne_bytes()),
             (Sample::Float16, _) => {
                 every(row, from, first, out, |b| float::widened(u16::from_ne_bytes(b).into(), 16, 5).to_ne_bytes())
             }

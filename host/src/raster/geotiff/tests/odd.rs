@@ -234,9 +234,9 @@ fn samples_of_every_width_are_read() {
                 packed.push((word << (8 - held)) as u8);
             }
         }
-        if bits == 16 || bits == 24 {
-            // Whole bytes follow the file's order, which is the lowest first.
-            packed.chunks_mut(bits as usize / 8).for_each(<[u8]>::reverse);
+        if bits == 16 {
+            // The file's order is the lowest byte first.
+            packed.chunks_mut(2).for_each(<[u8]>::reverse);
         }
         for (code, block) in [(1, packed.clone()), (8, deflate(&packed))] {
             let made = tiff((ROWS, COLS), &[block], &[(258, 3, &[bits]), (259, 3, &[code])]);
