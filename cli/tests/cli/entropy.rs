@@ -368,18 +368,12 @@ fn threads_change_nothing_and_verbose_tells_times() {
     assert!(place.read("h1.npy") == place.read("h3.npy"));
     let ran = place.run("entropy c.npy h.npy -v --threads 2 --device emulator --size 3 --levels 16");
     let lines: Vec<&str> = ran.err.lines().collect();
-<<<<<<< ours
-    assert_eq!((ran.code, ran.out.len(), lines.len()), (0, 0, 2), "{}", ran.err);
-    assert!(lines[0].starts_with("halotile: INFO seconds: read 0."), "{}", lines[0]);
-    assert!(lines[1].contains("300 x 500 cells in f32 on emulator:0, kernel "), "{}", lines[1]);
-    assert!(lines[1].contains(", 2 threads: "), "{}", lines[1]);
-=======
-    assert_eq!((ran.code, ran.out.len(), lines.len()), (0, 0, 3), "{}", ran.err);
-    assert!(lines[0].contains("INFO c.npy: 16 classes, by --levels: 0, 1, 2, "), "{}", lines[0]);
-    assert!(lines[1].trim_start().starts_with("INFO seconds: read 0."), "{}", lines[1]);
-    assert!(lines[2].contains("300 x 500 cells in f32 on emulator:0, kernel "), "{}", lines[2]);
-    assert!(lines[2].contains(", 2 threads: "), "{}", lines[2]);
->>>>>>> theirs
+    assert_eq!((ran.code, ran.out.len(), lines.len()), (0, 0, 4), "{}", ran.err);
+    assert!(lines[0].ends_with("INFO c.npy: no data: none, mask: none; place: none"), "{}", lines[0]);
+    assert!(lines[1].contains("INFO c.npy: 16 classes, by --levels: 0, 1, 2, "), "{}", lines[1]);
+    assert!(lines[2].starts_with("halotile: INFO seconds: read 0."), "{}", lines[2]);
+    assert!(lines[3].contains("300 x 500 cells in f32 on emulator:0, kernel "), "{}", lines[3]);
+    assert!(lines[3].contains(", 2 threads: "), "{}", lines[3]);
     assert!(place.run("entropy c.npy h.npy -vv --overwrite").err.contains("DEBUG"));
 }
 
