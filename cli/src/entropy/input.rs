@@ -125,7 +125,7 @@ pub fn window(args: &EntropyArgs) -> anyhow::Result<Footprint> {
                 return Err(shape.into());
             }
             let text = text(path, &name)?;
-            parse_window(&text).with_context(|| name)
+            Footprint::parse(&text).with_context(|| name)
         }
     }
 }
@@ -151,55 +151,4 @@ fn text(path: &Path, name: &str) -> anyhow::Result<String> {
     let read = io::open(path)?.take(LONGEST_WINDOW).read_to_string(&mut text);
     read.with_context(|| format!("{name}: the window's shape cannot be read; give a text of 0 and 1, a line a row"))?;
     Ok(text)
-}
-
-/// Lines of 0 and 1, with or without blanks or commas between them; what follows a # is a comment.
-fn parse_window(text: &str) -> anyhow::Result<Footprint> {
-    let (mut cells, mut rows, mut cols) = (Vec::new(), 0, 0);
-    for (i, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default();
-        let before = cells.len();
-        for c in line.chars().filter(|c| !c.is_whitespace() && *c != ',') {
-            match c {
-                '0' | '1' => cells.push(c == '1'),
-                other => {
-                    bail!("line {}: {other:?} is neither 0 nor 1; write 1 where a cell belongs to the window", i + 1)
-                }
-            }
-        }
-        let found = cells.len() - before;
-        if found == 0 {
-            continue;
-        }
-        if rows > 0 && found != cols {
-            bail!("line {}: {found} cells where the rows above have {cols}; correct the row", i + 1);
-        }
-        (rows, cols) = (rows + 1, found);
-    }
-    if rows == 0 {
-        bail!("the file holds no window; give a text of 0 and 1, a line a row");
-    }
-    Ok(Footprint::new(rows, cols, cells)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_written_with_or_without_blanks() {
-        let cross = Footprint::new(3, 3, vec![false, true, false, true, true, true, false, true, false]).unwrap();
-        for text in ["010\n111\n010\n", "# a cross\n0 1 0\r\n1,1, 1 # all\n\n\t0 1 0", "010\n111\n010"] {
-            assert_eq!(parse_window(text).unwrap(), cross, "{text}");
-        }
-        for (text, expected) in [
-            ("", "the file holds no window; give a text of 0 and 1, a line a row"),
-            ("010\n1x1\n", "line 2: 'x' is neither 0 nor 1; write 1 where a cell belongs to the window"),
-            ("010\n\n11\n", "line 3: 2 cells where the rows above have 3; correct the row"),
-            ("01\n11\n", "a window has an odd number of rows and columns from 1 to 255, not 2 x 2"),
-            ("000", "no cell belongs to the window: all of its cells are 0"),
-        ] {
-            assert_eq!(parse_window(text).unwrap_err().to_string(), expected);
-        }
-    }
 }

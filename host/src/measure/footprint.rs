@@ -37,6 +37,27 @@ pub enum FootprintError {
     /// No cell belongs to it.
     #[error("no cell belongs to the window: all of its cells are 0")]
     Empty,
+    /// A text has something else than 0 and 1.
+    #[error("line {line}: {found:?} is neither 0 nor 1; write 1 where a cell belongs to the window")]
+    Character {
+        /// The line, from 1.
+        line: usize,
+        /// What is there.
+        found: char,
+    },
+    /// A row of a text is not as long as those above.
+    #[error("line {line}: {got} cells where the rows above have {wanted}; correct the row")]
+    Row {
+        /// The line, from 1.
+        line: usize,
+        /// Its cells.
+        got: usize,
+        /// Those of the rows above.
+        wanted: usize,
+    },
+    /// A text has no row.
+    #[error("the file holds no window; give a text of 0 and 1, a line a row")]
+    NoRows,
 }
 
 impl Footprint {
@@ -88,6 +109,43 @@ impl Footprint {
         let inside =
             |i: usize| (i / size).abs_diff(radius).pow(2) + (i % size).abs_diff(radius).pow(2) <= radius * radius;
         Self::new(size, size, (0..size * size).map(inside).collect())
+    }
+
+    /// The window that a text draws: a line a row, of 0 and 1 with or without blanks or commas between them. What follows a `#` is a
+    /// comment; lines without a cell count for nothing.
+    ///
+    /// ```
+    /// use halotile::measure::Footprint;
+    /// assert_eq!(Footprint::parse("010\n1 1 1 # the row in the middle\n0,1,0\n")?, Footprint::disk(3)?);
+    /// # Ok::<(), halotile::measure::FootprintError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Other characters, rows of different lengths, and what [`new`](Self::new) says.
+    pub fn parse(text: &str) -> Result<Self, FootprintError> {
+        let (mut cells, mut rows, mut cols) = (Vec::new(), 0, 0);
+        for (line, content) in (1..).zip(text.lines()) {
+            let content = content.split('#').next().unwrap_or_default();
+            let before = cells.len();
+            for found in content.chars().filter(|c| !c.is_whitespace() && *c != ',') {
+                match found {
+                    '0' | '1' => cells.push(found == '1'),
+                    _ => return Err(FootprintError::Character { line, found }),
+                }
+            }
+            let got = cells.len() - before;
+            if got == 0 {
+                continue;
+            }
+            if rows > 0 && got != cols {
+                return Err(FootprintError::Row { line, got, wanted: cols });
+            }
+            (rows, cols) = (rows + 1, got);
+        }
+        if rows == 0 {
+            return Err(FootprintError::NoRows);
+        }
+        Self::new(rows, cols, cells)
     }
 
     /// Rows.
@@ -152,6 +210,23 @@ mod tests {
             new(2, 5, &[]).to_string(),
             "a window has an odd number of rows and columns from 1 to 255, not 2 x 5"
         );
+    }
+
+    #[test]
+    fn texts_are_written_with_or_without_blanks() {
+        let cross = Footprint::new(3, 3, vec![false, true, false, true, true, true, false, true, false]).unwrap();
+        for text in ["010\n111\n010\n", "# a cross\n0 1 0\r\n1,1, 1 # all\n\n\t0 1 0", "010\n111\n010"] {
+            assert_eq!(Footprint::parse(text).unwrap(), cross, "{text}");
+        }
+        for (text, expected) in [
+            ("", "the file holds no window; give a text of 0 and 1, a line a row"),
+            ("010\n1x1\n", "line 2: 'x' is neither 0 nor 1; write 1 where a cell belongs to the window"),
+            ("010\n\n11\n", "line 3: 2 cells where the rows above have 3; correct the row"),
+            ("01\n11\n", "a window has an odd number of rows and columns from 1 to 255, not 2 x 2"),
+            ("000", "no cell belongs to the window: all of its cells are 0"),
+        ] {
+            assert_eq!(Footprint::parse(text).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]
