@@ -230,3 +230,30 @@ pub fn check_paths<T: Distance>(
         Ok(())
     })
 }
+
+/// Distances from a vertex by the algorithm of Bellman and Ford, along edges (from, to, weight): a few lines that know negative weights and
+/// share nothing with the library. None where there is a negative cycle that the vertex reaches.
+pub fn bellman_ford(vertices: usize, edges: &[(usize, usize, i64)], from: usize) -> Option<Vec<Option<i64>>> {
+    let mut distance = vec![None; vertices];
+    distance[from] = Some(0);
+    for _ in 0..=vertices {
+        let mut changed = false;
+        for &(from, to, weight) in edges {
+            let Some(way) = distance[from].map(|d: i64| d + weight) else { continue };
+            if distance[to].is_none_or(|d| way < d) {
+                (distance[to], changed) = (Some(way), true);
+            }
+        }
+        if !changed {
+            return Some(distance);
+        }
+    }
+    None
+}
+
+/// The length of a path by the lightest edges between its vertices; none where there is no edge.
+pub fn length(path: &[usize], edges: &[(usize, usize, i64)]) -> Option<i64> {
+    let lightest =
+        |from: usize, to: usize| edges.iter().filter(|edge| (edge.0, edge.1) == (from, to)).map(|edge| edge.2).min();
+    path.windows(2).map(|pair| lightest(pair[0], pair[1])).sum()
+}

@@ -10,6 +10,8 @@ pub mod cases;
 pub mod measures;
 pub mod runner;
 pub mod selftest;
+#[cfg(unix)]
+pub mod soak;
 
 /// The middle one of some times, of two the later; no number where there are none.
 pub fn median(times: &[f64]) -> f64 {

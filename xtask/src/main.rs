@@ -5,6 +5,7 @@
 
 mod browser_test;
 mod build_ptx;
+mod fuzz;
 mod gpu_test;
 mod graph_test;
 mod hash;
@@ -18,6 +19,7 @@ mod python;
 mod python_test;
 mod raster_test;
 mod sass;
+mod soak;
 mod symbols;
 mod toolchain;
 mod tools;
@@ -50,6 +52,10 @@ enum Command {
     GraphTest(graph_test::Options),
     /// Build the Python package's wheel and run its tests
     PythonTest(python_test::Options),
+    /// Search for inputs that break a promise, with libFuzzer
+    Fuzz(fuzz::Options),
+    /// Run the program at random, disturb it, and check every result
+    Soak(soak::Options),
 }
 
 fn main() -> ExitCode {
@@ -64,6 +70,8 @@ fn main() -> ExitCode {
         Command::RasterTest(options) => raster_test::run(&options),
         Command::GraphTest(options) => graph_test::run(&options),
         Command::PythonTest(options) => python_test::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Soak(options) => soak::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 //!
 //! For PTX two things: the compiler of device code, by the system's packages where they have its version and by rustup
 //! otherwise, and NVIDIA's assembler, disassemblers and occupancy calculator, which come as Python wheels. The wheels are only unpacked,
-//! below the target directory: nothing of Python's is changed.
+//! below the target directory: nothing of Python's is changed. With `--fuzz` only the C++ compiler that `cargo xtask fuzz` takes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::browser_test;
+use crate::fuzz;
 use crate::nvidia;
 use crate::toolchain::{Toolchain, VERSION};
 use crate::workspace::{output, succeed};
@@ -33,11 +34,17 @@ pub struct Options {
     /// Install only a browser for `browser-test`
     #[arg(long)]
     browser: bool,
+    /// Install only a C++ compiler for `fuzz`
+    #[arg(long, conflicts_with = "browser")]
+    fuzz: bool,
 }
 
 pub fn run(options: &Options) -> Result<()> {
     if options.browser {
         return browser();
+    }
+    if options.fuzz {
+        return compiler();
     }
     device_compiler()?;
     nvidia_programs()
@@ -51,6 +58,17 @@ fn browser() -> Result<()> {
     }
     let path = browser_test::browser().context("the package chromium has brought no browser")?;
     eprintln!("browser: {} is here", path.display());
+    Ok(())
+}
+
+/// A C++ compiler, which libFuzzer's source takes.
+fn compiler() -> Result<()> {
+    if fuzz::compiler().is_err() {
+        apt(&["update"])?;
+        apt(&["install", "--no-install-recommends", "g++"])?;
+    }
+    fuzz::compiler()?;
+    eprintln!("C++ compiler: it is here");
     Ok(())
 }
 

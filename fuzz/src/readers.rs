@@ -1,0 +1,221 @@
+//! Bytes as files: every reader of the library.
+//!
+//! Whatever the bytes, the outcome is a value or one line of error, and memory stays within the target's limit. Where one format has
+//! several readers, they agree. Inputs are plain files, without a byte that means something to the target alone, so that
+//! a finding can be given to the program as it is.
+
+use halotile::apsp::Weight;
+use halotile::classes::Classes;
+use halotile::io::distances::MatrixFile;
+use halotile::io::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
+use halotile::io::reals::{self, RealFormat};
+use halotile::io::{self, InputFormat, Nodata, OutputFormat, ReadOptions};
+use halotile::measure::Footprint;
+use halotile::raster::geotiff::GeoTiff;
+use halotile::raster::{NpyRaster, Raster, Values, whole};
+
+use crate::check::{one_line, value};
+use crate::memory_file;
+
+/// The most cells that a target asks a raster for at once.
+const CELLS: usize = 1 << 16;
+
+/// What readers are told of values, one after the other.
+const OPTIONS: [ReadOptions; 3] = [
+    ReadOptions { nodata: None, levels: None },
+    ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(16) },
+    ReadOptions { nodata: Some(Nodata::Nan), levels: Some(256) },
+];
+
+/// GeoTIFF: each of the first bands, in windows.
+pub fn geotiff(input: &[u8]) {
+    memory_file::with(input, |path| {
+        let Some(first) = value(GeoTiff::open(path, 1)) else { return };
+        let bands = first.bands();
+        windows(&first);
+        for band in [2, bands].into_iter().filter(|&band| (2..=bands).contains(&band)) {
+            if let Some(raster) = value(GeoTiff::open(path, band)) {
+                windows(&raster);
+            }
+        }
+        one_line(&GeoTiff::open(path, bands + 1).expect_err("there is no such band"));
+    });
+}
+
+/// Reads all of a small raster, or parts of a large one; what overlaps is the same numbers.
+fn windows(raster: &dyn Raster) {
+    let (rows, cols) = (raster.rows(), raster.cols());
+    let (block_rows, block_cols) = raster.block();
+    assert!(rows * cols > 0 && block_rows * block_cols > 0, "{rows} x {cols}, blocks {block_rows} x {block_cols}");
+    let (high, wide) = (rows.min(200), cols.min(300));
+    let corner = value(raster.read(0..high, 0..wide));
+    let last = value(raster.read(rows - 1..rows, cols - cols.min(CELLS)..cols));
+    let cell = value(raster.read(rows / 2..rows / 2 + 1, cols / 2..cols / 2 + 1));
+    if let (Some(corner), Some(cell)) = (&corner, &cell)
+        && (rows / 2 < high && cols / 2 < wide)
+    {
+        let at = rows / 2 * wide + cols / 2;
+        assert_eq!(number(corner, at), number(cell, 0), "two windows differ in a cell");
+    }
+    for values in [corner, last, cell].into_iter().flatten() {
+        assert!(!values.is_empty());
+    }
+}
+
+/// The bits of a number.
+fn number(values: &Values, at: usize) -> u64 {
+    match values {
+        Values::U8(v) => v[at].into(),
+        Values::I8(v) => v[at] as u64,
+        Values::U16(v) => v[at].into(),
+        Values::I16(v) => v[at] as u64,
+        Values::U32(v) => v[at].into(),
+        Values::I32(v) => v[at] as u64,
+        Values::U64(v) => v[at],
+        Values::I64(v) => v[at] as u64,
+        Values::F32(v) => v[at].to_bits().into(),
+        Values::F64(v) => v[at].to_bits(),
+    }
+}
+
+/// NPY: as a grid of classes, as real numbers, and by windows; the last two agree.
+pub fn npy(input: &[u8]) {
+    samples(InputFormat::Npy, input);
+    let reals = value(io::npy::read_reals(input, "f"));
+    memory_file::with(input, |path| {
+        let Some(Some(raster)) = value(NpyRaster::open(path)) else { return };
+        windows(&raster);
+        if raster.rows() * raster.cols() > CELLS {
+            return;
+        }
+        let grid = value(whole(&raster));
+        let bits = |grid: &halotile::grid::Grid<f64>| grid.as_slice().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(grid.as_ref().map(bits), reals.as_ref().map(bits), "two readers of one file");
+    });
+}
+
+/// PNG, as a grid of classes.
+pub fn png(input: &[u8]) {
+    samples(InputFormat::Png, input);
+}
+
+/// PGM, as a grid of classes.
+pub fn pgm(input: &[u8]) {
+    samples(InputFormat::Pgm, input);
+}
+
+/// The text format, as a grid of classes.
+pub fn seed_text(input: &[u8]) {
+    samples(InputFormat::SeedText, input);
+}
+
+/// The binary format of samples.
+pub fn seed_binary(input: &[u8]) {
+    samples(InputFormat::SeedBinary, input);
+}
+
+fn samples(format: InputFormat, input: &[u8]) {
+    for options in &OPTIONS {
+        let Some(samples) = value(io::read(format, input, "f", options)) else { continue };
+        for sample in samples {
+            let levels = options.levels.unwrap_or(256);
+            let is_fine = |&cell: &u8| Some(cell) == sample.nodata || usize::from(cell) < levels;
+            assert!(sample.cells.as_slice().iter().all(is_fine), "a cell is neither a level nor nodata");
+        }
+    }
+}
+
+/// Files of results, as `compare` reads them.
+pub fn reals(input: &[u8]) {
+    for format in OutputFormat::ALL.map(RealFormat::Results).into_iter().chain([RealFormat::AnyText]) {
+        value(reals::read(format, input, "f"));
+    }
+}
+
+/// Lists of classes. What is read can code numbers.
+pub fn classes(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    for nodata in [None, Some(Nodata::Whole(0)), Some(Nodata::Nan)] {
+        let Some(classes) = value(Classes::parse(text, "f", nodata)) else { continue };
+        assert!((1..=256).contains(&classes.levels()));
+        assert_eq!(classes.describe().len(), classes.levels());
+        for values in
+            [Values::U8((0..=255).collect()), Values::I16(vec![-1, 0, 7, 300]), Values::F64(vec![f64::NAN, 1.0, 0.5])]
+        {
+            for at in 0..values.len() {
+                let one = match &values {
+                    Values::U8(v) => Values::U8(vec![v[at]]),
+                    Values::I16(v) => Values::I16(vec![v[at]]),
+                    Values::F64(v) => Values::F64(vec![v[at]]),
+                    _ => unreachable!("there are no others above"),
+                };
+                let mut code = [0];
+                if classes.encode(&one, &mut code).is_ok() {
+                    let fine = usize::from(code[0]) < classes.levels() || Some(code[0]) == classes.nodata_code();
+                    assert!(fine, "code {} of {} levels", code[0], classes.levels());
+                }
+            }
+        }
+    }
+}
+
+/// Shapes of windows.
+pub fn window(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if let Some(window) = value(Footprint::parse(text)) {
+        let inside =
+            (0..window.rows() * window.cols()).filter(|i| window.contains(i / window.cols(), i % window.cols()));
+        assert_eq!(inside.count(), window.count());
+        assert!(window.count() > 0);
+    }
+}
+
+/// Graphs, in the format of edges of 12 bytes.
+pub fn graph_binary(input: &[u8]) {
+    graph(GraphFormat::Binary, input);
+}
+
+/// Graphs, in the format of the DIMACS challenges.
+pub fn graph_dimacs(input: &[u8]) {
+    graph(GraphFormat::Dimacs, input);
+}
+
+/// Graphs, as lists of edges.
+pub fn graph_edge_list(input: &[u8]) {
+    graph(GraphFormat::EdgeList, input);
+}
+
+/// Graphs, as matrices of Matrix Market.
+pub fn graph_matrix_market(input: &[u8]) {
+    graph(GraphFormat::MatrixMarket, input);
+}
+
+/// Graphs, as matrices of NPY.
+pub fn graph_npy(input: &[u8]) {
+    graph(GraphFormat::Npy, input);
+}
+
+/// Reads a graph from a stream with every type of weight, and from a file; both ways agree.
+fn graph(format: GraphFormat, input: &[u8]) {
+    // A matrix of more vertices would be larger than the limit, as the file asks for it: the program compares it with the memory there is.
+    let admit = |vertices: usize| if vertices <= 256 { Ok(()) } else { Err("that is too many vertices".to_owned()) };
+    for (weight, undirected) in [(Weight::Auto, false), (Weight::I32, true), (Weight::I16, false), (Weight::F32, true)]
+    {
+        let options = GraphOptions { weight, undirected, admit: &admit };
+        let streamed = value(read_graph_from(input, "f", format, &options, &()));
+        if weight == Weight::Auto {
+            let filed = memory_file::with(input, |path| value(read_graph(path, format, &options, &())));
+            assert_eq!(streamed, filed, "a file and a stream");
+        }
+    }
+}
+
+/// Matrices of distances, read by position.
+pub fn distances(input: &[u8]) {
+    memory_file::with(input, |path| {
+        let Some(file) = value(MatrixFile::open(path)) else { return };
+        let last = file.vertices() - 1;
+        let (row, cell) = (value(file.row(last)), value(file.get(last, 0)));
+        assert_eq!(row.map(|row| row[0]), cell, "a row and a cell of it");
+    });
+}

@@ -1,0 +1,325 @@
+//! Runs that something disturbs. Whatever it is, an output is whole and right, or as it was before, or absent.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::question::Question;
+use super::run::{Ran, Runner, Running, Setting};
+use super::{Ended, Random};
+
+/// Whether writing beyond a limit to the size of files is an error that is told. Where the signal SIGXFSZ kills the program, that is allowed.
+const FILE_SIZE_IS_TOLD: bool = false;
+
+/// Whether a closed standard output is an error that is told. Where it is not, nothing is written and the exit code is 0.
+const CLOSED_STDOUT_IS_TOLD: bool = false;
+
+/// SIGHUP, SIGINT, SIGABRT, SIGKILL, SIGTERM, SIGXFSZ.
+const HUP: i32 = 1;
+const INT: i32 = 2;
+const ABORT: i32 = 6;
+const KILL: i32 = 9;
+const TERM: i32 = 15;
+const FILE_SIZE: i32 = 25;
+
+/// What this machine lets a test do.
+pub struct Tools {
+    /// A small file system.
+    small: Option<PathBuf>,
+    /// Another user, for whom folders can be read-only: a superuser writes anywhere.
+    other_user: Vec<String>,
+}
+
+impl Tools {
+    /// Finds out, and mounts a small file system in `folder` where that is allowed.
+    pub fn find(folder: &Path) -> Self {
+        let small = folder.join("small");
+        let ok = |command: &mut Command| {
+            command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        };
+        let mounted = fs::create_dir(&small).is_ok()
+            && ok(Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k,mode=1777", "tmpfs"]).arg(&small));
+        let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"].map(str::to_owned);
+        let other = ok(Command::new(&words[0]).args(&words[1..]).arg("true"));
+        // So that another user reaches the runs' folders.
+        let _ = Command::new("chmod").arg("755").arg(folder).status();
+        Self { small: mounted.then_some(small), other_user: if other { words.to_vec() } else { Vec::new() } }
+    }
+
+    /// Undoes it.
+    pub fn close(&self) {
+        if let Some(small) = &self.small {
+            let _ = Command::new("umount").arg(small).status();
+        }
+    }
+}
+
+impl fmt::Display for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.small.is_some() { "with a full file system" } else { "without a full file system" })?;
+        f.write_str(if self.other_user.is_empty() { ", as this user alone" } else { ", also as another user" })
+    }
+}
+
+/// One of them.
+pub fn run(random: &mut Random, runner: &Runner, tools: &Tools) -> (&'static str, Result<Ended>) {
+    match random.below(14) {
+        0..=2 => ("signal", signal(random, runner)),
+        3 => ("limit of file size", file_size(random, runner)),
+        4 => ("full file system", full(random, runner, tools)),
+        5 => ("/dev/full", dev_full(random, runner)),
+        6 => ("limit of address space", address_space(random, runner)),
+        7 => ("little --memory", memory(random, runner)),
+        8 => ("limit of open files", open_files(random, runner)),
+        9 => ("two writers", two_writers(random, runner)),
+        10 => ("output read meanwhile", reader(random, runner)),
+        11 => ("input cut meanwhile", cut(random, runner)),
+        12 => ("closed pipe", if random.flip() { closed_pipe(random, runner) } else { closed_stdout(random, runner) }),
+        _ => ("read-only folder", read_only(random, runner, tools)),
+    }
+}
+
+/// What is true of every end. `signals`: those that may end the program.
+fn ended(question: &Question, runner: &Runner, ran: &Ran, old: Option<&[u8]>, signals: &[i32]) -> Result<Ended> {
+    if let Some(signal) = ran.signal() {
+        ensure!(signals.contains(&signal), "ended by signal {signal}: {}", ran.err);
+        runner.is_clean(&runner.place, true)?;
+        question.is_all_or_nothing(runner, old)?;
+        return Ok(Ended::Stopped);
+    }
+    runner.is_clean(&runner.place, false)?;
+    if ran.code() == Some(0) {
+        ran.is_done()?;
+        return question.check(runner, ran).map(Ended::Right);
+    }
+    ran.is_refused(&[1, 3, 130])?;
+    question.is_all_or_nothing(runner, old)?;
+    Ok(Ended::Stopped)
+}
+
+/// Old outputs, which the run may replace, or none.
+fn old(random: &mut Random, question: &mut Question, runner: &Runner) -> Result<Option<&'static [u8]>> {
+    if random.flip() {
+        return Ok(None);
+    }
+    for name in &question.outputs {
+        fs::write(runner.file(name), "old")?;
+    }
+    question.args.push("--overwrite".into());
+    Ok(Some(b"old"))
+}
+
+fn pause(random: &mut Random, most: usize) {
+    std::thread::sleep(Duration::from_micros(random.below(most * 1000) as u64));
+}
+
+fn signal(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let (name, number) = random.one(&[("INT", INT), ("TERM", TERM), ("HUP", HUP), ("KILL", KILL), ("KILL", KILL)]);
+    let running = runner.start(&question.args, &Setting::default())?;
+    pause(random, 120);
+    running.signal(name)?;
+    if random.once_in(4) {
+        pause(random, 5);
+        running.signal(name)?;
+    }
+    let ran = running.wait()?;
+    // Before it listens, a signal ends it as it ends any program.
+    ended(&question, runner, &ran, old, &[number])
+}
+
+fn file_size(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let setting = Setting { shell: Some(format!("ulimit -f {}", random.number(0, 60))), ..Setting::default() };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    ended(&question, runner, &ran, old, if FILE_SIZE_IS_TOLD { &[] } else { &[FILE_SIZE] })
+}
+
+fn full(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
+    let Some(small) = &tools.small else { return file_size(random, runner) };
+    let mut question = Question::draw(random, &runner.place, false)?;
+    // Runs side by side fill it together: that is a full disk as well.
+    let folder = small.join(runner.place.file_name().unwrap_or_default());
+    fs::create_dir(&folder)?;
+    let _ = fs::write(folder.join("filled"), vec![0; random.below(64 << 10)]);
+    question.args[2] = folder.join(&question.args[2]).display().to_string();
+    question.outputs = question.outputs.iter().map(|name| folder.join(name).display().to_string()).collect();
+    let ran = runner.run(&question.args)?;
+    let clean = runner.is_clean(&folder, false);
+    let ended = ended(&question, runner, &ran, None, &[]);
+    fs::remove_dir_all(&folder)?;
+    clean.and(ended)
+}
+
+fn dev_full(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, true)?;
+    let setting = if random.flip() {
+        question.args[2] = "/dev/full".into();
+        Setting::default()
+    } else {
+        Setting { redirect: Some(">/dev/full".into()), ..Setting::default() }
+    };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    runner.is_clean(&runner.place, false)?;
+    ran.is_refused(&[1])?;
+    Ok(Ended::Stopped)
+}
+
+fn address_space(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let kibibytes = random.number(20, 400) << 10;
+    let setting = Setting { shell: Some(format!("ulimit -v {kibibytes}")), ..Setting::default() };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    // Memory that the system has promised and does not give ends a program; so does a program that cannot be loaded.
+    let unloaded =
+        ran.code() == Some(127) || ran.err.contains("error while loading") || ran.err.contains("memory allocation of");
+    if unloaded || ran.signal() == Some(ABORT) {
+        ensure!(!ran.err.contains("panicked"), "it panicked: {}", ran.err);
+        question.is_all_or_nothing(runner, old)?;
+        return Ok(Ended::Stopped);
+    }
+    ended(&question, runner, &ran, old, &[KILL, 11])
+}
+
+fn memory(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    if let Some(at) = question.args.iter().position(|arg| arg == "--memory") {
+        question.args.drain(at..at + 2);
+    }
+    question.args.extend([
+        "--memory".into(),
+        random.one(&["1", "100K", "1MiB", "8MiB", "32MiB", "64MiB", "95MiB", "96MiB"]).into(),
+    ]);
+    let ran = runner.run(&question.args)?;
+    ended(&question, runner, &ran, old, &[])
+}
+
+fn open_files(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let setting = Setting { shell: Some(format!("ulimit -n {}", random.number(4, 14))), ..Setting::default() };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    if ran.code() == Some(127) || ran.err.contains("error while loading") {
+        return Ok(Ended::Stopped);
+    }
+    ended(&question, runner, &ran, old, &[])
+}
+
+fn two_writers(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let runs: Vec<Running> =
+        (0..2).map(|_| runner.start(&question.args, &Setting::default())).collect::<Result<_>>()?;
+    let mut right = 0;
+    for running in runs {
+        let ran = running.wait()?;
+        if ran.code() == Some(0) {
+            ran.is_done()?;
+            right += 1;
+        } else {
+            // The other one was first.
+            ran.is_refused(&[1])?;
+            ensure!(old.is_none(), "refused in spite of --overwrite: {}", ran.err);
+        }
+    }
+    ensure!(right >= 1 || question.outputs.len() > 1, "neither of two writers has written");
+    runner.is_clean(&runner.place, false)?;
+    question.is_all_or_nothing(runner, None)?;
+    Ok(Ended::Right(0))
+}
+
+fn reader(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    for name in &question.outputs {
+        fs::write(runner.file(name), "old")?;
+    }
+    question.args.push("--overwrite".into());
+    let stop = AtomicBool::new(false);
+    let (ran, seen) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                question.is_all_or_nothing(runner, Some(b"old"))?;
+            }
+            Ok(())
+        });
+        let ran = runner.start(&question.args, &Setting::default()).and_then(Running::wait);
+        stop.store(true, Relaxed);
+        (ran, reader.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the reader panicked"))))
+    });
+    seen?;
+    ended(&question, runner, &ran?, Some(b"old"), &[])
+}
+
+fn cut(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let old = old(random, &mut question, runner)?;
+    let path = runner.file(&question.input);
+    let length = fs::metadata(&path)?.len();
+    let running = runner.start(&question.args, &Setting::default())?;
+    pause(random, 60);
+    OpenOptions::new().write(true).open(&path)?.set_len(random.below(length as usize) as u64)?;
+    let ran = running.wait()?;
+    // A text may be a whole one with fewer digits in its last number: then the result is that of another map.
+    if ran.code() == Some(0) && question.input.ends_with(".txt") {
+        ran.is_done()?;
+        return Ok(Ended::Stopped);
+    }
+    ended(&question, runner, &ran, old, &[])
+}
+
+fn closed_pipe(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, true)?;
+    question.args.retain(|arg| arg != "-v");
+    let pipe = runner.file("pipe");
+    ensure!(Command::new("mkfifo").arg(&pipe).status()?.success(), "no pipe can be made");
+    let setting = Setting { redirect: Some(">pipe".into()), ..Setting::default() };
+    let running = runner.start(&question.args, &setting)?;
+    // Opened when the program's shell has opened it.
+    let mut read = vec![0; random.below(200)];
+    let mut file = File::open(&pipe)?;
+    let _ = file.read(&mut read)?;
+    drop(file);
+    let ran = running.wait()?;
+    runner.is_clean(&runner.place, false)?;
+    ran.is_done()?;
+    Ok(Ended::Stopped)
+}
+
+fn closed_stdout(random: &mut Random, runner: &Runner) -> Result<Ended> {
+    let question = Question::draw(random, &runner.place, true)?;
+    let setting = Setting { redirect: Some(">&-".into()), ..Setting::default() };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    runner.is_clean(&runner.place, false)?;
+    if CLOSED_STDOUT_IS_TOLD {
+        ran.is_refused(&[1])?;
+    } else {
+        ran.is_well_spoken()?;
+    }
+    Ok(Ended::Stopped)
+}
+
+fn read_only(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
+    let mut question = Question::draw(random, &runner.place, false)?;
+    let folder = runner.file("closed");
+    fs::create_dir(&folder)?;
+    ensure!(Command::new("chmod").arg("555").arg(&folder).status()?.success(), "chmod");
+    question.args[2] = format!("closed/{}", question.args[2]);
+    question.outputs = question.outputs.iter().map(|name| format!("closed/{name}")).collect();
+    let setting = Setting { before: tools.other_user.clone(), ..Setting::default() };
+    let ran = runner.start(&question.args, &setting)?.wait()?;
+    runner.is_clean(&folder, false)?;
+    // A superuser without another user to be writes there all the same.
+    let ended = ended(&question, runner, &ran, None, &[])?;
+    ensure!(ended == Ended::Stopped || tools.other_user.is_empty(), "written into a read-only folder");
+    Ok(ended)
+}
