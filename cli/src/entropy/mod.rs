@@ -363,6 +363,7 @@ fn explain(error: Error, name: &str) -> anyhow::Error {
         Error::KernelMisfit { .. } => "choose another kernel or auto",
         Error::NoKernel { .. } | Error::TooWide { .. } => "choose --device cpu",
         Error::Memory { .. } => "allow more with --memory, or take a smaller window",
+        Error::Threads(_) => "allow more processes or memory (ulimit -u, ulimit -v), or fewer --threads",
         // It names the file that it is about.
         Error::File(_) => return error.into(),
         _ => return anyhow::Error::from(error).context(name.to_owned()),

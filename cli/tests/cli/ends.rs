@@ -276,3 +276,21 @@ fn a_link_given_as_output_stays_one() {
     }
     assert_eq!(place.names(), ["c.txt", "new.txt", "old.txt"]);
 }
+
+/// What the system refuses, a thread or memory, is told or ends the program: it is no fault of the program's that panics.
+#[cfg(target_os = "linux")]
+#[test]
+fn little_address_space_is_no_panic() {
+    let place = Place::new();
+    place.cells("c.npy", &random(30, 40, 16));
+    for mebibytes in (100..300).step_by(4) {
+        let plain = place.command("entropy c.npy h.npy --measure simpson --threads 4 -q --overwrite");
+        let mut command = Command::new("sh");
+        let limit = format!("ulimit -v {}; exec \"$@\"", mebibytes << 10);
+        command.args(["-c", &limit, "sh"]).arg(plain.get_program()).args(plain.get_args());
+        command.current_dir(plain.get_current_dir().expect("set by the place"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = ended(command.spawn().expect("the shell starts"));
+        assert!(!ran.err.contains("panicked"), "{mebibytes} MiB: {}", ran.err);
+    }
+}

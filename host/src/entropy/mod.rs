@@ -170,6 +170,9 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     File(Arc<FormatError>),
+    /// The operating system starts no more threads.
+    #[error("no more threads can be started: {0}")]
+    Threads(String),
     /// Even the smallest pieces take more memory than there may be.
     #[error("this takes {} of memory at least, and {} are allowed", machine::needed(*.needed as u128), machine::available(*.allowed as u128))]
     Memory {

@@ -20,6 +20,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread::{Scope, ScopedJoinHandle};
 
 mod arrays;
 mod depot;
@@ -433,16 +434,17 @@ fn run<'m, T: Real>(
     let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
         let (depot, threads) = (&depot, &threads);
-        let reader = scope
-            .spawn(move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads)));
-        let writer = scope.spawn(move || Guard(depot).during(|| write(plan, to, depot, threads)));
+        let reading = move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads));
+        let writing = move || Guard(depot).during(|| write(plan, to, depot, threads));
+        let beside = [start(scope, depot, reading), start(scope, depot, writing)];
+        let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
         let report = match workers {
             // On the caller's thread, because that decides which of rayon's pools does the work.
             Workers::Cpu => Guard(depot).during(|| compute::<T>(plan, depot)),
             Workers::Devices(devices) => {
                 let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
-                let threads: Vec<_> = devices.iter().map(|device| scope.spawn(work(device))).collect();
-                depot.until(|| threads.iter().all(|thread| thread.is_finished()) && writer.is_finished());
+                let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, depot, work(device))).collect();
+                depot.until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
                 let mut total = Report::default();
                 for thread in threads {
                     // A panic on a worker's thread is one here too.
@@ -455,8 +457,8 @@ fn run<'m, T: Real>(
                 total
             }
         };
-        depot.until(|| reader.is_finished() && writer.is_finished());
-        for thread in [reader, writer] {
+        depot.until(are_finished);
+        for thread in beside.into_iter().flatten() {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         report
@@ -465,6 +467,16 @@ fn run<'m, T: Real>(
         Some(error) => Err(error),
         None => Ok(report),
     }
+}
+
+/// Starts a thread. Where the system starts none, which [`std::thread::Scope::spawn`] would panic for, that ends everything.
+fn start<'s, R: Send + 's>(
+    scope: &'s Scope<'s, '_>,
+    depot: &Depot<'_, '_>,
+    work: impl FnOnce() -> R + Send + 's,
+) -> Option<ScopedJoinHandle<'s, R>> {
+    let started = std::thread::Builder::new().spawn_scoped(scope, work);
+    started.map_err(|error| depot.fail(Error::Threads(error.to_string()))).ok()
 }
 
 /// Ends everything when one of the threads panics: the others would wait for it for ever.
