@@ -179,7 +179,8 @@ fn entropy(args: &EntropyArgs, window: &Footprint) -> Entropy {
 }
 
 fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
-    let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } = job;
+    let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } =
+        job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
     let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
     let entropy = entropy(args, &window);

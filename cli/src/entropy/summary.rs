@@ -68,7 +68,8 @@ impl Summary {
     /// Notes what says which cells have no data and where the raster lies, and tells it under `-v`.
     pub fn assume(&mut self, nodata: Option<Nodata>, given: bool, origins: Origins) {
         self.nodata = nodata.map(show);
-        self.nodata_from = if given { Some("--nodata".to_owned()) } else { origins.nodata.filter(|_| nodata.is_some()) };
+        self.nodata_from =
+            if given { Some("--nodata".to_owned()) } else { origins.nodata.filter(|_| nodata.is_some()) };
         (self.georeference_from, self.mask_from) = (origins.georeference, origins.mask);
         let none = || "none".to_owned();
         let by = |from: &Option<String>| from.as_ref().map(|from| format!(" (from {from})")).unwrap_or_default();

@@ -527,12 +527,13 @@ fn a_mask_of_another_place_is_refused_before_any_work() {
     assert!(ran.code == 1 && ran.err.contains("is EPSG:32633, and that of m.tif is EPSG:3035"), "{}", ran.err);
     assert_eq!(place.names(), ["m.tif", "mask.tif", "mask.tif.aux.xml", "same.npy"]);
     // A system without a code cannot be compared: that is said, and no more.
-    let mut place_of = GeoTiff::open(&place.path("m.tif"), 1).expect("a GeoTIFF").georeference().expect("a place").clone();
+    let mut place_of =
+        GeoTiff::open(&place.path("m.tif"), 1).expect("a GeoTIFF").georeference().expect("a place").clone();
     (place_of.key_directory, place_of.key_text) = (None, None);
     let mut file = OutputFile::create(&place.path("bare.tif"), false).expect("a file");
     let options = CreationOptions::default();
-    let mut sink =
-        GeoTiffSink::<f32, _>::new(&mut file, "bare.tif", (60, 50), &["band"], Some(&place_of), &options).expect("a sink");
+    let mut sink = GeoTiffSink::<f32, _>::new(&mut file, "bare.tif", (60, 50), &["band"], Some(&place_of), &options)
+        .expect("a sink");
     sink.write(0, 0, &[Grid::from_fn(60, 50, |r, _| (r % 2) as f32).expect("a grid").view()]).expect("written");
     Box::new(sink).finish().expect("finished");
     file.commit().expect("there");

@@ -90,7 +90,9 @@ impl Nodata {
             "1" | "+1" | "-1" if special.starts_with("INF") => {
                 Some(Nodata::Fraction(if one == "-1" { f64::NEG_INFINITY } else { f64::INFINITY }))
             }
-            "1" | "+1" | "-1" if ["QNAN", "SNAN", "IND"].iter().any(|nan| special.starts_with(nan)) => Some(Nodata::Nan),
+            "1" | "+1" | "-1" if ["QNAN", "SNAN", "IND"].iter().any(|nan| special.starts_with(nan)) => {
+                Some(Nodata::Nan)
+            }
             _ => None,
         }
     }

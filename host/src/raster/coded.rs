@@ -271,7 +271,8 @@ fn covered_by(
 ) -> Result<Vec<bool>, FormatError> {
     let nodata = mask.nodata();
     let values = mask.read(rows.clone(), cols.clone())?;
-    let mut covered: Vec<bool> = each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
+    let mut covered: Vec<bool> =
+        each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
     for own in [raster.covered(rows.clone(), cols.clone())?, mask.covered(rows, cols)?].into_iter().flatten() {
         covered.iter_mut().zip(own).for_each(|(covered, own)| *covered |= own);
     }
@@ -382,7 +383,10 @@ mod tests {
         assert_eq!(all(&[]).unwrap().as_slice(), (0..=255).collect::<Vec<u8>>());
         let error = all(&[17]).unwrap_err();
         assert_eq!(error.place(), Place::cell(0, 17));
-        assert!(error.to_string().contains("own mask says that there is no data, and 256 classes leave no code for it"), "{error}");
+        assert!(
+            error.to_string().contains("own mask says that there is no data, and 256 classes leave no code for it"),
+            "{error}"
+        );
     }
 
     #[test]

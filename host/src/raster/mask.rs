@@ -63,7 +63,10 @@ pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<Strin
         }
     } else if ours.is_placed() != its.is_placed() {
         let silent = if ours.is_placed() { mask } else { raster };
-        return Ok(Some(format!("{}: the file does not say where its cells lie; the mask's place cannot be compared", silent.name())));
+        return Ok(Some(format!(
+            "{}: the file does not say where its cells lie; the mask's place cannot be compared",
+            silent.name()
+        )));
     }
     // Both the same in other words, as files of one program have it.
     let same_words = |a: &Georeference, b: &Georeference| {

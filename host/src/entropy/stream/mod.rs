@@ -215,7 +215,8 @@ impl Entropy {
         let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
         let overlap = 2 * plan.radius.0;
         let kept = if cells.in_order() { overlap * grid.1 } else { 0 };
-        let file = File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
+        let file =
+            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
         let report = run(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
@@ -344,7 +345,11 @@ impl Plan<'_> {
         // The first that has room for a piece. A device may have one at a time; rows that are to be read once are cut last of all.
         let mut ways = vec![(device::SLOTS, workers.under_way(), file.in_order)];
         if file.in_order {
-            ways.extend([(device::SLOTS, 2, true), (device::SLOTS, 1, true), (device::SLOTS, workers.under_way(), false)]);
+            ways.extend([
+                (device::SLOTS, 2, true),
+                (device::SLOTS, 1, true),
+                (device::SLOTS, workers.under_way(), false),
+            ]);
         }
         ways.push((1, workers.under_way(), false));
         let mut answer = Ok(self.piece);
@@ -365,7 +370,7 @@ impl Plan<'_> {
             (host, _) => {
                 let needed = host.unwrap_or(wanted).saturating_add(elsewhere + file.kept);
                 Error::Memory { needed, allowed: memory }
-            },
+            }
         })?;
         tracing::debug!(
             rows = self.piece.0,
@@ -390,7 +395,11 @@ pub(super) fn in_memory<T: Real>(
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
-    plan.cut::<T>(&workers, File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 }, usize::MAX)?;
+    plan.cut::<T>(
+        &workers,
+        File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 },
+        usize::MAX,
+    )?;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),

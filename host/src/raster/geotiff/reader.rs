@@ -131,7 +131,8 @@ impl GeoTiff {
 
     /// What files beside this one say: its value for no data, its place, its mask.
     fn look_beside(&mut self, path: &Path) -> Result<(), FormatError> {
-        let (nodata, georeference, origins) = (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
+        let (nodata, georeference, origins) =
+            (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
         let mut said = Said { nodata, georeference, origins };
         sidecar::amend(&mut said, path, self.band + 1);
         (self.georeference, self.origins) = (said.georeference, said.origins);

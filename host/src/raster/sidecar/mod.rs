@@ -49,7 +49,9 @@ pub(super) fn amend(said: &mut Said, path: &Path, band: usize) {
             match pam::epsg(srs) {
                 Some((_, code)) if place.epsg() == Some(code) => {}
                 Some((kind, code)) => place.set_epsg(kind, code),
-                None => warn(&beside, "its coordinate reference system has no code of the EPSG registry, and is not kept"),
+                None => {
+                    warn(&beside, "its coordinate reference system has no code of the EPSG registry, and is not kept")
+                }
             }
         }
         if let Some(transformation) = pam.geotransform {
@@ -169,7 +171,13 @@ mod tests {
     fn what_is_no_sidecar_does_not_count() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("map.tif");
-        for xml in ["", "<PAMDataset>", "<html/>", "\u{feff}<PAMDataset/>", "<PAMDataset><SRS>LOCAL_CS[\"x\"]</SRS></PAMDataset>"] {
+        for xml in [
+            "",
+            "<PAMDataset>",
+            "<html/>",
+            "\u{feff}<PAMDataset/>",
+            "<PAMDataset><SRS>LOCAL_CS[\"x\"]</SRS></PAMDataset>",
+        ] {
             fs::write(dir.path().join("map.tif.aux.xml"), xml).unwrap();
             assert_eq!(amended(tagged(), &path, 1), tagged(), "{xml}");
         }
