@@ -205,8 +205,8 @@ fn sample(format: u64, bits: u64) -> Result<(Sample, ValueType), Problem> {
         (1 | 2 | 4, 1..=31) => (
             Sample::Bits(bits as u32),
             match bits {
-                ..=8 => U8,
-                ..=16 => U16,
+                1..=8 => U8,
+                9..=16 => U16,
                 _ => U32,
             },
         ),

@@ -109,12 +109,10 @@ impl Cursor {
                     self.held.push_back(place);
                 }
             }
-            if self.next == end {
-                if let Some(mut decoder) = self.decoder.take()
-                    && end.is_multiple_of(height)
-                {
-                    decoder.finish()?;
-                }
+            let ended = if self.next == end { self.decoder.take() } else { None };
+            // The lowest block may go on beyond the image.
+            if let Some(mut decoder) = ended.filter(|_| end.is_multiple_of(height)) {
+                decoder.finish()?;
             }
         }
         Ok(())

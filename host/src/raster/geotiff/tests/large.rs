@@ -87,7 +87,7 @@ fn a_large_strip_is_read_once_and_in_small_parts() {
 #[test]
 fn an_uncompressed_strip_is_read_by_rows() {
     let cells = noise(ROWS, COLS);
-    let (source, mut tiff) = watched(super::odd::tiff((ROWS, COLS), &[cells.clone()], &[]));
+    let (source, mut tiff) = watched(tiff((ROWS, COLS), std::slice::from_ref(&cells), &[]));
     tiff.keep(1 << 20).unwrap();
     assert!(!tiff.in_order());
     for (rows, cols) in [(0..5, 0..COLS), (1000..1010, 500..503), (2999..3000, 0..1)] {
