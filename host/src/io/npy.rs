@@ -222,7 +222,14 @@ fn read_as_f64<T: Element, R: Read>(
     let here = |problem: Problem| problem.at(name, Place::FILE);
     chunks(input, name, T::SIZE, outer * inner, |bytes| {
         values.try_reserve(bytes.len() / T::SIZE).map_err(|_| here(out_of_memory(outer, inner)))?;
-        values.extend(bytes.chunks_exact(T::SIZE).map(|bytes| T::decode(bytes, header.big_endian).real()));
+        // Any byte but 0 is true, as NumPy has it.
+        let truth = |value: f64| if value == 0.0 { 0.0 } else { 1.0 };
+        let numbers = bytes.chunks_exact(T::SIZE).map(|bytes| T::decode(bytes, header.big_endian).real());
+        if header.kind == Kind::Bool {
+            values.extend(numbers.map(truth))
+        } else {
+            values.extend(numbers)
+        }
         Ok(())
     })?;
     Grid::from_vec(values, outer, inner).map_err(|e| here(Problem::new(e.to_string(), "report this as a defect")))
@@ -289,6 +296,13 @@ mod tests {
 
     fn read_bytes(bytes: &[u8], nodata: Option<Nodata>) -> Result<Sample, FormatError> {
         read(bytes, "f", &ReadOptions { nodata, levels: None })
+    }
+
+    #[test]
+    fn every_byte_but_0_is_true_to_every_reader() {
+        let file = file("|b1", "False", "(1, 4)", &[0, 1, 2, 255]);
+        assert_eq!(read_bytes(&file, None).unwrap().cells.row(0), [0, 1, 1, 1]);
+        assert_eq!(read_reals(&file[..], "f").unwrap().row(0), [0.0, 1.0, 1.0, 1.0]);
     }
 
     #[test]
