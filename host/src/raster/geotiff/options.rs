@@ -171,7 +171,8 @@ impl CreationOptions {
                     _ => return Err(wrong("BIGTIFF", "YES, NO, IF_NEEDED or IF_SAFER")),
                 }
             }
-            _ => return Err(OptionError::Key(key.to_owned())),
+            // It is shown as it is, so that nothing in it may change the terminal.
+            _ => return Err(OptionError::Key(key.escape_debug().to_string())),
         }
         Ok(())
     }
@@ -289,6 +290,7 @@ mod tests {
         assert!(
             error(&["NUM_THREADS=4"]).starts_with("there is no creation option NUM_THREADS; the options are COMPRESS=")
         );
+        assert!(error(&["A\u{1b}[31m=1"]).starts_with("there is no creation option A\\u{1b}[31m; the options are "));
         assert_eq!(
             error(&["COMPRESS=JPEG"]),
             "the creation option COMPRESS is \"JPEG\"; it takes DEFLATE, LZW, ZSTD or NONE"
