@@ -59,6 +59,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "options", run: options::options, limit: 16 * MIB },
     Target { name: "mask", run: differential::mask, limit: 32 * MIB },
     Target { name: "entropy", run: differential::entropy, limit: 32 * MIB },
+    Target { name: "measures", run: differential::measures, limit: 32 * MIB },
     Target { name: "stream", run: differential::stream, limit: 64 * MIB },
     Target { name: "emulator", run: differential::emulator, limit: 64 * MIB },
     Target { name: "paths", run: differential::paths, limit: 32 * MIB },

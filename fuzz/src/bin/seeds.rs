@@ -352,7 +352,7 @@ fn texts(seeds: &mut Vec<Seed>) {
 
 /// Bytes for the targets that draw cases from them.
 fn cases(seeds: &mut Vec<Seed>) {
-    let drawn = ["mask", "entropy", "stream", "emulator", "paths", "geotiff_written"];
+    let drawn = ["mask", "entropy", "measures", "stream", "emulator", "paths", "geotiff_written"];
     for target in TARGETS.iter().map(|target| target.name).filter(|name| drawn.contains(name)) {
         for (i, length) in [16usize, 60, 200, 400, 700, 1000].into_iter().enumerate() {
             // SplitMix64, from a seed that the name decides.

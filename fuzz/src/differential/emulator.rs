@@ -26,7 +26,8 @@ pub fn emulator(input: &[u8]) {
     let order = if case.flip() { Order::Forward } else { Order::Reverse };
     let device = |i| Arc::new(EmulatedDevice::new(i, None).with_order(order)) as Arc<dyn Device>;
     let engine = Engine::Devices((0..case.number(1, 2)).map(device).collect());
-    let question = Question::draw(&mut case, (8, 40), 7);
+    let plain = case.flip();
+    let question = Question::draw(&mut case, (8, 40), 7, plain);
     let within = halotile::bench::tolerance(kernel, double);
     let run = || match double {
         true => asked::<f64>(&question, &engine, kernel, within),

@@ -28,13 +28,13 @@ pub struct Question {
 
 impl Question {
     /// A question about a grid of at most so many rows and columns, with windows up to `window`.
-    pub fn draw(case: &mut Case<'_>, (rows, cols): (usize, usize), window: usize) -> Self {
+    ///
+    /// A `plain` one, of Shannon's entropy in clipped windows, goes to the fastest engines.
+    pub fn draw(case: &mut Case<'_>, (rows, cols): (usize, usize), window: usize, plain: bool) -> Self {
         let (rows, cols) = (case.number(1, rows), case.number(1, cols));
         let levels = case.levels();
         let footprint = case.footprint(window);
         let nodata = case.flip().then(|| case.number(0, levels.min(255)) as u8);
-        // Plain questions go to the fastest engines, so they are asked more often.
-        let plain = case.flip();
         let (edge, measures) =
             if plain { (Edge::Shrink, vec![Measure::Shannon]) } else { (case.edge(), case.measures()) };
         let (min_valid, fill) = if plain { (0.0, false) } else { (case.number(0, 20) as f64 / 20.0, case.flip()) };
@@ -56,12 +56,6 @@ impl Question {
             .normalize(self.normalize)
             .nodata(self.nodata)
             .edge(self.edge)
-    }
-
-    /// True for what runs on the calling thread alone.
-    fn is_plain(&self) -> bool {
-        let plain = self.measures == [Measure::Shannon] && self.edge == Edge::Shrink && self.min_valid == 0.0;
-        plain && !self.fill && self.footprint.as_square().is_some()
     }
 
     /// What `engine` answers: a grid a measure.
@@ -116,15 +110,29 @@ fn compare<T: Real + Into<f64>>(
     }
 }
 
-/// The CPU engine beside the definition, in both precisions.
+/// Shannon's entropy in clipped windows beside the definition, in both precisions: on the calling thread, unless the window is no square.
 pub fn entropy(input: &[u8]) {
     let mut case = Case::new(input);
     let double = case.flip();
-    let question = Question::draw(&mut case, (14, 40), 9);
+    let question = Question::draw(&mut case, (12, 40), 9, true);
+    match question.footprint.as_square() {
+        Some(_) => check(&question, double),
+        None => POOL.run(|| check(&question, double)),
+    }
+}
+
+/// All measures, windows, edges and rules for what is valid beside the definition.
+pub fn measures(input: &[u8]) {
+    let mut case = Case::new(input);
+    let double = case.flip();
+    let question = Question::draw(&mut case, (10, 24), 9, false);
+    POOL.run(|| check(&question, double));
+}
+
+fn check(question: &Question, double: bool) {
     let expected = question.expected();
-    let work = || match double {
+    match double {
         true => question.compare(&question.ask::<f64>(&Engine::Cpu), &expected, 1e-12),
         false => question.compare(&question.ask::<f32>(&Engine::Cpu), &expected, 2e-6),
-    };
-    if question.is_plain() { work() } else { POOL.run(work) }
+    }
 }

@@ -10,7 +10,7 @@ mod paths;
 mod stream;
 
 pub use emulator::emulator;
-pub use entropy::entropy;
+pub use entropy::{entropy, measures};
 pub use geotiff::geotiff_written;
 pub use mask::mask;
 pub use paths::paths;

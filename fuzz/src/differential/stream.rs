@@ -22,7 +22,8 @@ pub fn stream(input: &[u8]) {
     let out_blocks = (case.number(1, 40), case.number(1, 40));
     let whole_rows = case.flip();
     let memory = case.one(&[None, Some(1 << 20), Some(16 << 20), Some(100 << 20), Some(128 << 20), Some(1 << 30)]);
-    let question = Question::draw(&mut case, (70, 90), 15);
+    let plain = case.flip();
+    let question = Question::draw(&mut case, (70, 90), 15, plain);
     let run = || match double {
         true => streamed::<f64>(&question, blocks, (out_blocks, whole_rows), memory),
         false => streamed::<f32>(&question, blocks, (out_blocks, whole_rows), memory),

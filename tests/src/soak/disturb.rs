@@ -179,11 +179,13 @@ fn address_space(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let kibibytes = random.number(20, 400) << 10;
     let setting = Setting { shell: Some(format!("ulimit -v {kibibytes}")), ..Setting::default() };
     let ran = runner.start(&question.args, &setting)?.wait()?;
-    // Memory that the system has promised and does not give ends a program; so does a program that cannot be loaded.
-    let unloaded =
-        ran.code() == Some(127) || ran.err.contains("error while loading") || ran.err.contains("memory allocation of");
-    if unloaded || ran.signal() == Some(ABORT) {
-        ensure!(!ran.err.contains("panicked"), "it panicked: {}", ran.err);
+    // Memory that the system does not give to the loader, to the allocator, or to std for a thread's signal stack ends a program before it
+    // can say more.
+    const NOT_OURS: [&str; 3] =
+        ["error while loading", "memory allocation of", "failed to allocate an alternative stack"];
+    let not_ours = NOT_OURS.iter().any(|said| ran.err.contains(said));
+    if not_ours || ran.code() == Some(127) || ran.signal() == Some(ABORT) {
+        ensure!(not_ours || !ran.err.contains("panicked"), "it panicked: {}", ran.err);
         question.is_all_or_nothing(runner, old)?;
         return Ok(Ended::Stopped);
     }
