@@ -95,6 +95,6 @@ fn what_cannot_be_is_refused_in_a_line_that_says_what_to_do() {
     #[cfg(target_os = "linux")]
     {
         let ran = place.run("bench apsp --device cpu --vertices 2097152");
-        assert!(ran.code == 1 && ran.err.ends_with(" GB are available; choose smaller --vertices\n"), "{}", ran.err);
+        assert!(ran.code == 1 && ran.err.ends_with(" MiB are available; choose smaller --vertices\n"), "{}", ran.err);
     }
 }

@@ -295,7 +295,6 @@ fn what_is_there_is_replaced_only_when_asked() {
     for (args, name) in [
         ("entropy v.txt h.txt", "h.txt"),
         ("entropy v.txt new.txt --preview h.png", "h.png"),
-        ("entropy v.txt v.txt", "v.txt"),
         ("generate grid --rows 2 --cols 2 h.txt", "h.txt"),
     ] {
         let ran = place.run(args);
@@ -308,10 +307,7 @@ fn what_is_there_is_replaced_only_when_asked() {
     // A failure keeps the old file.
     place.write("bad.txt", "1 1\n-1\n");
     assert_eq!(place.run("entropy bad.txt h.txt -q --overwrite").code, 1);
-    assert_eq!(place.text("h.txt"), VECTOR_ENTROPY);
-    // Onto itself.
-    place.run("entropy v.txt v.txt -q --overwrite").quietly();
-    assert_eq!((place.text("v.txt").as_str(), place.names().len()), (VECTOR_ENTROPY, 4));
+    assert_eq!((place.text("h.txt").as_str(), place.names().len()), (VECTOR_ENTROPY, 4));
 }
 
 #[test]
@@ -355,7 +351,7 @@ fn json_says_what_was_done() {
         .collect();
     assert!(stages[..5].iter().sum::<f64>() <= stages[5], "{stages:?}");
     assert!(json["cells_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(32));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(35));
 }
 
 #[test]

@@ -118,8 +118,8 @@ fn links_lead_to_one_file() {
     assert_eq!((ran.code, ran.err.as_str()), (2, message));
     // An input may have two roles, and names that differ in case alone are two files here.
     place.write("b.npy", npy("|u1", "False", "(2, 2)", &[1, 2, 3, 4]));
-    place.run("entropy b.npy h.npy --mask b.npy --preview H.npy -q").quietly();
-    assert_eq!(place.names(), ["H.npy", "a.txt", "b.npy", "dangling.txt", "h.npy"]);
+    place.run("entropy b.npy h.png --of npy --mask b.npy --preview H.png -q").quietly();
+    assert_eq!(place.names(), ["H.png", "a.txt", "b.npy", "dangling.txt", "h.png"]);
 }
 
 /// The dash is the file that the stream was redirected to.

@@ -17,7 +17,7 @@ fn classes_are_told_under_v() {
         let ran = place.run(&format!("entropy v.txt h.txt -v --overwrite {options}"));
         assert_eq!(ran.code, 0, "{}", ran.err);
         let line = ran.err.lines().find(|line| line.contains(" classes, ")).unwrap_or_default();
-        assert_eq!(line.trim_start().strip_prefix("INFO "), Some(told), "{options}: {}", ran.err);
+        assert_eq!(line.strip_prefix("halotile: INFO "), Some(told), "{options}: {}", ran.err);
         place.run(&format!("entropy v.txt h.txt --overwrite {options}")).quietly();
     }
     // No more than can be read.

@@ -35,9 +35,7 @@ impl Decoder {
         let mut decoder = self.rows(place)?;
         let mut cells = zeros(rows * cols * self.format.size())?;
         decoder.read(rows, band, &mut cells)?;
-        if rows == self.height {
-            decoder.finish()?;
-        }
+        decoder.finish(self.height - rows)?;
         Ok(cells)
     }
 

@@ -16,6 +16,8 @@ use crate::raster::ValueType;
 
 /// Bytes that the codec is asked for at once, unless a row has more.
 const GROUP: usize = 128 << 10;
+/// Bytes that may follow the last row.
+const BEYOND: usize = 64 << 10;
 
 /// How a sample is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,12 +181,27 @@ impl Rows {
         self.groups(count, |_, _, _| ())
     }
 
-    /// Looks at the checksum that follows the rows, if one does and they were the last.
-    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
-        if self.codec.has_checksum() {
-            let read = self.decoded.read(&mut [0]);
-            read.map_err(|e| self.fault(&e))?;
+    /// Looks at the checksum that follows the rows, if one does: `left` of them, below the image, need not be there. What goes on beyond
+    /// them is damage, since nothing says that the cells before it are right, and is not decoded for long.
+    pub(crate) fn finish(&mut self, left: usize) -> Result<(), Fault> {
+        if !self.codec.has_checksum() {
+            return Ok(());
         }
+        let mut room = left.saturating_mul(self.row_bytes).saturating_add(BEYOND);
+        let mut group = std::mem::take(&mut self.group);
+        if group.is_empty() {
+            group = zeros(4096)?;
+        }
+        loop {
+            match self.decoded.read(&mut group) {
+                Ok(0) => break,
+                Ok(n) if n <= room => room -= n,
+                Ok(_) => return Err(Fault::data(format_args!("{}: it goes on beyond its cells", self.codec.name()))),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.fault(&e)),
+            }
+        }
+        self.group = group;
         Ok(())
     }
 

@@ -109,10 +109,10 @@ impl Cursor {
                     self.held.push_back(place);
                 }
             }
-            let ended = if self.next == end { self.decoder.take() } else { None };
-            // The lowest block may go on beyond the image.
-            if let Some(mut decoder) = ended.filter(|_| end.is_multiple_of(height)) {
-                decoder.finish()?;
+            if self.next == end
+                && let Some(mut decoder) = self.decoder.take()
+            {
+                decoder.finish(end.next_multiple_of(height) - end)?;
             }
         }
         Ok(())
