@@ -676,12 +676,13 @@ def alpha_bands(bench):
 def what_an_aux_xml_says_comes_first(bench):
     made = cells("uint8", high=30)
     wkt = CRS.from_epsg(32633).to_wkt()
+    quoted = wkt.replace('"', "&quot;")
     for text in (
         '<PAMRasterBand band="1"><NoDataValue>3</NoDataValue></PAMRasterBand>',
         '<PAMRasterBand band="1"><NoDataValue le_hex_equiv="0000000000000840">2.9</NoDataValue></PAMRasterBand>',
         "<GeoTransform> 500000, 20, 0, 5000000, 0, -20</GeoTransform>",
         "<GeoTransform> 500000, 20, 1, 5000000, 2, -20</GeoTransform>",
-        f"<SRS>{wkt.replace('"', '&quot;')}</SRS>",
+        f"<SRS>{quoted}</SRS>",
         f'<SRS dataAxisToSRSAxisMapping="1,2">{wkt}</SRS><GeoTransform>1,2,0,3,0,-4</GeoTransform>'
         '<PAMRasterBand band="1"><NoDataValue>0</NoDataValue></PAMRasterBand>',
     ):

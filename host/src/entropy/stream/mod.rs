@@ -278,9 +278,11 @@ impl Plan<'_> {
             let memory = devices.iter().map(|device| device.free_memory()).collect::<Result<Vec<_>, _>>()?;
             Ok((memory.into_iter().min().unwrap_or(0) / 10 * 9).saturating_sub(table))
         };
-        let mut free = least()?;
+        let (mut free, mut refused) = (least()?, None);
         loop {
-            self.shape::<T>(workers, &file, memory, Some(free))?;
+            let shaped = self.shape::<T>(workers, &file, memory, Some(free));
+            // What the driver had to say of the smallest pieces tells more than what was planned after it.
+            shaped.map_err(|error| refused.unwrap_or(error))?;
             if self.on_device::<T>().saturating_mul(4).max(PLENTY) <= free {
                 return Ok(());
             }
@@ -288,10 +290,10 @@ impl Plan<'_> {
             // allocation beyond what was asked for. So the buffers are made for once.
             let tried = devices.iter().try_for_each(|device| device::Worker::new::<T>(self, device).map(drop));
             match tried {
-                Err(Error::Device(DeviceError::OutOfMemory { .. })) => {
+                Err(error @ Error::Device(DeviceError::OutOfMemory { .. })) => {
                     let fewer = self.on_device::<T>().min(free).min(least()?) / 2;
                     tracing::debug!(free, fewer, "the device has less memory than it says: planning again");
-                    free = fewer;
+                    (free, refused) = (fewer, Some(error));
                 }
                 // Whatever else there is to say of a device is said when it works.
                 _ => return Ok(()),
