@@ -34,12 +34,19 @@ from rasterio.transform import Affine, from_origin
 from rasterio.windows import Window
 
 CHECKS = []
+# Checks of files about which GDAL has something to say.
+LOUD = []
 PLACE = {"crs": CRS.from_epsg(3035), "transform": from_origin(4_321_000.5, 3_210_000.25, 30, 25)}
 NAMES = {"int8": "i8", "uint8": "u8"} | {f"{kind}{bits}": f"{kind[0]}{bits}" for bits in (16, 32, 64) for kind in ("int", "uint", "float")}
 
 
 def check(function):
     CHECKS.append(function)
+    return function
+
+
+def loud(function):
+    LOUD.append(function)
     return function
 
 
@@ -254,6 +261,7 @@ def read_a_hundred_thousand_million_cells(bench):
 
 
 @check
+@loud
 def reads_odd_files(bench):
     """Files that no writer in use makes, as GDAL reads them; what GDAL cannot read is refused."""
     wrong, path, numbers = [], bench.path(), bench.path("bin")
@@ -709,7 +717,7 @@ def microsofts_infinities(bench):
         made[0, 5:9, 7:80] = value
         path = bench.make(made, nodata=-1234567)
         whole = path.read_bytes()
-        assert whole.count(b"-1234567\0") == 1
+        assert b"-1234567\0" in whole
         path.write_bytes(whole.replace(b"-1234567\0", text.ljust(9, b"\0")))
         agrees(bench, path, nodata_too=False)
 
@@ -865,7 +873,7 @@ def main():
         try:
             with tempfile.TemporaryDirectory() as directory, rasterio.Env():
                 function(Bench(pathlib.Path(directory), arguments.raster_io, arguments.halotile))
-            assert not heard.said, f"GDAL says: {heard.said}"
+            assert not heard.said or function in LOUD, f"GDAL says: {heard.said}"
             passed += 1
             print(f"ok      {name}")
         except Skipped as why:

@@ -74,6 +74,7 @@ fn npy(path: &Path) -> Result<NpyRaster> {
 
 fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> Result<()> {
     let mut tiff = GeoTiff::open(input, band)?;
+    let (block_rows, block_cols) = tiff.block();
     // A few blocks of the smaller files, none of the larger ones.
     tiff.keep(100_000)?;
     let (rows, cols) = match window {
@@ -98,7 +99,6 @@ fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> 
         Nodata::Fraction(v) => format!("{v:e}"),
         Nodata::Nan => "nan".to_owned(),
     });
-    let (block_rows, block_cols) = tiff.block();
     let place = tiff.georeference().map(|g| {
         json!({
             "pixel_scale": g.pixel_scale, "tiepoints": g.tiepoints, "transformation": g.transformation,
