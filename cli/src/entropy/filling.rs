@@ -2,7 +2,7 @@
 //!
 //! Maps whose cells are bytes often have 0 or 255 where there is no map, and say so nowhere. Such a value fills a good part of the cells and lies
 //! along a whole edge, which a class of the map seldom does. Its count is the survey's; the edges are read once more, a block at a time, and only as
-//! far as they have nothing else. A raster in a few large blocks is left alone: to read its edges would be to decode all of it again.
+//! far as they have nothing else. A raster in a few large blocks is left alone, and so is one that is decoded as a stream: to read their edges would be to decode all of them again.
 
 use std::ops::Range;
 
@@ -22,12 +22,13 @@ pub fn hint(sheet: &Sheet, classing: &Classing, args: &EntropyArgs, console: &Co
     let raster = sheet.raster.as_ref();
     let (rows, cols) = (raster.rows(), raster.cols());
     let (height, width) = raster.block();
-    let said = args.nodata.is_some() || args.mask.is_some() || sheet.nodata.is_some();
+    let said = args.nodata.is_some() || args.mask.is_some() || sheet.nodata.is_some() || raster.has_mask();
     // The edge of a grid of one or two rows is the grid.
     if said
         || raster.value_type() != ValueType::U8
         || rows.min(cols) < 3
         || height.saturating_mul(width) > LARGEST_BLOCK
+        || raster.in_order()
     {
         return Ok(());
     }

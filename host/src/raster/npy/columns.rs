@@ -9,7 +9,7 @@
 //! Memory is bounded by the window and one stripe, whatever the file. A call costs about as much as copying [`GAP`] bytes, and the system reads
 //! whole pages from the disk in any case, so that shorter gaps are read through.
 //!
-//! Whoever reads windows one after the other passes over the file as often as there are rows of windows, each time with [`SEGMENT`] bytes or more of
+//! A reader of windows one after the other passes over the file as often as there are rows of windows, each time with [`SEGMENT`] bytes or more of
 //! every column: [`block`] asks for that. A page of the file is then read from the disk once or twice, not once for every row of it.
 
 use std::ops::Range;
