@@ -125,7 +125,7 @@ impl Runner {
 impl Running {
     /// Sends a signal by its name. A program that has ended already gets none.
     pub fn signal(&self, name: &str) -> Result<()> {
-        // A child that nobody has waited for keeps its number.
+        // A child that has not been waited for keeps its number.
         Command::new("kill").args(["-s", name, &self.child.id().to_string()]).stderr(Stdio::null()).status()?;
         Ok(())
     }
