@@ -20,6 +20,9 @@ use crate::memory_file;
 /// The most cells that a target asks a raster for at once.
 const CELLS: usize = 1 << 16;
 
+/// Bytes that a raster may keep of blocks.
+const KEPT: usize = 16 << 20;
+
 /// What readers are told of values, one after the other.
 const OPTIONS: [ReadOptions; 3] = [
     ReadOptions { nodata: None, levels: None },
@@ -30,11 +33,13 @@ const OPTIONS: [ReadOptions; 3] = [
 /// GeoTIFF: each of the first bands, in windows.
 pub fn geotiff(input: &[u8]) {
     memory_file::with(input, |path| {
-        let Some(first) = value(GeoTiff::open(path, 1)) else { return };
+        let Some(mut first) = value(GeoTiff::open(path, 1)) else { return };
         let bands = first.bands();
+        first.keep(KEPT);
         windows(&first);
         for band in [2, bands].into_iter().filter(|&band| (2..=bands).contains(&band)) {
-            if let Some(raster) = value(GeoTiff::open(path, band)) {
+            if let Some(mut raster) = value(GeoTiff::open(path, band)) {
+                raster.keep(KEPT);
                 windows(&raster);
             }
         }
@@ -192,7 +197,7 @@ pub fn graph_npy(input: &[u8]) {
 /// Reads a graph from a stream with every type of weight, and from a file; both ways agree.
 fn graph(format: GraphFormat, input: &[u8]) {
     // A matrix of more vertices would be larger than the limit, as the file asks for it: the program compares it with the memory there is.
-    let admit = |vertices: usize| if vertices <= 256 { Ok(()) } else { Err("that is too many vertices".to_owned()) };
+    let admit = |vertices: usize| if vertices <= 64 { Ok(()) } else { Err("that is too many vertices".to_owned()) };
     for (weight, undirected) in [(Weight::Auto, false), (Weight::I32, true), (Weight::I16, false), (Weight::F32, true)]
     {
         let options = GraphOptions { weight, undirected, admit: &admit };

@@ -110,15 +110,14 @@ fn compare<T: Real + Into<f64>>(
     }
 }
 
-/// Shannon's entropy in clipped windows beside the definition, in both precisions: on the calling thread, unless the window is no square.
+/// Shannon's entropy in clipped squares beside the definition, in both precisions: what the calling thread does alone.
 pub fn entropy(input: &[u8]) {
     let mut case = Case::new(input);
     let double = case.flip();
-    let question = Question::draw(&mut case, (12, 40), 9, true);
-    match question.footprint.as_square() {
-        Some(_) => check(&question, double),
-        None => POOL.run(|| check(&question, double)),
-    }
+    let mut question = Question::draw(&mut case, (12, 40), 9, true);
+    let side = question.footprint.rows().max(question.footprint.cols());
+    question.footprint = Footprint::square(side).expect("the side of a window is odd");
+    check(&question, double);
 }
 
 /// All measures, windows, edges and rules for what is valid beside the definition.

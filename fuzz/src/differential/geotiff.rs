@@ -59,7 +59,7 @@ pub fn geotiff_written(input: &[u8]) {
             let file = sink.finish().expect("there is memory").into_inner();
             memory_file::with(&file, |path| {
                 let raster = GeoTiff::open(path, 1).expect("our own file");
-                assert_eq!(place.is_none() || raster.georeference() == place.as_ref(), true, "the georeference");
+                assert!(place.is_none() || raster.georeference() == place.as_ref(), "the georeference");
                 let got = raster.read(0..rows, 0..cols).expect("our own file");
                 assert_eq!(got, Values::U8(grid.as_slice().to_vec()));
             });

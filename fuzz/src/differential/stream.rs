@@ -130,9 +130,10 @@ impl<T: Real> ResultSink<T> for Collect<T> {
         let (results, written) = &mut *self.results.lock().expect("no thread has panicked");
         let (rows, cols) = (results[0].rows(), results[0].cols());
         let (high, wide) = (planes[0].rows(), planes[0].cols());
-        assert!(top % self.block.0 == 0 && left % self.block.1 == 0, "a rectangle begins inside a block");
-        assert!((top + high) % self.block.0 == 0 || top + high == rows, "a rectangle ends inside a block");
-        assert!((left + wide) % self.block.1 == 0 || left + wide == cols, "a rectangle ends inside a block");
+        let is_edge = |at: usize, block: usize, end: usize| at.is_multiple_of(block) || at == end;
+        let begins = top.is_multiple_of(self.block.0) && left.is_multiple_of(self.block.1);
+        let ends = is_edge(top + high, self.block.0, rows) && is_edge(left + wide, self.block.1, cols);
+        assert!(begins && ends, "a rectangle at ({top}, {left}) of {high} x {wide} cuts blocks");
         assert!(!self.whole_rows || wide == cols, "rows are not whole");
         assert_eq!(planes.len(), results.len());
         for (result, plane) in results.iter_mut().zip(planes) {
