@@ -208,8 +208,10 @@ pub struct CudaDevice {
 
 /// Memory that was given back and waits for somebody who wants just as much: to make it anew takes milliseconds, in which all
 /// of the device stands still.
-#[derive(Default)]
 struct Reserve {
+    /// The most memory that may wait: none once the device has had none to give, because what waits is missing elsewhere, as to streams
+    /// and to the driver's own needs.
+    most: usize,
     /// Addresses by length.
     free: HashMap<usize, Vec<u64>>,
     /// Bytes of all of them.
@@ -220,6 +222,12 @@ struct Reserve {
 
 /// The most memory that waits, on a device and of locked memory on the host.
 const RESERVE: usize = 1 << 30;
+
+impl Default for Reserve {
+    fn default() -> Self {
+        Self { most: RESERVE, free: HashMap::new(), bytes: 0, lent: HashMap::new() }
+    }
+}
 
 impl Reserve {
     fn take(&mut self, bytes: usize) -> Option<u64> {
@@ -232,7 +240,7 @@ impl Reserve {
     /// Keeps the memory at an address; false where it should be freed.
     fn keep(&mut self, address: u64) -> bool {
         let Some(bytes) = self.lent.remove(&address) else { return false };
-        if self.bytes + bytes > RESERVE {
+        if self.bytes + bytes > self.most {
             return false;
         }
         self.bytes += bytes;
@@ -916,6 +924,9 @@ impl Device for CudaDevice {
         }
         // SAFETY: a context is current, and it is not 0 bytes.
         let mut made = unsafe { result::malloc_sync(bytes) };
+        if let Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) = made {
+            memory.most = 0;
+        }
         if let Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) = made
             && memory.bytes > 0
         {

@@ -43,7 +43,7 @@ use super::launch::{Work, pitch};
 use super::{Engine, Entropy, Error, Kernel, Report};
 use crate::cpu::{self, Real};
 use crate::exec::queue::{Target, Writable};
-use crate::exec::{Device, DeviceError, HostMemory};
+use crate::exec::{Buffer, Device, DeviceError, HostMemory};
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::Edge;
 use crate::measure::window::{Reach, Window};
@@ -58,6 +58,9 @@ const CELLS: usize = 1 << 22;
 
 /// Memory for pieces where nobody has said how much there may be.
 const MEMORY: usize = 4 << 30;
+
+/// Bytes that are left on a device beside the buffers, where it has more than a thousand times as many.
+const SPARE: usize = 2 << 20;
 
 /// A device that says it has so much memory, and several times what the buffers take, is not asked whether it really has it.
 const PLENTY: usize = 256 << 20;
@@ -288,7 +291,13 @@ impl Plan<'_> {
             }
             // Where memory is short what the driver says is too much: kernels that it has not loaded yet take some, and so does every
             // allocation beyond what was asked for. So the buffers are made for once.
-            let tried = devices.iter().try_for_each(|device| device::Worker::new::<T>(self, device).map(drop));
+            let tried = devices.iter().try_for_each(|device| {
+                let worker = device::Worker::new::<T>(self, device)?;
+                // Streams and launches take some too.
+                Buffer::new(device, SPARE.min(device.limits().memory >> 10))?;
+                drop(worker);
+                Ok::<_, Error>(())
+            });
             match tried {
                 Err(error @ Error::Device(DeviceError::OutOfMemory { .. })) => {
                     let fewer = self.on_device::<T>().min(free).min(least()?) / 2;
