@@ -346,7 +346,7 @@ fn the_caller_is_asked_before_memory_is_taken() {
     let e = read_graph_from(&binary(&[i32::MAX, 0])[..], "f", GraphFormat::Binary, &GraphOptions::default(), &());
     assert_eq!(
         e.unwrap_err().to_string(),
-        "f: there is no memory for the 2147483647 x 2147483647 distances, 18446744073709551616 bytes; \
+        "f: there is no memory for the 2147483647 x 2147483647 distances, 17592186044416 MiB; \
          take a smaller graph or a machine with more memory"
     );
 }
