@@ -94,7 +94,7 @@ impl Target {
 /// Makes parallel work run on the calling thread, so that an execution does not wait for another thread to wake.
 ///
 /// The calling thread becomes the only one of rayon's global pool; it must not wait for threads that use that pool. Targets that start
-/// threads ([`differential`]) run them on a pool of their own.
+/// threads (the differential ones) run them on a pool of their own.
 pub fn use_this_thread() {
     // A pool that is there already is one that works too.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
