@@ -14,11 +14,12 @@ use super::question::Question;
 use super::run::{Ran, Runner, Running, Setting};
 use super::{Ended, Random};
 
-/// Whether writing beyond a limit to the size of files is an error that is told. Where the signal SIGXFSZ kills the program, that is allowed.
+/// Whether writing beyond a limit to the size of files is an error that is told, and nothing else allowed. Standard error is a file here and under the limit too, so the message may not
+/// fit.
 const FILE_SIZE_IS_TOLD: bool = false;
 
 /// Whether a closed standard output is an error that is told. Where it is not, nothing is written and the exit code is 0.
-const CLOSED_STDOUT_IS_TOLD: bool = false;
+const CLOSED_STDOUT_IS_TOLD: bool = true;
 
 /// Whether an input that becomes shorter while it is read is an error in any case. Linux fills the rest of the last page with zeros when a file is
 /// cut, and a read that goes on at the same time may return them: only a look at the length after the read tells.

@@ -16,7 +16,7 @@ use super::map::{Map, bytes};
 pub const TYPES: [&str; 10] = ["u1", "u1", "u1", "i1", "u2", "i2", "i4", "u4", "f4", "f8"];
 
 /// Whether arrays in Fortran order are rasters of any numbers. Where they are read whole they are grids of bytes.
-const FORTRAN_IS_A_RASTER: bool = false;
+const FORTRAN_IS_A_RASTER: bool = true;
 
 /// Writes a map under a name without its ending. Returns the file's name, and whether it says what is no data.
 pub fn write(random: &mut Random, map: &Map, folder: &Path, stem: &str) -> Result<(String, bool)> {

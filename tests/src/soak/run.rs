@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(180);
 
 /// Whether outputs are written without a name until they are whole, so that even SIGKILL leaves nothing. Where they have a temporary name a
 /// killed program leaves that.
-const NAMELESS: bool = false;
+const NAMELESS: bool = true;
 
 /// What lines of the log begin with, which `-v` asks for.
 const LOG: [&str; 3] = ["INFO ", "DEBUG ", "WARN "];
