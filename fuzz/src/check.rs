@@ -16,14 +16,10 @@ pub fn one_line(error: &dyn Display) {
     let text = error.to_string();
     assert!(!text.is_empty(), "an error says nothing");
     assert!(text.len() <= 4096, "an error says too much: {} bytes", text.len());
-    if let Some(c) = text.chars().find(|c| c.is_control() || (ESCAPED && UNSEEN.iter().any(|range| range.contains(c))))
-    {
+    if let Some(c) = text.chars().find(|c| c.is_control() || UNSEEN.iter().any(|range| range.contains(c))) {
         panic!("an error has {c:?} in it: {text:?}");
     }
 }
-
-/// Whether [`UNSEEN`] characters are escaped by the library.
-const ESCAPED: bool = false;
 
 /// The value, or nothing where there is an error, the text of which is checked.
 pub fn value<T, E: Display>(result: Result<T, E>) -> Option<T> {

@@ -82,7 +82,7 @@ pub(crate) fn geotiff_from_pipe(name: &str) -> FormatError {
     Problem::new("a GeoTIFF is read from a file, not from a pipe", "name the file").at(name, Place::FILE)
 }
 
-/// Opens `path` to be read; `-` is standard input.
+/// Opens `path` to be read; `-` is standard input. A file that becomes shorter while it is read is an error of the reading.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
@@ -90,7 +90,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
         true => Err(ErrorKind::IsADirectory.into()),
-        false => Ok(file),
+        false => at::Unshortened::new(file),
     });
     match opened {
         Ok(file) => Ok(Box::new(file)),

@@ -14,24 +14,12 @@ use super::question::Question;
 use super::run::{Ran, Runner, Running, Setting};
 use super::{Ended, Random};
 
-/// Whether writing beyond a limit to the size of files is an error that is told, and nothing else allowed. Standard error is a file here and under the limit too, so the message may not
-/// fit.
-const FILE_SIZE_IS_TOLD: bool = false;
-
-/// Whether a closed standard output is an error that is told. Where it is not, nothing is written and the exit code is 0.
-const CLOSED_STDOUT_IS_TOLD: bool = true;
-
-/// Whether an input that becomes shorter while it is read is an error in any case. Linux fills the rest of the last page with zeros when a file is
-/// cut, and a read that goes on at the same time may return them: only a look at the length after the read tells.
-const CUT_IS_TOLD: bool = false;
-
-/// SIGHUP, SIGINT, SIGABRT, SIGKILL, SIGTERM, SIGXFSZ.
+/// SIGHUP, SIGINT, SIGABRT, SIGKILL, SIGTERM.
 const HUP: i32 = 1;
 const INT: i32 = 2;
 const ABORT: i32 = 6;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
-const FILE_SIZE: i32 = 25;
 
 /// What this machine lets a test do.
 pub struct Tools {
@@ -94,11 +82,11 @@ pub fn run(random: &mut Random, runner: &Runner, tools: &Tools) -> (&'static str
 fn ended(question: &Question, runner: &Runner, ran: &Ran, old: Option<&[u8]>, signals: &[i32]) -> Result<Ended> {
     if let Some(signal) = ran.signal() {
         ensure!(signals.contains(&signal), "ended by signal {signal}: {}", ran.err);
-        runner.is_clean(&runner.place, true)?;
+        runner.is_clean(&runner.place)?;
         question.is_all_or_nothing(runner, old)?;
         return Ok(Ended::Stopped);
     }
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     if ran.code() == Some(0) {
         ran.is_done()?;
         return question.check(runner, ran).map(Ended::Right);
@@ -145,7 +133,7 @@ fn file_size(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let old = old(random, &mut question, runner)?;
     let setting = Setting { shell: Some(format!("ulimit -f {}", random.number(0, 60))), ..Setting::default() };
     let ran = runner.start(&question.args, &setting)?.wait()?;
-    ended(&question, runner, &ran, old, if FILE_SIZE_IS_TOLD { &[] } else { &[FILE_SIZE] })
+    ended(&question, runner, &ran, old, &[])
 }
 
 fn full(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
@@ -158,7 +146,7 @@ fn full(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
     question.args[2] = folder.join(&question.args[2]).display().to_string();
     question.outputs = question.outputs.iter().map(|name| folder.join(name).display().to_string()).collect();
     let ran = runner.run(&question.args)?;
-    let clean = runner.is_clean(&folder, false);
+    let clean = runner.is_clean(&folder);
     let ended = ended(&question, runner, &ran, None, &[]);
     fs::remove_dir_all(&folder)?;
     clean.and(ended)
@@ -173,7 +161,7 @@ fn dev_full(random: &mut Random, runner: &Runner) -> Result<Ended> {
         Setting { redirect: Some(">/dev/full".into()), ..Setting::default() }
     };
     let ran = runner.start(&question.args, &setting)?.wait()?;
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     ran.is_refused(&[1])?;
     Ok(Ended::Stopped)
 }
@@ -240,7 +228,7 @@ fn two_writers(random: &mut Random, runner: &Runner) -> Result<Ended> {
         }
     }
     ensure!(right >= 1 || question.outputs.len() > 1, "neither of two writers has written");
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     question.is_all_or_nothing(runner, None)?;
     Ok(Ended::Right(0))
 }
@@ -281,8 +269,7 @@ fn cut(random: &mut Random, runner: &Runner) -> Result<Ended> {
         ran.is_done()?;
         return Ok(Ended::Stopped);
     }
-    let ended = ended(&question, runner, &ran, old, &[]);
-    if ran.code() == Some(0) && !CUT_IS_TOLD { ended.or(Ok(Ended::Stopped)) } else { ended }
+    ended(&question, runner, &ran, old, &[])
 }
 
 fn closed_pipe(random: &mut Random, runner: &Runner) -> Result<Ended> {
@@ -298,7 +285,7 @@ fn closed_pipe(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let _ = file.read(&mut read)?;
     drop(file);
     let ran = running.wait()?;
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     ran.is_done()?;
     Ok(Ended::Stopped)
 }
@@ -307,12 +294,8 @@ fn closed_stdout(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let question = Question::draw(random, &runner.place, true)?;
     let setting = Setting { redirect: Some(">&-".into()), ..Setting::default() };
     let ran = runner.start(&question.args, &setting)?.wait()?;
-    runner.is_clean(&runner.place, false)?;
-    if CLOSED_STDOUT_IS_TOLD {
-        ran.is_refused(&[1])?;
-    } else {
-        ran.is_well_spoken()?;
-    }
+    runner.is_clean(&runner.place)?;
+    ran.is_refused(&[1])?;
     Ok(Ended::Stopped)
 }
 
@@ -325,7 +308,7 @@ fn read_only(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ende
     question.outputs = question.outputs.iter().map(|name| format!("closed/{name}")).collect();
     let setting = Setting { before: tools.other_user.clone(), ..Setting::default() };
     let ran = runner.start(&question.args, &setting)?.wait()?;
-    runner.is_clean(&folder, false)?;
+    runner.is_clean(&folder)?;
     // A superuser without another user to be writes there all the same.
     let ended = ended(&question, runner, &ran, None, &[])?;
     ensure!(ended == Ended::Stopped || tools.other_user.is_empty(), "written into a read-only folder");

@@ -15,9 +15,6 @@ use super::map::{Map, bytes};
 /// The types of each format.
 pub const TYPES: [&str; 10] = ["u1", "u1", "u1", "i1", "u2", "i2", "i4", "u4", "f4", "f8"];
 
-/// Whether arrays in Fortran order are rasters of any numbers. Where they are read whole they are grids of bytes.
-const FORTRAN_IS_A_RASTER: bool = true;
-
 /// Writes a map under a name without its ending. Returns the file's name, and whether it says what is no data.
 pub fn write(random: &mut Random, map: &Map, folder: &Path, stem: &str) -> Result<(String, bool)> {
     let real = map.kind.starts_with('f');
@@ -72,7 +69,7 @@ fn number(kind: &str, value: f64, big_endian: bool) -> Vec<u8> {
 
 /// NPY, in either order of bytes and of cells.
 pub fn array(random: &mut Random, map: &Map) -> Vec<u8> {
-    let fortran = random.once_in(3) && (FORTRAN_IS_A_RASTER || map.kind == "u1");
+    let fortran = random.once_in(3);
     let big_endian = random.once_in(3);
     let order = if bytes(map.kind) == 1 {
         '|'

@@ -35,7 +35,7 @@ pub fn run(random: &mut Random, runner: &Runner) -> Result<Ended> {
         args.extend(["--threads".into(), random.number(0, 4).to_string()]);
     }
     let ran = runner.run(&args)?;
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     let expected: Option<Vec<_>> = (0..vertices).map(|from| bellman_ford(vertices, &edges, from)).collect();
     let Some(expected) = expected else {
         ran.is_refused(&[1])?;

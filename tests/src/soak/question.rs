@@ -420,7 +420,7 @@ pub fn plain(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let question = Question::draw(random, &runner.place, to_stdout)?;
     let ran = runner.run(&question.args)?;
     ran.is_done()?;
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     question.check(runner, &ran).map(Ended::Right)
 }
 
@@ -446,7 +446,7 @@ pub fn large(random: &mut Random, runner: &Runner) -> Result<Ended> {
         let args: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
         runner.run(&args)?.is_done()?;
     }
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     let [a, b] = ["a", "b"].map(|name| fs::read(runner.file(&format!("{name}.{ending}"))));
     ensure!(a? == b?, "threads and memory change results");
     Ok(Ended::Right((rows * cols) as u64))
@@ -504,13 +504,13 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
             }
             let ran = runner.run(&args)?;
             ran.is_refused(&[1])?;
-            runner.is_clean(&runner.place, false)?;
+            runner.is_clean(&runner.place)?;
             question.is_all_or_nothing(runner, Some(b"old"))?;
             return Ok(Ended::Refused);
         }
     };
     let ran = runner.start(&args, &Setting::default())?.wait()?;
-    runner.is_clean(&runner.place, false)?;
+    runner.is_clean(&runner.place)?;
     if codes.contains(&0) && ran.code() == Some(0) {
         ran.is_done()?;
         return Ok(Ended::Right(0));

@@ -8,6 +8,7 @@
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
 //! validity ─ masks and alpha bands, in the file and beside it
+//!  source ─ bytes of the file, by position
 //!  decode ─ from the bytes of a block to the cells of a band
 //! ```
 //!
@@ -23,6 +24,7 @@ mod layout;
 mod options;
 mod reader;
 mod sink;
+mod source;
 mod tables;
 mod tags;
 mod validity;

@@ -16,10 +16,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tiff_reader::source::{FileSource, SharedSource};
+use tiff_reader::source::SharedSource;
 use tiff_reader::{OpenOptions, ParseBudgets, TiffError, TiffFile};
 
 use super::image::Image;
+use super::source::FileSource;
 use super::validity::Found;
 use super::{damaged, explain, tags, validity};
 use crate::classes::cell::each;
@@ -136,7 +137,10 @@ impl GeoTiff {
         let mut said = Said { nodata, georeference, origins };
         sidecar::amend(&mut said, path, self.band + 1);
         (self.georeference, self.origins) = (said.georeference, said.origins);
-        self.set_nodata(said.nodata);
+        // Looks through all blocks.
+        if said.nodata != self.nodata {
+            self.set_nodata(said.nodata);
+        }
 
         let Some(beside) = validity::beside(path) else { return Ok(()) };
         let name = beside.display().to_string();
