@@ -9,6 +9,17 @@
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
+
+/// Opens a file that is to be read by position. With it comes its length.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
 
 /// Fills `bytes` from what is in the file at `at`.
 ///
@@ -56,10 +67,9 @@ pub(crate) struct Unshortened {
 }
 
 impl Unshortened {
-    /// # Errors
-    /// That the system does not tell its length.
-    pub(crate) fn new(file: File) -> Result<Self> {
-        Ok(Self { length: file.metadata()?.len(), file })
+    /// A file that has this length now.
+    pub(crate) fn new(file: File, length: u64) -> Self {
+        Self { file, length }
     }
 }
 
@@ -138,7 +148,7 @@ mod tests {
     fn a_file_that_becomes_shorter_is_told_wherever_the_reading_is() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, &[7; 9000]).unwrap();
-        let mut input = Unshortened::new(file.reopen().unwrap()).unwrap();
+        let mut input = Unshortened::new(file.reopen().unwrap(), 9000);
         let mut bytes = [0; 100];
         assert_eq!((input.read(&mut bytes).unwrap(), bytes), (100, [7; 100]));
         // What is asked for next is there in full; what follows is not.

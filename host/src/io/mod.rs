@@ -88,9 +88,9 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
         return Ok(Box::new(std::io::stdin()));
     }
     let name = path.display().to_string();
-    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Err(ErrorKind::IsADirectory.into()),
-        false => at::Unshortened::new(file),
+    let opened = File::open(path).and_then(|file| match file.metadata()? {
+        found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        found => Ok(at::Unshortened::new(file, found.len())),
     });
     match opened {
         Ok(file) => Ok(Box::new(file)),

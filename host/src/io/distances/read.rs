@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::io::at::read_exact_at;
+use crate::io::at::{self, read_exact_at};
 use crate::io::npy_header::{self, Kind};
 use crate::io::scan::read_failed;
 use crate::io::{FormatError, Place, Problem};
@@ -48,8 +48,7 @@ impl MatrixFile {
         }
         // Says what is wrong with the name.
         crate::io::open(path)?;
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (length, mut file) = opened.map_err(|e| read_failed(&name, e))?;
+        let (mut file, length) = at::open(path).map_err(|e| read_failed(&name, e))?;
         let mut head = Vec::new();
         file.by_ref().take((1 << 16) + 12).read_to_end(&mut head).map_err(|e| read_failed(&name, e))?;
         if !head.starts_with(b"\x93NUMPY") {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::io::at::read_exact_at;
+use crate::io::at::{self, read_exact_at};
 use crate::io::scan::{read_failed, read_some};
 use crate::io::{FormatError, Place, Problem};
 use crate::machine;
@@ -39,8 +39,7 @@ impl Source {
         if path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
             return Self::from_reader(input, &name, observer);
         }
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (length, file) = opened.map_err(|e| read_failed(&name, e))?;
+        let (file, length) = at::open(path).map_err(|e| read_failed(&name, e))?;
         Ok(Self { name, content: Content::File(file), length })
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use tiff_reader::TiffError;
 use tiff_reader::source::TiffSource;
 
-use crate::io::at::read_exact_at;
+use crate::io::at::{self, read_exact_at};
 
 /// A regular file.
 pub(super) struct FileSource {
@@ -24,8 +24,8 @@ impl FileSource {
     /// What the system says.
     pub(super) fn open(path: &Path) -> Result<Self, TiffError> {
         let name = path.display().to_string();
-        match File::open(path).and_then(|file| Ok((file.metadata()?.len(), file))) {
-            Ok((length, file)) => Ok(Self { file, length, path: name }),
+        match at::open(path) {
+            Ok((file, length)) => Ok(Self { file, length, path: name }),
             Err(error) => Err(TiffError::Io(error, name)),
         }
     }
