@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ceiling::cpu_copy;
 use super::record::{BYTES_PER_CELL, CEILING, Ceilings, Clock, Outcome, Record, Row, Times, Timing, place_name};
-use super::subject::{Facts, Subject, Way, is_misfit};
+use super::subject::{Facts, Run, Subject, Way, is_misfit};
 use super::target::Target;
 use super::verify::Oracle;
 use crate::entropy::{Entropy, Error, Place};
@@ -184,36 +184,67 @@ pub fn run(
     Ok(record)
 }
 
-/// One subject on one grid.
-fn measure(
-    subject: &dyn Subject,
-    facts: &Facts,
-    cells: GridView<'_, u8>,
-    oracle: &Oracle,
-    effort: &Effort,
-    observer: &dyn Observer,
-) -> Result<Outcome, Error> {
-    let mut timing: Option<Timing> = None;
-    for &way in facts.ways {
+/// A subject whose first result was right: only such a one is timed.
+pub(super) struct Verified<'a> {
+    pub run: Box<dyn Run + 'a>,
+    /// Seconds of the run that was looked at.
+    first: f64,
+    /// The largest difference found.
+    pub difference: f64,
+}
+
+impl<'a> Verified<'a> {
+    /// Runs once and compares; or what came of it, where that is no right result.
+    pub fn new<T>(
+        subject: &'a dyn Subject,
+        facts: &Facts,
+        way: Way,
+        cells: GridView<'a, u8>,
+        oracle: &Oracle<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Result<Self, Outcome<T>>, Error> {
         let verified = subject.start(way, cells).and_then(|mut run| {
             let first = run.run(observer)?;
             let found = oracle.check(&run.result()?, facts.tolerance);
             Ok((run, first, found))
         });
-        let (mut run, first, difference) = match verified {
-            Ok((run, first, Ok(difference))) => (run, first, difference),
-            Ok((_, _, Err(cell))) => return Ok(Outcome::Wrong { reason: cell.to_string() }),
+        match verified {
+            Ok((run, first, Ok(difference))) => Ok(Ok(Self { run, first, difference })),
+            Ok((_, _, Err(cell))) => Ok(Err(Outcome::Wrong { reason: cell.to_string() })),
             // The emulator has found a mistake in the kernel, which a GPU would have kept to itself.
-            Err(Error::Device(DeviceError::Fault(fault))) => return Ok(Outcome::Wrong { reason: fault }),
-            Err(error) if is_misfit(&error) => return Ok(Outcome::Skipped { reason: reason(&error) }),
-            Err(error) => return Err(error),
+            Err(Error::Device(DeviceError::Fault(fault))) => Ok(Err(Outcome::Wrong { reason: fault })),
+            Err(error) if is_misfit(&error) => Ok(Err(Outcome::Skipped { reason: reason(&error) })),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Warms up, then runs as often as asked: the seconds of each run.
+    pub fn times(&mut self, effort: &Effort, observer: &dyn Observer) -> Result<Vec<f64>, Error> {
+        repeat(&effort.warmup, 0, self.first, observer, || self.run.run(observer))?;
+        repeat(&effort.timed, 1, 0.0, observer, || self.run.run(observer))
+    }
+}
+
+/// One subject on one grid.
+fn measure(
+    subject: &dyn Subject,
+    facts: &Facts,
+    cells: GridView<'_, u8>,
+    oracle: &Oracle<'_>,
+    effort: &Effort,
+    observer: &dyn Observer,
+) -> Result<Outcome, Error> {
+    let mut timing: Option<Timing> = None;
+    for &way in facts.ways {
+        let mut verified = match Verified::new(subject, facts, way, cells, oracle, observer)? {
+            Ok(verified) => verified,
+            Err(outcome) => return Ok(outcome),
         };
-        repeat(&effort.warmup, 0, first, observer, || run.run(observer))?;
-        let raw = repeat(&effort.timed, 1, 0.0, observer, || run.run(observer))?;
+        let (raw, difference) = (verified.times(effort, observer)?, verified.difference);
         match &mut timing {
             None => {
                 let clock = if way == Way::Kernel { Clock::Device } else { Clock::Wall };
-                let details = run.details();
+                let details = verified.run.details();
                 timing = Some(Timing {
                     time: Times::new(clock, raw),
                     host_to_host: None,
@@ -273,7 +304,7 @@ pub(super) fn repeat<R, E: From<Cancelled>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::subject::{Run, Values, cpu_engine};
+    use crate::bench::subject::{Values, cpu_engine};
 
     /// The CPU engine with `wrong` added to one cell of every result.
     struct Planted {

@@ -1,8 +1,10 @@
-//! What can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders and the CPU engine.
+//! What can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the library's own
+//! choice.
 //!
 //! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. Its result is asked for
 //! before any of its times is: the trait is how tests show that a wrong one is not timed.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -13,12 +15,16 @@ use super::target::Target;
 use super::verify::tolerance;
 use crate::cpu::Real;
 use crate::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
-use crate::exec::DeviceError;
+use crate::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut};
 use crate::grid::{Grid, GridView};
 use crate::observe::Observer;
+use crate::raster::ValueType;
 
 /// The name of the CPU engine among the subjects.
 pub const CPU_ENGINE: &str = "cpu";
+
+/// The name of a subject that leaves the choice of the kernel to the library.
+const AUTO: &str = "auto";
 
 /// What is timed of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,9 @@ pub enum Way {
     Kernel,
     /// From the grid in the host's memory to the result in the host's memory, by the wall clock.
     HostToHost,
+    /// From an array in a device's memory to a result in the same memory, by the wall clock: the whole call of
+    /// [`Entropy::measure_on_device`].
+    DeviceToDevice,
 }
 
 /// A result.
@@ -77,6 +86,8 @@ pub struct Details {
     pub bytes: Option<usize>,
     /// The share of a GPU's threads that is there at once, 0 to 1.
     pub occupancy: Option<f64>,
+    /// The kernel that did the work, where the library chose it: known after a run; `None` for the CPU engine.
+    pub kernel: Option<Kernel>,
 }
 
 /// A subject that is ready to run over a grid.
@@ -107,12 +118,19 @@ pub fn is_misfit(error: &Error) -> bool {
 
 /// The CPU engine, to be timed as `plan` says.
 pub fn cpu_engine(plan: &Plan) -> Box<dyn Subject> {
-    Box::new(Ours { kernel: None, entropy: plan.entropy(), target: Target::Cpu })
+    choice(plan.entropy(), false, &Target::Cpu)
+}
+
+/// The library's own choice for `entropy`, which has one measure, on `target`: what a user's call does. On a device from an array in its
+/// memory to a result in its memory, otherwise from host memory to host memory.
+pub(super) fn choice(entropy: Entropy, f64: bool, target: &Target) -> Box<dyn Subject> {
+    Box::new(Ours { kernel: None, entropy, f64, target: target.clone() })
 }
 
 /// `kernel` on `target`, to be timed as `plan` says.
 pub fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
-    Box::new(Ours { kernel: Some(kernel), entropy: plan.entropy().kernel(kernel), target: target.clone() })
+    let entropy = plan.entropy().kernel(kernel);
+    Box::new(Ours { kernel: Some(kernel), entropy, f64: kernel.is_f64(), target: target.clone() })
 }
 
 /// The CPU engine, then all kernels and rungs.
@@ -120,33 +138,41 @@ pub fn kernels(plan: &Plan, target: &Target) -> Vec<Box<dyn Subject>> {
     std::iter::once(cpu_engine(plan)).chain(Kernel::all().map(|k| kernel(k, plan, target))).collect()
 }
 
-/// A kernel, a rung, or (without a kernel) the CPU engine.
+/// A kernel, a rung, or (without a kernel) what the library chooses: on the CPU its engine.
 struct Ours {
     kernel: Option<Kernel>,
     entropy: Entropy,
+    /// Results are f64.
+    f64: bool,
     target: Target,
 }
 
 impl Ours {
     fn place(&self) -> Place {
-        self.kernel.map_or(Place::Cpu, Kernel::place)
+        let chosen = if matches!(self.target, Target::Cpu) { Place::Cpu } else { Place::Device };
+        self.kernel.map_or(chosen, Kernel::place)
     }
 
-    fn is_f64(&self) -> bool {
-        self.kernel.is_some_and(Kernel::is_f64)
+    /// The device that alone does the work, in the ways of one device.
+    fn device(&self) -> Result<Arc<dyn Device>, Error> {
+        self.target.devices().into_iter().next().ok_or_else(|| Error::KernelOnCpu(self.name_of()))
+    }
+
+    fn name_of(&self) -> &'static str {
+        match (self.kernel, self.place()) {
+            (Some(kernel), _) => kernel.name(),
+            (None, Place::Cpu) => CPU_ENGINE,
+            (None, _) => AUTO,
+        }
     }
 
     fn start_as<'a, T: Real>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error>
     where
-        Filled<T>: AsValues,
+        for<'v> GridView<'v, T>: Into<Values<'v>>,
     {
         match way {
             Way::Kernel => {
-                let devices = self.target.devices();
-                let Some(device) = devices.first() else {
-                    return Err(Error::KernelOnCpu(self.kernel.map_or(CPU_ENGINE, Kernel::name)));
-                };
-                let resident = self.entropy.resident::<T>(device, cells, self.target.spread())?;
+                let resident = self.entropy.resident::<T>(&self.device()?, cells, self.target.spread())?;
                 let occupancy = occupancy_of(resident.resident_threads(), &self.target);
                 Ok(Box::new(Alone { resident, out: Filled::new(cells)?, occupancy }))
             }
@@ -154,13 +180,14 @@ impl Ours {
                 let engine = if self.place() == Place::Cpu { Engine::Cpu } else { self.target.engine() };
                 Ok(Box::new(Whole { entropy: &self.entropy, engine, cells, out: Filled::<T>::new(cells)? }))
             }
+            Way::DeviceToDevice => Ok(Box::new(OnDevice::<T>::new(&self.entropy, &self.device()?, cells)?)),
         }
     }
 }
 
 impl Subject for Ours {
     fn name(&self) -> &str {
-        self.kernel.map_or(CPU_ENGINE, Kernel::name)
+        self.name_of()
     }
 
     fn facts(&self) -> Facts {
@@ -172,18 +199,19 @@ impl Subject for Ours {
                 Some(Kernel::Rung(rung)) => Some(rung.idea.to_owned()),
                 _ => None,
             },
-            tolerance: tolerance(self.kernel, self.is_f64()),
-            f64: self.is_f64(),
+            tolerance: tolerance(self.kernel, self.f64),
+            f64: self.f64,
             usage: self.kernel.and_then(usage),
-            ways: match self.place() {
-                Place::Device => &[Way::Kernel, Way::HostToHost],
-                Place::Cpu | Place::Both => &[Way::HostToHost],
+            ways: match (self.kernel, self.place()) {
+                (None, Place::Device) => &[Way::DeviceToDevice],
+                (Some(_), Place::Device) => &[Way::Kernel, Way::HostToHost],
+                (_, Place::Cpu | Place::Both) => &[Way::HostToHost],
             },
         }
     }
 
     fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error> {
-        if self.is_f64() { self.start_as::<f64>(way, cells) } else { self.start_as::<f32>(way, cells) }
+        if self.f64 { self.start_as::<f64>(way, cells) } else { self.start_as::<f32>(way, cells) }
     }
 }
 
@@ -203,7 +231,7 @@ struct Alone<T> {
 
 impl<T: Real> Run for Alone<T>
 where
-    Filled<T>: AsValues,
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
 {
     fn run(&mut self, _observer: &dyn Observer) -> Result<f64, Error> {
         self.resident.launch()
@@ -211,12 +239,12 @@ where
 
     fn result(&mut self) -> Result<Values<'_>, Error> {
         self.resident.download(self.out.0.view_mut())?;
-        Ok(self.out.values())
+        Ok(self.out.0.view().into())
     }
 
     fn details(&self) -> Details {
         let (copies, bytes) = (Some(self.resident.copies()), Some(self.resident.bytes()));
-        Details { copies, bytes, occupancy: self.occupancy }
+        Details { copies, bytes, occupancy: self.occupancy, kernel: None }
     }
 }
 
@@ -230,7 +258,7 @@ struct Whole<'a, T> {
 
 impl<T: Real> Run for Whole<'_, T>
 where
-    Filled<T>: AsValues,
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
 {
     fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
         let start = Instant::now();
@@ -239,9 +267,63 @@ where
     }
 
     fn result(&mut self) -> Result<Values<'_>, Error> {
-        Ok(self.out.values())
+        Ok(self.out.0.view().into())
     }
 }
+
+/// From an array in a device's memory to a result there, both of rows that lie one right behind the other, as most arrays are.
+struct OnDevice<'a, T> {
+    entropy: &'a Entropy,
+    cells: Buffer,
+    out: Buffer,
+    /// The last result, when it has been asked for.
+    fetched: Grid<T>,
+    kernel: Option<Kernel>,
+}
+
+impl<'a, T: Real> OnDevice<'a, T> {
+    fn new(entropy: &'a Entropy, device: &Arc<dyn Device>, cells: GridView<'_, u8>) -> Result<Self, Error> {
+        let (rows, cols) = (cells.rows(), cells.cols());
+        let fetched = Grid::<T>::zeros(rows, cols)?;
+        let (array, out) = (Buffer::new(device, rows * cols)?, Buffer::new(device, rows * cols * size_of::<T>())?);
+        device.upload(&array, 0, cols, cells.as_strided(), cells.stride(), cols, rows)?;
+        device.fill(&out, UNWRITTEN)?;
+        Ok(Self { entropy, cells: array, out, fetched, kernel: None })
+    }
+}
+
+/// An array that devices do not take, as 2^34 columns: not this work on this device.
+fn no_array(error: ArrayError) -> Error {
+    Error::KernelMisfit { kernel: AUTO, reason: error.to_string() }
+}
+
+impl<T: Real> Run for OnDevice<'_, T>
+where
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
+{
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
+        let (rows, cols) = (self.fetched.rows(), self.fetched.cols());
+        let cells = DeviceGrid::of_buffer(&self.cells, ValueType::U8, rows, cols).map_err(no_array)?;
+        let out = DeviceGridMut::<T>::of_buffer(&mut self.out, rows, cols).map_err(no_array)?;
+        let start = Instant::now();
+        let report = self.entropy.measure_on_device(&cells, None, None, vec![out], observer)?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.kernel = report.kernel;
+        Ok(seconds)
+    }
+
+    fn result(&mut self) -> Result<Values<'_>, Error> {
+        self.fetched = Grid::from_vec(self.out.to_vec()?, self.fetched.rows(), self.fetched.cols())?;
+        Ok(self.fetched.view().into())
+    }
+
+    fn details(&self) -> Details {
+        Details { kernel: self.kernel, ..Details::default() }
+    }
+}
+
+/// Every byte of a result that was not written: f32 and f64 of such bytes are numbers that no result is.
+const UNWRITTEN: u8 = 0x7E;
 
 /// A place for a result, filled with a number that no entropy has: a cell that nobody writes must not look like one.
 struct Filled<T>(Grid<T>);
@@ -250,24 +332,20 @@ impl<T: Real> Filled<T> {
     fn new(cells: GridView<'_, u8>) -> Result<Self, Error> {
         let mut grid = Grid::<T>::zeros(cells.rows(), cells.cols())?;
         let mut absurd = T::default();
-        bytemuck::bytes_of_mut(&mut absurd).fill(0x7E);
+        bytemuck::bytes_of_mut(&mut absurd).fill(UNWRITTEN);
         grid.as_mut_slice().par_chunks_mut(1 << 16).for_each(|part| part.fill(absurd));
         Ok(Self(grid))
     }
 }
 
-trait AsValues {
-    fn values(&self) -> Values<'_>;
-}
-
-impl AsValues for Filled<f32> {
-    fn values(&self) -> Values<'_> {
-        Values::F32(self.0.view())
+impl<'a> From<GridView<'a, f32>> for Values<'a> {
+    fn from(grid: GridView<'a, f32>) -> Self {
+        Self::F32(grid)
     }
 }
 
-impl AsValues for Filled<f64> {
-    fn values(&self) -> Values<'_> {
-        Values::F64(self.0.view())
+impl<'a> From<GridView<'a, f64>> for Values<'a> {
+    fn from(grid: GridView<'a, f64>) -> Self {
+        Self::F64(grid)
     }
 }

@@ -1,13 +1,16 @@
 //! Is a result right? Compared with the definition ([`reference`]), in every cell or, where the definition would take minutes, in
-//! patches: the corners, the middles of the edges and the middle of the grid. Outside the patches every cell is at least
-//! a number that an entropy can be: one that nobody wrote is not, if the result was filled with something else before.
+//! patches: the corners, the middles of the edges and the middle of the grid; and in single cells at random, where they are asked for.
+//! Outside the patches every cell is at least a number that a result can be, and nodata exactly where the cell has no data: a cell that was
+//! not written is not, if the result was filled with something else before.
 
 use rayon::prelude::*;
 
 use crate::cpu::Real;
 use crate::entropy::Kernel;
+use crate::generate::mix;
 use crate::grid::{Grid, GridView};
-use crate::reference;
+use crate::measure::{Footprint, Measure};
+use crate::reference::{self, Windows};
 
 use super::subject::Values;
 
@@ -43,13 +46,13 @@ pub struct WrongCell {
     pub col: usize,
     /// What is there.
     pub got: f64,
-    /// What should be; `None` where only a number that an entropy can be was asked for.
+    /// What should be; `None` where only a number that a result can be was asked for.
     pub expected: Option<f64>,
 }
 
 fn describe(got: f64, expected: Option<f64>) -> String {
     match expected {
-        None => format!("{got} is no entropy; the cell may not have been written"),
+        None => format!("{got} is no possible result; the cell may not have been written"),
         Some(expected) if expected.is_nan() => format!("{got}, and nodata was expected"),
         Some(expected) => format!("{got}, and {expected} was expected ({:.1e} off)", (got - expected).abs()),
     }
@@ -71,23 +74,25 @@ pub fn compare<T: Real + Into<f64>>(
     expected: &Grid<f64>,
     tolerance: f64,
 ) -> Result<f64, WrongCell> {
-    patch(got, expected, 0, 0, tolerance)
+    patch(got, expected, 0, 0, tolerance, false)
 }
 
-/// The same where `expected` is a patch of the grid.
+/// The same where `expected` is a patch of the grid; `relative`: differences are by the number expected, where that is above 1.
 fn patch<T: Real + Into<f64>>(
     got: GridView<'_, T>,
     expected: &Grid<f64>,
     top: usize,
     left: usize,
     tolerance: f64,
+    relative: bool,
 ) -> Result<f64, WrongCell> {
     let mut worst = 0.0f64;
     for r in 0..expected.rows() {
         let row = &got.row(top + r)[left..];
         for (c, (&got, &expected)) in row.iter().zip(expected.row(r)).enumerate() {
             let got: f64 = got.into();
-            let difference = (got - expected).abs();
+            let unit = if relative { expected.max(1.0) } else { 1.0 };
+            let difference = (got - expected).abs() / unit;
             let right = if expected.is_nan() { got.is_nan() } else { difference <= tolerance };
             // NaN is within no tolerance.
             if !right {
@@ -100,48 +105,112 @@ fn patch<T: Real + Into<f64>>(
     Ok(worst)
 }
 
-/// What the definition says of a grid without nodata.
-pub struct Oracle {
-    /// Row and column of the first cell, and the entropies from there on.
-    patches: Vec<(usize, usize, Grid<f64>)>,
-    whole: bool,
-    /// No entropy is larger.
-    most: f64,
+/// What results are by definition: of which measure, in which windows (clipped at the border), over which codes.
+#[derive(Debug, Clone)]
+pub(super) struct Definition {
+    pub footprint: Footprint,
+    pub measure: Measure,
+    /// Cells are below this, or nodata.
+    pub levels: usize,
+    /// Cells of this value are not counted.
+    pub nodata: Option<u8>,
 }
 
-impl Oracle {
-    /// The results for `cells`, all below `levels`, and windows of `size` × `size` (odd).
-    pub fn new(cells: GridView<'_, u8>, size: usize, levels: usize) -> Self {
+impl Definition {
+    /// The result of one cell.
+    fn at(&self, cells: GridView<'_, u8>, row: usize, col: usize) -> f64 {
+        let Self { footprint, measure, nodata, .. } = self;
+        match (footprint.as_square(), measure) {
+            // The same, found several times faster.
+            (Some(size), Measure::Shannon) => reference::entropy_at(cells, size, *nodata, row, col),
+            _ => {
+                let windows = Windows { nodata: *nodata, ..Windows::of(footprint) };
+                reference::measures_at(cells, &windows, &[*measure], row, col)[0]
+            }
+        }
+    }
+
+    /// From the smallest result to the largest, of windows with up to so many cells.
+    fn possible(&self, window: usize) -> (f64, f64) {
+        let most = self.levels.min(window).max(1) as f64;
+        match self.measure {
+            Measure::Shannon | Measure::Renyi(_) => (0.0, most.ln()),
+            Measure::Simpson => (0.0, 1.0 - 1.0 / most),
+            Measure::Evenness => (0.0, 1.0),
+            Measure::Richness | Measure::Hill(_) => (1.0, most),
+        }
+    }
+
+    /// Hill's numbers are right to so many digits, all others to so many places.
+    fn is_relative(&self) -> bool {
+        matches!(self.measure, Measure::Hill(_))
+    }
+}
+
+/// How much of a grid is compared with the definition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    /// Cells that the definition may read for the whole grid, or else for the patches.
+    pub reads: usize,
+    /// Single cells beside the patches.
+    pub scattered: usize,
+    /// What their places depend on.
+    pub seed: u64,
+}
+
+/// What the definition says of a grid.
+pub struct Oracle<'a> {
+    cells: GridView<'a, u8>,
+    definition: Definition,
+    /// Row and column of the first cell, and the results from there on: all of the grid, or patches and then single cells.
+    patches: Vec<(usize, usize, Grid<f64>)>,
+    whole: bool,
+}
+
+impl<'a> Oracle<'a> {
+    /// The entropies of `cells`, all below `levels`, in windows of `size` × `size` (odd, 1 to 255).
+    pub fn new(cells: GridView<'a, u8>, size: usize, levels: usize) -> Self {
+        let footprint = Footprint::square(size).expect("the size has been checked");
+        let definition = Definition { footprint, measure: Measure::Shannon, levels, nodata: None };
+        Self::of(cells, definition, Sample { reads: MOST_READS, scattered: 0, seed: 0 })
+    }
+
+    /// What `definition` says of so much of `cells`.
+    pub(super) fn of(cells: GridView<'a, u8>, definition: Definition, sample: Sample) -> Self {
         let (rows, cols) = (cells.rows(), cells.cols());
-        let window = size.min(rows) * size.min(cols);
-        let whole = rows.saturating_mul(cols).saturating_mul(window) <= MOST_READS;
+        let window = definition.footprint.rows().min(rows) * definition.footprint.cols().min(cols);
+        let whole = rows.saturating_mul(cols).saturating_mul(window) <= sample.reads;
         let places = if whole {
             vec![(0, 0, rows, cols)]
         } else {
-            let side = ((MOST_READS / 9 / window) as f64).sqrt() as usize;
+            let side = ((sample.reads / 9 / window) as f64).sqrt() as usize;
             let (height, width) = (side.clamp(2, PATCH).min(rows), side.clamp(2, PATCH).min(cols));
             let starts = |length: usize, patch: usize| [0, (length - patch) / 2, length - patch];
             let tops = starts(rows, height).into_iter();
-            tops.flat_map(|top| starts(cols, width).map(|left| (top, left, height, width))).collect()
+            let patches = tops.flat_map(|top| starts(cols, width).map(|left| (top, left, height, width)));
+            let random = |i: usize| mix(sample.seed.wrapping_add(mix(i as u64)));
+            let below = |i: usize, length: usize| (random(i) % length as u64) as usize;
+            let single = |i: usize| (below(2 * i, rows), below(2 * i + 1, cols), 1, 1);
+            patches.chain((0..sample.scattered).map(single)).collect()
         };
         let compute = |(top, left, height, width): (usize, usize, usize, usize)| {
-            let cell = |i| reference::entropy_at(cells, size, None, top + i / width, left + i % width);
+            let cell = |i| definition.at(cells, top + i / width, left + i % width);
             let values: Vec<f64> = (0..height * width).into_par_iter().map(cell).collect();
             (top, left, Grid::from_vec(values, height, width).expect("it was made in this shape"))
         };
-        let most = (levels.min(window).max(1) as f64).ln();
-        Self { patches: places.into_iter().map(compute).collect(), whole, most }
+        let patches = places.into_par_iter().map(compute).collect();
+        Self { cells, definition, patches, whole }
     }
 
-    /// What is compared: "every cell", or "9 patches of 96 x 96 cells".
+    /// What is compared: "every cell", "9 patches of 96 x 96 cells", or that "and 256 cells at random".
     pub fn covers(&self) -> String {
-        match &self.patches[..] {
-            [_] if self.whole => "every cell".to_owned(),
-            patches => {
-                let (_, _, first) = &patches[0];
-                format!("{} patches of {} x {} cells", patches.len(), first.rows(), first.cols())
-            }
+        if self.whole {
+            return "every cell".to_owned();
         }
+        let (patches, scattered) = self.patches.split_at(self.patches.len().min(9));
+        let first = &patches[0].2;
+        let text = format!("{} patches of {} x {} cells", patches.len(), first.rows(), first.cols());
+        if scattered.is_empty() { text } else { format!("{text} and {} cells at random", scattered.len()) }
     }
 
     /// The largest difference, or the first cell that is off by more than `tolerance`.
@@ -153,15 +222,23 @@ impl Oracle {
     }
 
     fn check_grid<T: Real + Into<f64>>(&self, got: GridView<'_, T>, tolerance: f64) -> Result<f64, WrongCell> {
+        let Self { cells, definition, patches, whole } = self;
+        let relative = definition.is_relative();
         let mut worst = 0.0f64;
-        for (top, left, expected) in &self.patches {
-            worst = worst.max(patch(got, expected, *top, *left, tolerance)?);
+        for (top, left, expected) in patches {
+            worst = worst.max(patch(got, expected, *top, *left, tolerance, relative)?);
         }
-        if !self.whole {
-            let possible = -tolerance..=self.most + tolerance;
+        if !whole {
+            let window = definition.footprint.rows().min(got.rows()) * definition.footprint.cols().min(got.cols());
+            let (least, most) = definition.possible(window);
+            let slack = if relative { tolerance * most } else { tolerance };
+            let possible = least - slack..=most + slack;
             let wrong = (0..got.rows()).into_par_iter().find_map_first(|row| {
-                let col = got.row(row).iter().position(|&h| !possible.contains(&h.into()))?;
-                Some(WrongCell { row, col, got: got.row(row)[col].into(), expected: None })
+                let both = || got.row(row).iter().map(|&value| value.into()).zip(cells.row(row));
+                let hidden = |cell: u8| Some(cell) == definition.nodata;
+                let right = |value: f64, cell| if hidden(cell) { value.is_nan() } else { possible.contains(&value) };
+                let (col, (got, &cell)) = both().enumerate().find(|&(_, (value, &cell))| !right(value, cell))?;
+                Some(WrongCell { row, col, got, expected: hidden(cell).then_some(f64::NAN) })
             });
             wrong.map_or(Ok(()), Err)?;
         }

@@ -30,6 +30,16 @@ pub enum ArrayError {
         /// Strides asked for.
         strides: (isize, isize),
     },
+    /// There is less memory than the numbers take.
+    #[error("{rows} x {cols} numbers take more than the {bytes} bytes of the buffer; make a larger one")]
+    Short {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        cols: usize,
+        /// Bytes of the buffer.
+        bytes: usize,
+    },
     /// Kernels read numbers only where they are aligned.
     #[error("the address {address:#x} is no multiple of the {bytes} bytes of a number; copy the array first")]
     Misaligned {
@@ -38,6 +48,15 @@ pub enum ArrayError {
         /// Bytes of a number.
         bytes: usize,
     },
+}
+
+/// Checks that a buffer holds `rows` × `cols` numbers of so many bytes.
+fn check_length(buffer: &Buffer, number: usize, rows: usize, cols: usize) -> Result<(), ArrayError> {
+    let needed = rows.checked_mul(cols).and_then(|numbers| numbers.checked_mul(number));
+    match needed.filter(|&needed| needed <= buffer.bytes()) {
+        Some(_) => Ok(()),
+        None => Err(ArrayError::Short { rows, cols, bytes: buffer.bytes() }),
+    }
 }
 
 /// What kernels load at once at most: what is before an array up to such an address belongs to the same page.
@@ -160,6 +179,13 @@ impl<'a> DeviceGrid<'a> {
         Ok(Self { layout, values, _memory: PhantomData })
     }
 
+    /// The rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    pub(crate) fn of_buffer(buffer: &'a Buffer, values: ValueType, rows: usize, cols: usize) -> Result<Self, ArrayError> {
+        check_length(buffer, values.bytes(), rows, cols)?;
+        // SAFETY: the numbers are inside the buffer, which is borrowed for 'a: only launches, which are unsafe, write to what is borrowed.
+        unsafe { Self::new(buffer.device(), buffer.address(), values, rows, cols, (cols as isize, 1)) }
+    }
+
     /// The device whose memory it is in.
     pub fn device(&self) -> &Arc<dyn Device> {
         self.layout.memory.device()
@@ -225,6 +251,13 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
         // SAFETY: passed on to the caller.
         let layout = unsafe { Layout::new(device, address, size_of::<T>(), (rows, cols), strides) }?;
         Ok(Self { layout, _memory: PhantomData })
+    }
+
+    /// Room for rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    pub(crate) fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
+        check_length(buffer, size_of::<T>(), rows, cols)?;
+        // SAFETY: the numbers are inside the buffer, each in a place of its own, and the buffer is borrowed for 'a by this place alone.
+        unsafe { Self::new(buffer.device(), buffer.address(), rows, cols, (cols as isize, 1)) }
     }
 
     /// The device whose memory it is in.
@@ -304,6 +337,20 @@ mod tests {
         assert_eq!(pitch(0x1000, (3, 8), (-8, 1)), None, "upside down");
         assert_eq!(pitch(0x1000, (3, 8), (4, 1)), None, "rows that overlap");
         assert_eq!(pitch(0x1000, (3, 8), (1, 4)), None, "columns");
+    }
+
+    #[test]
+    fn a_buffer_holds_what_is_laid_into_it() {
+        let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+        let mut buffer = Buffer::new(&device, 24).unwrap();
+        let grid = DeviceGrid::of_buffer(&buffer, ValueType::I16, 3, 4).unwrap();
+        assert_eq!((grid.layout.address(), grid.layout.strides), (buffer.address(), (4, 1)));
+        for (rows, cols) in [(3, 5), (usize::MAX, 2)] {
+            let error = DeviceGrid::of_buffer(&buffer, ValueType::I16, rows, cols).err().unwrap();
+            assert_eq!(error, ArrayError::Short { rows, cols, bytes: 24 });
+        }
+        assert_eq!(DeviceGridMut::<f32>::of_buffer(&mut buffer, 2, 3).unwrap().cols(), 3);
+        assert!(DeviceGridMut::<f64>::of_buffer(&mut buffer, 2, 2).is_err());
     }
 
     #[test]
