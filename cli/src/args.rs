@@ -7,6 +7,7 @@ mod bench_apsp;
 mod bench_primer;
 mod graph;
 mod profile;
+mod sweep;
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub use bench_apsp::BenchApspArgs;
 pub use bench_primer::{BenchPrimerArgs, BenchTopicArgs};
 pub use graph::GraphArgs;
 pub use profile::ProfileArgs;
+pub use sweep::SweepArgs;
 
 /// Moving-window entropy of 2-D grids, on the CPU and on NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -106,7 +108,7 @@ pub enum Generate {
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// Kernels, rungs of the ladders and the CPU engine, beside the limit of the machine
-    #[command(after_long_help = BENCH_HELP)]
+    #[command(after_long_help = format!("{BENCH_HELP}\n\n{}\n\n{BENCH_EXAMPLES}", sweep::HELP))]
     Entropy(BenchArgs),
     /// All-pairs shortest paths: kernels, rungs and the CPU engine, beside the limit of the machine
     #[command(after_long_help = bench_apsp::HELP)]
@@ -248,13 +250,16 @@ several devices kernels alone are timed on the first, runs from host to host on 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, \
 ceilings and results (kernel, place, before, idea, rows, cols, status, and reason, or time, host_to_host and the rest \
 of the table). --export-csv writes a row for each kernel and size, --export-markdown a table, --export-html one page \
-with charts that needs no network.
+with charts that needs no network.";
 
+const BENCH_EXAMPLES: &str = "\
 Examples:
   halotile bench entropy
   halotile bench entropy --device cuda --kernels v0..v9,sliding --export-html ladder.html
   halotile bench entropy --device cpu --kernels cpu --sizes 4000x6000 --size 21 --levels 256
-  halotile bench entropy --device emulator --sizes 64 --runs 1 --export-json - -q";
+  halotile bench entropy --device emulator --sizes 64 --runs 1 --export-json - -q
+  halotile bench entropy --sweep --export-json sweep.json
+  halotile bench entropy --sweep --sizes 2000 --sweep-levels 16,17,32 --sweep-measures shannon --device cpu";
 
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -562,7 +567,8 @@ pub struct BenchArgs {
     /// What to time: all, or a list of names: cpu (the CPU engine), kernels, rungs, ranges of rungs (v0..v9)
     #[arg(long, value_name = "all|LIST", default_value = "all", value_parser = bench_kernels)]
     pub kernels: KernelList,
-    /// Sizes of the grids, 400 or 300x500 (rows x columns) [default: 400,2560,10240; in the emulator 64]
+    /// Sizes of the grids, 400 or 300x500 (rows x columns) [default: 400,2560,10240; in the emulator 64; of --sweep 4096, on the CPU
+    /// 1024]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape)]
     pub sizes: Vec<(usize, usize)>,
     /// Where to run: auto (cuda:0 if it is there), cpu, cuda, cuda:0,1, emulator
@@ -591,6 +597,8 @@ pub struct BenchArgs {
     pub profile: ProfileArgs,
     #[command(flatten)]
     pub loudness: Loudness,
+    #[command(flatten)]
+    pub sweep: SweepArgs,
 }
 
 /// How often benchmarks run.
@@ -869,7 +877,12 @@ impl Precision {
 impl EffortArgs {
     /// As the library takes it.
     fn effort(&self) -> Effort {
-        let mut effort = Effort::default();
+        self.effort_or(Effort::default())
+    }
+
+    /// The same with another default.
+    fn effort_or(&self, otherwise: Effort) -> Effort {
+        let mut effort = otherwise;
         if let Some(warmup) = self.warmup {
             effort.warmup = Repeat::times(warmup);
         }

@@ -1,11 +1,12 @@
 //! `halotile bench entropy`: opens what is asked for, has the library verify and time it, prints the table as it grows, and exports.
-//! `apsp` does so for `halotile bench apsp`.
+//! `apsp` does so for `halotile bench apsp`, `sweep` for `--sweep`.
 //!
 //! ```text
 //! figures     numbers as people read them: the columns of all tables
 //! table       the table on the terminal
 //! export/     JSON, CSV, Markdown, HTML, behind one trait
 //! apsp        shortest paths: what is different about them
+//! sweep       a table over all settings, and the largest steps in it
 //! ```
 //!
 //! Everything that can be refused is refused first: kernels that do not fit, sizes that memory does not hold, files that
@@ -15,6 +16,7 @@ pub mod apsp;
 pub mod export;
 pub mod figures;
 pub mod primer;
+mod sweep;
 mod table;
 
 use std::io::Write;
@@ -51,7 +53,9 @@ const MOST_EMULATED: usize = 1 << 20;
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let BenchArgs { profile, exports, loudness, .. } = args;
     exports.check(profile)?;
-    profile::during("bench", profile, exports.overwrite, *loudness, || kernels(args))
+    profile::during("bench", profile, exports.overwrite, *loudness, || {
+        if args.sweep.sweep { sweep::run(args) } else { kernels(args) }
+    })
 }
 
 fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
@@ -60,7 +64,7 @@ fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     start_threads(args.threads)?;
     let target = open(&args.device, &console)?;
     let plan = args.plan(if matches!(target, Target::Emulator(_)) { &EMULATED } else { &SIZES });
-    check(&plan, &target)?;
+    check(&plan.shapes, &target)?;
     let mut subjects = bench::kernels(&plan, &target);
     if let Some(names) = &args.kernels.0 {
         subjects.retain(|subject| names.contains(&subject.name()));
@@ -81,7 +85,7 @@ fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
 }
 
 fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {
-    Exports::create(&args.exports, [&export::Csv, &export::Markdown, &export::Html], args.loudness.quiet)
+    Exports::create(&args.exports, [&export::Csv, &export::Markdown], Some(&export::Html), args.loudness.quiet)
 }
 
 /// Has the library do it, and exports what comes of it.
@@ -162,8 +166,8 @@ fn open(device: &Devices, console: &Console) -> Result<Target, DeviceError> {
 }
 
 /// Sizes that cannot be done, before anything is allocated.
-fn check(plan: &Plan, target: &Target) -> anyhow::Result<()> {
-    for &(rows, cols) in &plan.shapes {
+fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
+    for &(rows, cols) in shapes {
         let cells = rows * cols;
         if matches!(target, Target::Emulator(_)) && cells > MOST_EMULATED {
             return Err(Usage(format!(
@@ -241,19 +245,20 @@ struct Exports<R: 'static> {
 }
 
 impl<R: serde::Serialize> Exports<R> {
-    /// As JSON, and in the formats that know what was computed.
+    /// As JSON, and in the formats that know what was computed; without `html` that option is refused by the command line.
     fn create(
         args: &ExportArgs,
-        [csv, markdown, html]: [&'static dyn Exporter<R>; 3],
+        [csv, markdown]: [&'static dyn Exporter<R>; 2],
+        html: Option<&'static dyn Exporter<R>>,
         quiet: bool,
     ) -> anyhow::Result<Self> {
-        let asked: [(&'static dyn Exporter<R>, _); 4] = [
-            (&export::Json, &args.export_json),
-            (csv, &args.export_csv),
-            (markdown, &args.export_markdown),
+        let asked: [(Option<&'static dyn Exporter<R>>, _); 4] = [
+            (Some(&export::Json), &args.export_json),
+            (Some(csv), &args.export_csv),
+            (Some(markdown), &args.export_markdown),
             (html, &args.export_html),
         ];
-        let asked: Vec<_> = asked.into_iter().filter_map(|(to, path)| Some((to, path.as_deref()?))).collect();
+        let asked: Vec<_> = asked.into_iter().filter_map(|(to, path)| Some((to?, path.as_deref()?))).collect();
         let dash = asked.iter().any(|(_, path)| crate::source::is_dash(path));
         let open = |(to, path): (_, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
         let files = asked.into_iter().map(open).collect::<anyhow::Result<_>>()?;

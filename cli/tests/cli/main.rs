@@ -9,6 +9,7 @@ mod apsp;
 mod bench;
 mod bench_apsp;
 mod bench_primer;
+mod bench_sweep;
 mod ends;
 mod entropy;
 mod failures;

@@ -1,5 +1,5 @@
 //! Benchmarks of moving-window entropy: every way to compute it, verified, then timed beside the limit of the machine. (Those of shortest
-//! paths are in [`apsp`].)
+//! paths are in [`apsp`]; what calls take over all settings, in [`sweep`].)
 //!
 //! ```text
 //! measure the ceiling: how fast the device, and the CPU, copies
@@ -40,6 +40,7 @@ mod measure;
 pub mod primer;
 mod record;
 mod subject;
+pub mod sweep;
 mod target;
 mod verify;
 

@@ -180,7 +180,12 @@ impl<'a> DeviceGrid<'a> {
     }
 
     /// The rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
-    pub(crate) fn of_buffer(buffer: &'a Buffer, values: ValueType, rows: usize, cols: usize) -> Result<Self, ArrayError> {
+    pub(crate) fn of_buffer(
+        buffer: &'a Buffer,
+        values: ValueType,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Self, ArrayError> {
         check_length(buffer, values.bytes(), rows, cols)?;
         // SAFETY: the numbers are inside the buffer, which is borrowed for 'a: only launches, which are unsafe, write to what is borrowed.
         unsafe { Self::new(buffer.device(), buffer.address(), values, rows, cols, (cols as isize, 1)) }

@@ -37,7 +37,8 @@ pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
 }
 
 fn measure(args: &BenchApspArgs) -> anyhow::Result<Done> {
-    let exports = Exports::create(&args.exports, [&export::Csv, &export::Markdown, &html::Html], args.loudness.quiet)?;
+    let exports =
+        Exports::create(&args.exports, [&export::Csv, &export::Markdown], Some(&html::Html), args.loudness.quiet)?;
     let console = Console::new(args.loudness);
     start_threads(args.threads)?;
     let target = open(&args.device, &console)?;

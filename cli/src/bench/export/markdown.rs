@@ -53,7 +53,7 @@ pub fn section<'a, T: 'a, const N: usize>(
 }
 
 /// Text that says what it says: no mark-up, one line, one cell.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
         match c {

@@ -44,7 +44,8 @@ fn run(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> a
 fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) -> anyhow::Result<Done> {
     // Said before anything is opened.
     plan(false)?;
-    let exports = Exports::create(&args.exports, [&export::Csv, &export::Markdown, &html::Html], args.loudness.quiet)?;
+    let exports =
+        Exports::create(&args.exports, [&export::Csv, &export::Markdown], Some(&html::Html), args.loudness.quiet)?;
     let console = Console::new(args.loudness);
     start_threads(0)?;
     let target = match (open(&args.device, &console)?, &args.device) {
