@@ -111,12 +111,15 @@ pub fn run(
     run_of(plan, target, commit, &subject, on_event, observer)
 }
 
+/// What is to be timed of a setting.
+type Made = Result<Box<dyn Subject>, Error>;
+
 /// The same with another subject for each setting.
 fn run_of(
     plan: &Plan,
     target: &Target,
     commit: Option<String>,
-    subject: &dyn Fn(&Setting) -> Result<Box<dyn Subject>, Error>,
+    subject: &dyn Fn(&Setting) -> Made,
     on_event: &mut dyn FnMut(Event<'_>),
     observer: &dyn Observer,
 ) -> Result<Record, Error> {
@@ -311,7 +314,7 @@ mod tests {
     /// A sweep whose `wrong` setting has a wrong cell in grids of so many rows: its row, how often it ran, and the rest.
     fn planted(plan: &Plan, wrong: Setting, rows: usize) -> (Row, usize, Vec<Row>) {
         let runs = Rc::new(Cell::new(0));
-        let subject = |setting: &Setting| -> Result<Box<dyn Subject>, Error> {
+        let subject = |setting: &Setting| -> Made {
             let inner = choice(entropy(setting)?, setting.precision == Precision::F64, &Target::Cpu);
             let planted = Planted { inner, wrong_at: rows, runs: Rc::clone(&runs) };
             Ok(if *setting == wrong { Box::new(planted) } else { planted.inner })
@@ -359,7 +362,7 @@ mod tests {
                 Err(self.0.clone())
             }
         }
-        let subject = |setting: &Setting| -> Result<Box<dyn Subject>, Error> {
+        let subject = |setting: &Setting| -> Made {
             Ok(match setting {
                 setting if *setting == broken => Box::new(Broken(Error::NoDevices)),
                 setting if *setting == misfit => Box::new(Broken(Error::TooWide { cols: 9, max: 8 })),
