@@ -304,4 +304,39 @@ mod tests {
         let right: Grid<f64> = Entropy::new().size(255).compute(cells.view()).unwrap();
         oracle.check(&Values::F64(right.view()), 1e-12).unwrap();
     }
+
+    #[test]
+    fn any_measure_with_nodata_is_checked_in_patches_and_single_cells() {
+        let (rows, cols) = (300, 280);
+        let grid = cells(rows, cols);
+        let hidden = |at: usize| at.is_multiple_of(20);
+        let codes = |row: usize, col: usize| if hidden(row * cols + col) { 255 } else { grid.row(row)[col] };
+        let grid = Grid::from_fn(rows, cols, codes).unwrap();
+        let footprint = Footprint::disk(9).unwrap();
+        let hill = Measure::Hill(2.0);
+        let definition = Definition { footprint: footprint.clone(), measure: hill, levels: 16, nodata: Some(255) };
+        let oracle = Oracle::of(grid.view(), definition, Sample { reads: 1 << 16, scattered: 40, seed: 1 });
+        assert_eq!(oracle.covers(), "9 patches of 9 x 9 cells and 40 cells at random");
+        let entropy = Entropy::new().footprint(footprint).measures([hill]).levels(16).nodata(255);
+        let right: Grid<f32> = entropy.compute(grid.view()).unwrap();
+        assert!(oracle.check(&Values::F32(right.view()), 2e-6).unwrap() < 2e-6);
+        let found = |at: usize, value: f32| {
+            let mut wrong = right.clone();
+            wrong.as_mut_slice()[at] = value;
+            oracle.check(&Values::F32(wrong.view()), 2e-6).map_err(|cell| (cell.row * cols + cell.col, cell.expected))
+        };
+        // Hill's numbers are right to so many digits: about 10 here.
+        let (row, col, expected) = oracle.patches[9..].iter().find(|(.., value)| !value.row(0)[0].is_nan()).unwrap();
+        let (single, number) = (row * cols + col, expected.row(0)[0]);
+        assert!(number > 8.0 && found(single, (number * (1.0 + 1.5e-6)) as f32).is_ok());
+        assert_eq!(found(single, (number * (1.0 + 3e-6)) as f32), Err((single, Some(number))));
+        // Between the patches: a number where there is no data, none where there is, and what no result can be.
+        let between = 60 * cols + 40;
+        assert!(hidden(between) && !hidden(between + 1));
+        assert!(matches!(found(between, 3.0), Err((at, Some(expected))) if at == between && expected.is_nan()));
+        for value in [f32::NAN, 0.99, 16.1] {
+            assert_eq!(found(between + 1, value), Err((between + 1, None)), "{value}");
+        }
+        assert!(found(between + 1, 3.0).is_ok(), "it is in no patch");
+    }
 }
