@@ -19,15 +19,16 @@
 //! Several groups of levels take some rows ([`ROWS`]) before the next group's turn: a group's counts then stay in the
 //! first-level cache, and so do the sums of the rows in the second.
 
-use super::finish::Finish;
+use super::aligned::Aligned;
+use super::consumer::Consumer;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use super::isa::Kind;
-use super::lookup::{BLOCK, Counts, GROUP, Group, Lookup};
+use super::lookup::{BLOCK, Counts, GROUP, Group};
 use super::window::{Between, Steps, room, sum_words};
 #[cfg(target_arch = "x86_64")]
 use super::x86_deltas;
-use super::{Job, Real, Tile};
+use super::{Layout, Place};
 
 /// Rows that a group of levels takes before the next group's turn, where there are several.
 const ROWS: usize = 16;
@@ -41,9 +42,6 @@ const APART: usize = 32;
 
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
-
-/// Bytes of a line of the cache, and of the largest register.
-const LINE: usize = 64;
 
 /// Planes whose first column counts are made in one go.
 const TOGETHER: usize = 4;
@@ -87,13 +85,13 @@ pub static CHANGES: [Change; PAIRS] = {
     changes
 };
 
-/// Memory that a thread needs for a tile.
+/// Memory that a thread needs for a place.
 #[derive(Debug)]
-pub struct Scratch<T: Real> {
+pub struct Scratch {
     columns: Vec<u8>,
     between: Between,
     /// The window counts of all planes.
-    words: Vec<u16>,
+    words: Aligned<u16>,
     /// The planes of the cells that enter and leave in [`ROWS`] rows.
     entering: Vec<u8>,
     leaving: Vec<u8>,
@@ -101,22 +99,20 @@ pub struct Scratch<T: Real> {
     offsets: Vec<u16>,
     /// How many cells of a group lie in the current rows.
     cells: Vec<i64>,
-    sums: Vec<T::Sum>,
     nodata: Vec<u16>,
 }
 
-impl<T: Real> Scratch<T> {
+impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
             columns: Vec::new(),
             between: Between::new(0),
-            words: Vec::new(),
+            words: Aligned::new(),
             entering: Vec::new(),
             leaving: Vec::new(),
             offsets: Vec::new(),
             cells: Vec::new(),
-            sums: Vec::new(),
             nodata: Vec::new(),
         }
     }
@@ -132,68 +128,66 @@ pub fn has(isa: Isa) -> bool {
 }
 
 /// Computes a tile, on an instruction set that [`has`] code.
-pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
+pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(job, tile, scratch, isa) },
+        Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
         _ => unreachable!("no code for {isa:?}"),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    body(job, tile, scratch, isa);
+fn avx512<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(layout, place, consumer, scratch, isa);
 }
 
 /// The engine, compiled for each instruction set.
 #[inline(always)]
-fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    let (cells, size) = (job.task.cells, job.task.size);
-    let (rows, radius, width) = (cells.rows(), size / 2, tile.width());
-    let left = tile.left.saturating_sub(radius);
-    let right = cells.cols().min(tile.left + width + radius);
+fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    let (cells, size) = (layout.task.cells, layout.task.size);
+    let (rows, radius, width) = (cells.rows(), size / 2, place.width);
+    let left = place.left.saturating_sub(radius);
+    let right = cells.cols().min(place.left + width + radius);
     // Where the first column that exists lies among the columns of the windows.
-    let lead = left + radius - tile.left;
+    let lead = left + radius - place.left;
     let (padded, across) = (width.next_multiple_of(BLOCK), right - left);
     let stride = padded + APART;
-    let planes = job.planes.len();
-    let levels = planes - usize::from(job.task.nodata.is_some());
+    let planes = layout.planes.len();
+    let levels = layout.levels();
     let groups = planes.div_ceil(GROUP);
     let together = if groups == 1 { 1 } else { ROWS };
 
-    let Scratch { columns, between, words, entering, leaving, offsets, cells: present, sums, nodata } = scratch;
-    // Registers that lie across two lines of the cache cost twice.
-    let words = on_a_line(words, groups * GROUP * stride);
-    first_counts(isa, job, tile, columns, between, words, lead, left..right);
+    let Scratch { columns, between, words, entering, leaving, offsets, cells: present, nodata } = scratch;
+    words.resize(groups * GROUP * stride);
+    first_counts(isa, layout, place, columns, between, words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
     if groups > 1 {
-        for y in tile.top.saturating_sub(radius)..rows.min(tile.top + radius) {
+        for y in place.top.saturating_sub(radius)..rows.min(place.top + radius) {
             for &value in &cells.row(y)[left..right] {
-                present[(job.slots[usize::from(value)] / GROUP).min(groups - 1)] += 1;
+                present[(layout.slots[usize::from(value)] / GROUP).min(groups - 1)] += 1;
             }
         }
     }
-    let mapped = job.task.nodata.is_some();
+    let mapped = layout.task.nodata.is_some();
     entering.resize(if mapped { together * across } else { 0 }, 0);
     leaving.resize(if mapped { together * across } else { 0 }, 0);
     offsets.clear();
     offsets.resize(padded + size - 1, STILL);
-    let sums = on_a_line(sums, together * padded);
+    consumer.reserve(together, padded);
     nodata.resize(together * padded, 0);
 
-    let planes_of = Mapping::new(job);
-    let mut finish = Finish::new(job, tile.left, width);
-    for start in (0..tile.rows.len()).step_by(together) {
-        let end = tile.rows.len().min(start + together);
+    let planes_of = Mapping::new(layout);
+    for start in (0..place.height).step_by(together) {
+        let end = place.height.min(start + together);
         let enters = |y: usize| y + radius < rows;
         let leaves = |i: usize, y: usize| i > 0 && y > radius;
         for i in start..end {
-            let (y, at) = (tile.top + i, (i - start) * across);
-            prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
-            prefetch(isa, &*tile.rows[(i + AHEAD).min(tile.rows.len() - 1)]);
+            let (y, at) = (place.top + i, (i - start) * across);
+            isa.prefetch(&cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
+            consumer.announce(isa, (i + AHEAD).min(place.height - 1));
             if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);
             }
@@ -205,7 +199,7 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             let counts = &mut words[group * GROUP * stride..][..GROUP * stride];
             let looked_up = levels.saturating_sub(group * GROUP).min(GROUP);
             for i in start..end {
-                let (y, at) = (tile.top + i, (i - start) * across);
+                let (y, at) = (place.top + i, (i - start) * across);
                 // Without nodata, values are planes.
                 let row = |y: usize| &cells.row(y)[left..right];
                 let new = enters(y).then(|| if mapped { &entering[at..][..across] } else { row(y + radius) });
@@ -217,12 +211,11 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
                 if came + went > 0 {
                     add_changes(isa, counts, stride, offsets, size);
                 }
-                let sums = &mut sums[(i - start) * padded..][..padded];
                 if looked_up > 0 && present[group] > 0 {
                     let group = Group { counts: Counts::Large(counts), stride, levels: looked_up, first: group == 0 };
-                    T::Sum::add_group(isa, group, &job.tables, sums);
+                    consumer.add(isa, i - start, group);
                 } else if group == 0 {
-                    sums.fill(T::Sum::default());
+                    consumer.nothing(i - start);
                 }
                 if planes > levels && group + 1 == groups {
                     let last = &counts[(planes - 1) % GROUP * stride..][..padded];
@@ -231,14 +224,8 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             }
         }
         for i in start..end {
-            let (y, at) = (tile.top + i, (i - start) * padded);
-            let sums = &sums[at..][..padded];
-            if let Some(value) = job.task.nodata {
-                let centre = &cells.row(y)[tile.left..][..width];
-                finish.masked(job, y, sums, &nodata[at..][..padded], centre, value, tile.rows[i]);
-            } else {
-                finish.plain(job, y, sums, tile.rows[i]);
-            }
+            let nodata = mapped.then(|| &nodata[(i - start) * padded..][..padded]);
+            consumer.finish(i - start, i, nodata);
         }
     }
 }
@@ -246,22 +233,22 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
 /// The counts of the windows one row above the tile, without the row that its first row adds.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn first_counts<T: Real>(
+fn first_counts(
     isa: Isa,
-    job: &Job<'_, T>,
-    tile: &Tile<'_, T>,
+    layout: &Layout<'_>,
+    place: Place,
     columns: &mut Vec<u8>,
     between: &mut Between,
     words: &mut [u16],
     lead: usize,
     cols: std::ops::Range<usize>,
 ) {
-    let (cells, size, planes) = (job.task.cells, job.task.size, job.planes.len());
+    let (cells, size, planes) = (layout.task.cells, layout.task.size, layout.planes.len());
     let (rows, radius) = (cells.rows(), size / 2);
-    let padded = tile.width().next_multiple_of(BLOCK);
+    let padded = place.width.next_multiple_of(BLOCK);
     let stride = room(padded, size);
     let steps = Steps::new(size, size.min(rows));
-    let above = tile.top.saturating_sub(radius)..rows.min(tile.top + radius);
+    let above = place.top.saturating_sub(radius)..rows.min(place.top + radius);
     words.fill(0);
     if above.is_empty() {
         return;
@@ -274,12 +261,12 @@ fn first_counts<T: Real>(
     if by_cell {
         for y in above.clone() {
             for (x, &value) in cells.row(y)[cols.clone()].iter().enumerate() {
-                let n = &mut columns[job.slots[usize::from(value)] * stride + lead + x];
+                let n = &mut columns[layout.slots[usize::from(value)] * stride + lead + x];
                 *n = n.wrapping_add(1);
             }
         }
     }
-    for (group, values) in job.planes.chunks(TOGETHER).enumerate() {
+    for (group, values) in layout.planes.chunks(TOGETHER).enumerate() {
         if !by_cell {
             let rows = above.clone().map(|y| &cells.row(y)[cols.clone()]);
             occurrences(isa, &mut columns[lead..], stride, values, rows, cols.len());
@@ -331,15 +318,6 @@ fn occurrences<'a>(
     }
 }
 
-/// Room for `len` values from the start of a cache line. What lies there may be from before.
-#[inline(always)]
-fn on_a_line<V: Copy + Default>(memory: &mut Vec<V>, len: usize) -> &mut [V] {
-    let most = LINE / size_of::<V>();
-    memory.resize(len + most, V::default());
-    let skip = memory.as_ptr().align_offset(LINE).min(most);
-    &mut memory[skip..][..len]
-}
-
 /// From values to planes, by comparisons: what a vector unit does for 64 cells at a time.
 struct Mapping {
     /// Largest value with a level.
@@ -352,12 +330,12 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn new<T: Real>(job: &Job<'_, T>) -> Self {
-        let (levels, nodata) = (job.task.levels, job.task.nodata);
+    fn new(layout: &Layout<'_>) -> Self {
+        let (levels, nodata) = (layout.task.levels, layout.task.nodata);
         Self {
             most: (levels - 1) as u8,
             nodata,
-            last: (job.planes.len() - 1) as u8,
+            last: (layout.planes.len() - 1) as u8,
             lower: nodata.filter(|&v| usize::from(v) < levels).unwrap_or(u8::MAX),
         }
     }
@@ -418,19 +396,6 @@ fn changes(offsets: &mut [u16], entering: Option<&[u8]>, leaving: Option<&[u8]>,
 fn members(planes: Option<&[u8]>, base: u8) -> u32 {
     // A row is short enough for 16 bits: a tile's width and a window's.
     u32::from(planes.unwrap_or_default().iter().fold(0u16, |n, &plane| n + u16::from(lane(plane, base) < NONE)))
-}
-
-/// Asks for a row that will be needed soon.
-#[inline(always)]
-fn prefetch<V>(isa: Isa, row: &[V]) {
-    match isa.kind() {
-        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-        #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86_deltas::prefetch(row) },
-        _ => {
-            let _ = row;
-        }
-    }
 }
 
 /// Adds the changes of a row to the window counts of 16 planes.

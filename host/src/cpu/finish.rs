@@ -1,7 +1,64 @@
-//! From sums to entropies: the window sizes of a row of cells, and the division by N.
+//! From counts by way of sums to entropies: the window sizes of a row of cells, and the division by N.
 
+use super::aligned::Aligned;
+use super::consumer::Consumer;
+use super::isa::Isa;
+use super::lookup::{Group, Lookup};
 use super::table::Fixed;
-use super::{Job, Real};
+use super::{Job, Real, Tile};
+
+/// Shannon's entropy of a tile's windows: Σ F(n) by table ([`Lookup`]), then [`Finish`].
+pub struct Entropies<'a, 'b, T: Real> {
+    job: &'a Job<'a, T>,
+    tile: &'a mut Tile<'b, T>,
+    /// A row a slot.
+    sums: &'a mut Aligned<T::Sum>,
+    padded: usize,
+    finish: Finish<T>,
+}
+
+impl<'a, 'b, T: Real> Entropies<'a, 'b, T> {
+    /// For a tile; the memory is used again.
+    pub fn new(job: &'a Job<'a, T>, tile: &'a mut Tile<'b, T>, sums: &'a mut Aligned<T::Sum>) -> Self {
+        let finish = Finish::new(job, tile.left, tile.width());
+        Self { job, tile, sums, padded: 0, finish }
+    }
+}
+
+impl<T: Real> Consumer for Entropies<'_, '_, T> {
+    #[inline(always)]
+    fn reserve(&mut self, slots: usize, padded: usize) {
+        self.sums.resize(slots * padded);
+        self.padded = padded;
+    }
+
+    #[inline(always)]
+    fn announce(&self, isa: Isa, i: usize) {
+        isa.prefetch(&*self.tile.rows[i]);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
+        T::Sum::add_group(isa, group, &self.job.tables, &mut self.sums[slot * self.padded..][..self.padded]);
+    }
+
+    #[inline(always)]
+    fn nothing(&mut self, slot: usize) {
+        self.sums[slot * self.padded..][..self.padded].fill(T::Sum::default());
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>) {
+        let sums = &self.sums[slot * self.padded..][..self.padded];
+        let (y, out) = (self.tile.top + i, &mut *self.tile.rows[i]);
+        if let (Some(nodata), Some(value)) = (nodata, self.job.layout.task.nodata) {
+            let centre = &self.job.layout.task.cells.row(y)[self.tile.left..][..out.len()];
+            self.finish.masked(self.job, y, sums, nodata, centre, value, out);
+        } else {
+            self.finish.plain(self.job, y, sums, out);
+        }
+    }
+}
 
 /// Window sizes of the cells of a tile, and what depends on them, for the rows of one height.
 pub struct Finish<T: Real> {
@@ -21,7 +78,7 @@ pub fn extent(at: usize, radius: usize, len: usize) -> usize {
 impl<T: Real> Finish<T> {
     /// For the `width` cells from column `left`.
     pub fn new(job: &Job<'_, T>, left: usize, width: usize) -> Self {
-        let (radius, cols) = (job.task.size / 2, job.task.cells.cols());
+        let (radius, cols) = (job.layout.task.size / 2, job.layout.task.cells.cols());
         Self {
             widths: (left..left + width).map(|x| extent(x, radius, cols) as u16).collect(),
             height: 0,
@@ -33,7 +90,7 @@ impl<T: Real> Finish<T> {
     /// A row without nodata.
     #[inline(always)]
     pub fn plain(&mut self, job: &Job<'_, T>, y: usize, sums: &[T::Sum], out: &mut [T]) {
-        let height = extent(y, job.task.size / 2, job.task.cells.rows());
+        let height = extent(y, job.layout.task.size / 2, job.layout.task.cells.rows());
         if height != self.height {
             self.height = height;
             for (x, &width) in self.widths.iter().enumerate() {
@@ -62,7 +119,7 @@ impl<T: Real> Finish<T> {
         value: u8,
         out: &mut [T],
     ) {
-        let height = extent(y, job.task.size / 2, job.task.cells.rows());
+        let height = extent(y, job.layout.task.size / 2, job.layout.task.cells.rows());
         for (x, out) in out.iter_mut().enumerate() {
             let n = (height * usize::from(self.widths[x])).wrapping_sub(usize::from(nodata[x]));
             *out = if centre[x] == value {

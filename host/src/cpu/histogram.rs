@@ -24,7 +24,7 @@ const LANES: usize = 4;
 
 /// Computes a tile.
 pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
-    let (radius, cols) = (job.task.size / 2, job.task.cells.cols());
+    let (radius, cols) = (job.layout.task.size / 2, job.layout.task.cells.cols());
     let (start, end) = (tile.left, tile.left + tile.width());
     let mut x = start;
     while x < end {
@@ -66,8 +66,8 @@ fn leave<S: Fixed, const L: usize>(row: &[u8], counts: &mut [Counts; L], sums: &
 /// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the
 /// left or the right.
 fn lanes<T: Real, const L: usize>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, x: usize) {
-    let cells = job.task.cells;
-    let (rows, cols, radius) = (cells.rows(), cells.cols(), job.task.size / 2);
+    let cells = job.layout.task.cells;
+    let (rows, cols, radius) = (cells.rows(), cells.cols(), job.layout.task.size / 2);
     let width = extent(x, radius, cols);
     let left = x.saturating_sub(radius);
     let step = &*job.tables.step;
@@ -85,7 +85,7 @@ fn lanes<T: Real, const L: usize>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, x: u
         let area = width * extent(y, radius, rows);
         let out = &mut tile.rows[i][x - tile.left..][..L];
         for j in 0..L {
-            out[j] = match job.task.nodata {
+            out[j] = match job.layout.task.nodata {
                 None => one(job, area, sums[j]),
                 Some(value) if cells.row(y)[x + j] == value => T::NAN,
                 Some(value) => {

@@ -43,6 +43,19 @@ impl Isa {
         Self::available().pop().unwrap_or(Isa(Kind::Portable))
     }
 
+    /// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+    #[inline(always)]
+    pub fn prefetch<V>(self, row: &[V]) {
+        match self.0 {
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { super::x86_deltas::prefetch(row) },
+            _ => {
+                let _ = row;
+            }
+        }
+    }
+
     /// Which one it is.
     #[inline]
     pub fn kind(self) -> Kind {

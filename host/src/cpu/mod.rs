@@ -17,6 +17,8 @@ use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
 pub mod bench;
+mod aligned;
+mod consumer;
 mod deltas;
 mod finish;
 mod histogram;
@@ -36,6 +38,8 @@ mod x86;
 #[cfg(target_arch = "x86_64")]
 mod x86_deltas;
 
+use aligned::Aligned;
+use finish::Entropies;
 use isa::Isa;
 use plan::{Engine, Force};
 pub use real::Real;
@@ -70,14 +74,48 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A task and what all its tiles share.
-struct Job<'a, T: Real> {
+/// A task, and which of its values are counted where.
+struct Layout<'a> {
     task: &'a Task<'a>,
-    tables: Tables<T::Sum>,
     /// The values that have a plane: the levels, then nodata.
     planes: Vec<u8>,
     /// The plane of each value; one behind the last for values that have none.
     slots: [usize; 256],
+    /// Most cells that a window can have.
+    largest: usize,
+}
+
+impl<'a> Layout<'a> {
+    fn new(task: &'a Task<'a>, largest: usize) -> Self {
+        let levels = (0..task.levels).map(|level| level as u8);
+        let mut planes: Vec<u8> = levels.filter(|&level| Some(level) != task.nodata).collect();
+        planes.extend(task.nodata);
+        let mut slots = [planes.len(); 256];
+        for (slot, &value) in planes.iter().enumerate() {
+            slots[usize::from(value)] = slot;
+        }
+        Self { task, planes, slots, largest }
+    }
+
+    /// How many planes are of levels: all but that of nodata.
+    fn levels(&self) -> usize {
+        self.planes.len() - usize::from(self.task.nodata.is_some())
+    }
+}
+
+/// A task and what all its tiles share.
+struct Job<'a, T: Real> {
+    layout: Layout<'a>,
+    tables: Tables<T::Sum>,
+}
+
+/// Where a tile lies in the grid.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    top: usize,
+    left: usize,
+    height: usize,
+    width: usize,
 }
 
 /// Fills `out` (`task.rows.len()` × `task.cols.len()`) with the entropy of the task's cells.
@@ -92,28 +130,26 @@ fn run_forced<T: Real>(
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
-    let Task { cells, grid, size, levels, nodata, .. } = *task;
+    let Task { cells, grid, size, levels, .. } = *task;
     assert!(size % 2 == 1 && size <= 255, "a window of size {size}");
     assert!((1..=256).contains(&levels), "{levels} levels");
     assert!(task.rows.end <= cells.rows() && task.cols.end <= cells.cols());
     assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
-    let mut planes: Vec<u8> = (0..levels).map(|level| level as u8).filter(|&level| Some(level) != nodata).collect();
-    planes.extend(nodata);
-    let mut slots = [planes.len(); 256];
-    for (slot, &value) in planes.iter().enumerate() {
-        slots[usize::from(value)] = slot;
-    }
-    let tables = Tables::new(size.min(grid.0) * size.min(grid.1), levels, task.scale);
-    let job = Job::<T> { task, tables, planes, slots };
+    let largest = size.min(grid.0) * size.min(grid.1);
+    let job = Job::<T> { layout: Layout::new(task, largest), tables: Tables::new(largest, levels, task.scale) };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
     Part::at(task.rows.start, task.cols.start, out).for_each_tile(
         size,
         observer,
-        planes::Scratch::new,
-        |scratch, tile| match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
-            Engine::Planes => planes::run(&job, tile, scratch, isa),
+        || (planes::Scratch::new(), Aligned::new()),
+        |(scratch, sums), tile| match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
+            Engine::Planes => {
+                let place =
+                    Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+                planes::run(&job.layout, place, &mut Entropies::new(&job, tile, sums), scratch, isa);
+            }
             Engine::Histogram => histogram::run(&job, tile),
         },
     )

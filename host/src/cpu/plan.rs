@@ -51,7 +51,7 @@ const UPDATE: f64 = 2.0;
 
 /// The engine for a tile.
 pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
-    let (cells, size) = (job.task.cells, job.task.size);
+    let (cells, size) = (job.layout.task.cells, job.layout.task.size);
     let (width, height) = (size.min(cells.cols()) as f64, size.min(cells.rows()) as f64);
     let histogram = START + (2.0 * width + width * height / tile.rows.len() as f64) * STEP;
     let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
@@ -59,7 +59,7 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
     // Counts that slide do so by whole groups.
     let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
-    if planes(job.planes.len().next_multiple_of(group)) < histogram || planes(present(job, tile, group)) < histogram {
+    if planes(job.layout.planes.len().next_multiple_of(group)) < histogram || planes(present(job, tile, group)) < histogram {
         Engine::Planes
     } else {
         Engine::Histogram
@@ -87,7 +87,7 @@ fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
 
 /// How many levels the rows of one window in the middle of the tile have, or the groups of `group` planes that do.
 fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, group: usize) -> usize {
-    let (cells, radius) = (job.task.cells, job.task.size / 2);
+    let (cells, radius) = (job.layout.task.cells, job.layout.task.size / 2);
     let middle = tile.top + tile.rows.len() / 2;
     let left = tile.left.saturating_sub(radius);
     let right = cells.cols().min(tile.left + tile.width() + radius);
@@ -95,7 +95,7 @@ fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, group: usize) -> usize
     for y in middle.saturating_sub(radius)..cells.rows().min(middle + radius + 1) {
         for &value in &cells.row(y)[left..right] {
             // Values that the caller promised would not come may share the last place.
-            seen[(job.slots[usize::from(value)] / group).min(255)] = true;
+            seen[(job.layout.slots[usize::from(value)] / group).min(255)] = true;
         }
     }
     seen.into_iter().filter(|&seen| seen).count() * group

@@ -15,15 +15,15 @@
 //! The tile's column counts have `size − 1` halo columns. Those outside the grid stay zero, so clipped
 //! windows take no path of their own: only N differs, and it comes from a small array.
 
+use super::consumer::Consumer;
 use super::deltas;
-use super::finish::Finish;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use super::isa::Kind;
-use super::lookup::{BLOCK, Counts, GROUP, Group, Lookup};
+use super::lookup::{BLOCK, Counts, GROUP, Group};
 use super::table::SMALL;
 use super::window::{Between, Steps, room, slide, sum_bytes, sum_words};
-use super::{Job, Real, Tile};
+use super::{Layout, Place};
 
 /// Above this many planes the column counts are updated cell by cell.
 const BY_CELL: usize = 48;
@@ -36,20 +36,19 @@ const DELTAS: usize = 9;
 
 /// Memory that a thread needs for a tile, about 0.3 MiB at the most.
 #[derive(Debug)]
-pub struct Scratch<T: Real> {
+pub struct Scratch {
     /// For large windows.
-    deltas: deltas::Scratch<T>,
+    deltas: deltas::Scratch,
     columns: Vec<u8>,
     bytes: Vec<u8>,
     words: Vec<u16>,
     between: Between,
-    sums: Vec<T::Sum>,
     nodata: Vec<u16>,
     /// The entering and the leaving row, padded.
     rows: [Vec<u8>; 2],
 }
 
-impl<T: Real> Scratch<T> {
+impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
@@ -58,7 +57,6 @@ impl<T: Real> Scratch<T> {
             bytes: Vec::new(),
             words: Vec::new(),
             between: Between::new(0),
-            sums: Vec::new(),
             nodata: Vec::new(),
             rows: [Vec::new(), Vec::new()],
         }
@@ -70,58 +68,58 @@ pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
     largest > SMALL && size >= DELTAS && deltas::has(isa)
 }
 
-/// Computes a tile.
-pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    if slides(isa, job.task.size, job.tables.largest) {
-        return deltas::run(job, tile, &mut scratch.deltas, isa);
+/// Computes a place.
+pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    if slides(isa, layout.task.size, layout.largest) {
+        return deltas::run(layout, place, consumer, &mut scratch.deltas, isa);
     }
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(job, tile, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, place, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(job, tile, scratch, isa) },
-        _ => body(job, tile, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
+        _ => body(layout, place, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    body(job, tile, scratch, isa);
+fn avx2<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(layout, place, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    body(job, tile, scratch, isa);
+fn avx512<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(layout, place, consumer, scratch, isa);
 }
 
 /// The engine, compiled once for each instruction set.
 #[inline(always)]
-fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch<T>, isa: Isa) {
-    let (cells, size) = (job.task.cells, job.task.size);
-    let (rows, radius, width) = (cells.rows(), size / 2, tile.width());
-    let left = tile.left.saturating_sub(radius);
-    let right = cells.cols().min(tile.left + width + radius);
+fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    let (cells, size) = (layout.task.cells, layout.task.size);
+    let (rows, radius, width) = (cells.rows(), size / 2, place.width);
+    let left = place.left.saturating_sub(radius);
+    let right = cells.cols().min(place.left + width + radius);
     // Where the first column that exists lies among the column counts.
-    let lead = left + radius - tile.left;
+    let lead = left + radius - place.left;
     let padded = width.next_multiple_of(BLOCK);
     let stride = room(padded, size);
     let whole = (right - left).next_multiple_of(64);
-    let small = job.tables.largest <= SMALL;
-    let planes = job.planes.len();
+    let small = layout.largest <= SMALL;
+    let planes = layout.planes.len();
     let steps = Steps::new(size, size.min(rows));
 
-    let Scratch { columns, bytes, words, between, sums, nodata, rows: padded_rows, deltas: _ } = scratch;
+    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, deltas: _ } = scratch;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
     columns.resize((planes + 1) * stride, 0);
     bytes.resize(if small { GROUP * padded } else { 0 }, 0);
     words.resize(if small { 0 } else { GROUP * padded }, 0);
     nodata.resize(padded, 0);
-    sums.resize(padded, T::Sum::default());
+    consumer.reserve(1, padded);
     *between = Between::new(stride);
     for row in &mut *padded_rows {
         row.clear();
@@ -129,21 +127,20 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
     }
 
     let row = |y: usize| &cells.row(y)[left..right];
-    for y in tile.top.saturating_sub(radius)..rows.min(tile.top + radius) {
+    for y in place.top.saturating_sub(radius)..rows.min(place.top + radius) {
         for (x, &value) in row(y).iter().enumerate() {
-            let n = &mut columns[job.slots[usize::from(value)] * stride + lead + x];
+            let n = &mut columns[layout.slots[usize::from(value)] * stride + lead + x];
             *n = n.wrapping_add(1);
         }
     }
-    let mut finish = Finish::new(job, tile.left, width);
-    for i in 0..tile.rows.len() {
-        let y = tile.top + i;
+    for i in 0..place.height {
+        let y = place.top + i;
         let entering = (y + radius < rows).then(|| row(y + radius));
         let leaving = (i > 0 && y > radius).then(|| row(y - radius - 1));
         if planes > BY_CELL {
             for (cells, by) in [(entering, 1), (leaving, u8::MAX)] {
                 for (x, &value) in cells.unwrap_or_default().iter().enumerate() {
-                    let n = &mut columns[job.slots[usize::from(value)] * stride + lead + x];
+                    let n = &mut columns[layout.slots[usize::from(value)] * stride + lead + x];
                     *n = n.wrapping_add(by);
                 }
             }
@@ -154,16 +151,16 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
                 let [padded_entering, padded_leaving] = &mut *padded_rows;
                 padded_entering[..entering.len()].copy_from_slice(entering);
                 padded_leaving[..leaving.len()].copy_from_slice(leaving);
-                slide_all(isa, &mut columns[lead..], stride, &job.planes, padded_entering, padded_leaving);
+                slide_all(isa, &mut columns[lead..], stride, &layout.planes, padded_entering, padded_leaving);
             } else {
-                for (plane, &value) in job.planes.iter().enumerate() {
+                for (plane, &value) in layout.planes.iter().enumerate() {
                     slide(&mut columns[plane * stride + lead..][..right - left], value, entering, leaving);
                 }
             }
         }
 
         let (mut waiting, mut first) = (0, true);
-        let levels = planes - usize::from(job.task.nodata.is_some());
+        let levels = layout.levels();
         for plane in 0..levels {
             let columns = &columns[plane * stride..][..stride];
             if levels <= SKIP || columns.iter().fold(0, |any, n| any | n) != 0 {
@@ -177,14 +174,14 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             if waiting == GROUP || (plane + 1 == levels && waiting > 0) {
                 let counts = if small { Counts::Small(bytes) } else { Counts::Large(words) };
                 let group = Group { counts, stride: padded, levels: waiting, first };
-                T::Sum::add_group(isa, group, &job.tables, sums);
+                consumer.add(isa, 0, group);
                 (waiting, first) = (0, false);
             }
         }
         if first {
-            sums.fill(T::Sum::default());
+            consumer.nothing(0);
         }
-        if let Some(value) = job.task.nodata {
+        if layout.task.nodata.is_some() {
             let columns = &columns[levels * stride..][..stride];
             if small {
                 let bytes = &mut bytes[..padded];
@@ -195,11 +192,8 @@ fn body<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, scratch: &mut Scratch
             } else {
                 sum_words(columns, &steps, between, nodata);
             }
-            let centre = &cells.row(y)[tile.left..][..width];
-            finish.masked(job, y, sums, nodata, centre, value, tile.rows[i]);
-        } else {
-            finish.plain(job, y, sums, tile.rows[i]);
         }
+        consumer.finish(0, i, layout.task.nodata.map(|_| &**nodata));
     }
 }
 

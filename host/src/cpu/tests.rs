@@ -351,8 +351,8 @@ mod plans {
         let grid = cells(&case);
         let task = task(grid.view(), &case);
         let tables = Tables::new(size.min(rows) * size.min(cols), levels, 1.0);
-        let planes: Vec<u8> = (0..levels).map(|level| level as u8).collect();
-        let job = Job::<f32> { task: &task, tables, planes, slots: std::array::from_fn(|value| value.min(levels)) };
+        let layout = Layout::new(&task, tables.largest);
+        let job = Job::<f32> { layout, tables };
         let mut out = vec![0f32; rows.min(BAND) * cols.min(STRIP)];
         let tile = Tile { top: 0, left: 0, rows: out.chunks_mut(cols.min(STRIP)).collect() };
         plan::engine(&job, &tile, Isa::best())

@@ -1,0 +1,24 @@
+//! Between counting and measuring: what the engines by planes hand their counts to.
+//!
+//! How the counts of a row of windows come about depends on the window and on the instruction set ([`super::planes`],
+//! [`super::deltas`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
+//! [`super::measures`] for all else). Both are compiled together for each instruction set.
+
+use super::isa::Isa;
+use super::lookup::Group;
+
+/// Takes the counts of a tile's windows, row by row and group of levels by group.
+///
+/// Several rows may be under way: each has a slot. A row is added to group by group, then finished.
+pub trait Consumer {
+    /// Makes room for `slots` rows of `padded` cells, a multiple of [`super::lookup::BLOCK`].
+    fn reserve(&mut self, slots: usize, padded: usize);
+    /// Says that row `i` of the tile will soon be finished.
+    fn announce(&self, isa: Isa, i: usize);
+    /// Takes a group of levels. The first that a row gets says so.
+    fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>);
+    /// Instead of any group, where no level occurs.
+    fn nothing(&mut self, slot: usize);
+    /// Writes the results of row `i` of the tile. `nodata`: how many cells of each window are nodata, where any may be.
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>);
+}
