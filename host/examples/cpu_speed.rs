@@ -17,11 +17,19 @@
 //! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
 //! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. On Linux the cores' own time
 //! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256.
+//!
+//! ```text
+//! cargo run --release -p halotile --example cpu_speed -- measures [SIDE [ROUNDS [THREADS [LEVELS [SET]]]]]
+//! ```
+//!
+//! Measures and shapes beside Shannon's entropy in squares: for each the plan's choice and the histogram, ROUNDS times in turn; the
+//! fastest, in Mcell/s. Planes on one instruction set alone where SET names one (`Avx2`); with LEVELS 0 (default) there are 16.
 
 use std::time::Instant;
 
-use halotile::cpu::bench::{Choice, entropy, instruction_sets};
+use halotile::cpu::bench::{Choice, entropy, instruction_sets, measure};
 use halotile::grid::{Grid, GridView};
+use halotile::measure::{Footprint, Measure};
 use halotile::reference;
 
 fn main() {
@@ -30,6 +38,11 @@ fn main() {
         let numbers: Vec<usize> = args.map(|a| a.parse().expect("a number")).collect();
         let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
         return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0));
+    }
+    if args.next_if(|a| a == "measures").is_some() {
+        let args: Vec<String> = args.collect();
+        let number = |i: usize, default| args.get(i).map_or(default, |a: &String| a.parse().expect("a number"));
+        return measures(number(0, 2048), number(1, 5), number(2, 2), number(3, 0), args.get(4).map(String::as_str));
     }
     let side: usize = args.next().map_or(4096, |a| a.parse().expect("SIDE is a number"));
     let repeats: usize = args.next().map_or(5, |a| a.parse().expect("REPEATS is a number"));
@@ -114,6 +127,57 @@ fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
                     best / first,
                     least(busy_now) / least(&busy[0])
                 );
+            }
+        }
+    }
+}
+
+/// Times measures and shapes by the plan's choice, or by planes on one instruction set, and by the histogram.
+fn measures(side: usize, rounds: usize, threads: usize, levels: usize, set: Option<&str>) {
+    use Measure::{Evenness, Hill, Renyi, Richness, Shannon, Simpson};
+    let levels = if levels == 0 { 16 } else { levels };
+    let set = set.map(|set| instruction_sets().iter().position(|name| name == set).expect("an instruction set"));
+    let choice = if set.is_some() { Choice::Planes } else { Choice::Auto };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let all: [&[Measure]; 8] = [
+        &[Simpson],
+        &[Richness],
+        &[Evenness],
+        &[Hill(1.0)],
+        &[Hill(2.0)],
+        &[Renyi(2.0)],
+        &[Renyi(f64::INFINITY)],
+        &[Shannon, Simpson, Richness],
+    ];
+    println!("{side} x {side} cells, {levels} levels, {threads} threads, f32, fastest of {rounds}, Mcell/s: now, histogram");
+    for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
+        let view = GridView::new(&cells, side, side).expect("a square");
+        let mut outs = vec![Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square"); 3];
+        let mut best = |work: &mut (dyn FnMut(&mut [Grid<f32>]) + Send)| {
+            let times = (0..rounds).map(|_| {
+                let start = Instant::now();
+                pool.install(|| work(&mut outs));
+                (side * side) as f64 / start.elapsed().as_secs_f64() / 1e6
+            });
+            times.fold(0.0, f64::max)
+        };
+        for size in [5, 21, 101] {
+            let shannon = best(&mut |outs| entropy(view, size, levels, choice, set, outs[0].view_mut()));
+            println!("{name:<10} {size:>3} square {:<26} {shannon:7.1}", "shannon by itself");
+            for (shape, footprint) in [("square", Footprint::square(size)), ("disk", Footprint::disk(size))] {
+                let footprint = footprint.expect("a shape");
+                for these in all.into_iter().filter(|m| shape == "square" || m.len() > 1 || matches!(m[0], Simpson | Evenness))
+                {
+                    let mut by = |choice, set| {
+                        best(&mut |outs: &mut [Grid<f32>]| {
+                            let outs = outs[..these.len()].iter_mut().map(Grid::view_mut).collect();
+                            measure(view, &footprint, these, (levels, None), choice, set, outs);
+                        })
+                    };
+                    let (now, before) = (by(choice, set), by(Choice::Histogram, None));
+                    let names = these.iter().map(Measure::to_string).collect::<Vec<_>>().join(" ");
+                    println!("{name:<10} {size:>3} {shape:<6} {names:<26} {now:7.1} {before:7.1}");
+                }
             }
         }
     }

@@ -236,12 +236,13 @@ impl<T> Tiles<'_, T> {
 }
 
 /// [`Part::for_each_tile`] for several outputs of one shape, the first cell of each at (`top`, `left`). At least one.
-pub(crate) fn for_each_tile_of<T: Send>(
+pub(crate) fn for_each_tile_of<T: Send, S>(
     (top, left): (usize, usize),
     mut planes: Vec<GridViewMut<'_, T>>,
     size: usize,
     observer: &dyn Observer,
-    work: impl Fn(&mut Tiles<'_, T>) -> Result<(), Cancelled> + Sync + Send,
+    init: impl Fn() -> S + Sync + Send + Copy,
+    work: impl Fn(&mut S, &mut Tiles<'_, T>) -> Result<(), Cancelled> + Sync + Send,
 ) -> Result<(), Cancelled> {
     let (rows, cols) = (planes[0].rows(), planes[0].cols());
     let share = rows.div_ceil(4 * rayon::current_num_threads());
@@ -266,11 +267,11 @@ pub(crate) fn for_each_tile_of<T: Send>(
                 }
             }
         }
-        tiles.into_par_iter().try_for_each(|mut tile| {
+        tiles.into_par_iter().try_for_each_init(init, |scratch, mut tile| {
             if observer.cancelled() {
                 return Err(Cancelled);
             }
-            work(&mut tile)?;
+            work(scratch, &mut tile)?;
             observer.advance((tile.height() * tile.width()) as u64);
             Ok(())
         })
@@ -337,7 +338,7 @@ mod tests {
     fn tiles_of_several_outputs_know_where_they_are() {
         let mut data = [vec![0u32; 300 * 700], vec![0u32; 300 * 700]];
         let planes = data.iter_mut().map(|data| GridViewMut::with_stride(data, 300, 690, 700).unwrap()).collect();
-        let tile = |tile: &mut Tiles<'_, u32>| {
+        let tile = |_: &mut (), tile: &mut Tiles<'_, u32>| {
             for (p, rows) in tile.planes.iter_mut().enumerate() {
                 for (r, row) in rows.iter_mut().enumerate() {
                     for (c, cell) in row.iter_mut().enumerate() {
@@ -347,7 +348,7 @@ mod tests {
             }
             Ok(())
         };
-        for_each_tile_of((5, 7), planes, 5, &(), tile).unwrap();
+        for_each_tile_of((5, 7), planes, 5, &(), || (), tile).unwrap();
         for (p, data) in data.iter().enumerate() {
             for (i, &cell) in data.iter().enumerate() {
                 let (row, col) = (i / 700, i % 700);

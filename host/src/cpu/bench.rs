@@ -2,8 +2,11 @@
 #![doc(hidden)]
 
 use super::plan::{Engine, Force};
-use super::{Real, Task, run_forced};
+use super::{Real, Task, measures, run_forced};
+use crate::entropy::Base;
 use crate::grid::{GridView, GridViewMut};
+use crate::measure::window::{Scales, Window};
+use crate::measure::{Edge, Footprint, Measure};
 
 /// Which engine to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,4 +41,25 @@ pub fn entropy<T: Real>(
     };
     let isa = set.map(|set| super::isa::Isa::available()[set]);
     run_forced(&task, out, &(), Force { engine, isa }).expect("nobody cancels");
+}
+
+/// Measures of a whole grid, in nats; `set` is an index into [`instruction_sets`].
+pub fn measure<T: Real>(
+    cells: GridView<'_, u8>,
+    footprint: &Footprint,
+    measures: &[Measure],
+    (levels, nodata): (usize, Option<u8>),
+    choice: Choice,
+    set: Option<usize>,
+    outs: Vec<GridViewMut<'_, T>>,
+) {
+    let task = Task { levels, nodata, ..Task::whole(cells, 1) };
+    let window = Window::new(footprint.clone(), measures, Edge::Shrink, 0.0, Scales::new(Base::E, None));
+    let engine = match choice {
+        Choice::Auto => None,
+        Choice::Planes => Some(measures::Engine::Planes),
+        Choice::Histogram => Some(measures::Engine::Histogram),
+    };
+    let isa = set.map(|set| super::isa::Isa::available()[set]);
+    measures::run_forced(&task, &window, outs, &(), measures::Force { engine, isa }).expect("nothing cancels");
 }

@@ -18,6 +18,7 @@ use crate::part::{Part, Tile};
 
 pub mod bench;
 mod aligned;
+mod bits;
 mod consumer;
 mod deltas;
 mod finish;
@@ -35,6 +36,8 @@ mod tests;
 mod window;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_bits;
 #[cfg(target_arch = "x86_64")]
 mod x86_deltas;
 

@@ -130,7 +130,7 @@ impl Fixed for u64 {
 pub const SMALL: usize = 63;
 
 /// Number of u16 values: a table of this length needs no check of a u16 index.
-const ALL: usize = 1 << 16;
+pub const ALL: usize = 1 << 16;
 
 /// Tables for one task; shared by all its tiles.
 pub struct Tables<S: Fixed> {
@@ -176,13 +176,21 @@ impl<S: Fixed> Tables<S> {
         };
         let exact = |n: usize| if n < 2 { 0.0 } else { n as f64 * (n as f64).ln() / unit };
 
+        let entries = Self::of(largest, |n| match &log {
+            Some(log) => S::entry(log, n as u16, bits),
+            None => S::round(exact(n), bits),
+        });
+        let (low, high) = S::words(&entries.f[..=largest], low_bits);
+        let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
+        Self { low, high, factor, mask: S::mask(bits), log, low_bits, ..entries }
+    }
+
+    /// Tables of any function of numbers up to `largest`, for lookups and nothing else.
+    pub fn of(largest: usize, entry: impl Fn(usize) -> S) -> Self {
         let mut f = boxed::<S, ALL>();
         let mut step = boxed::<S, ALL>();
         for n in 0..=largest {
-            f[n] = match &log {
-                Some(log) => S::entry(log, n as u16, bits),
-                None => S::round(exact(n), bits),
-            };
+            f[n] = entry(n);
         }
         for n in 0..largest {
             step[n] = f[n + 1].minus(f[n]);
@@ -196,9 +204,8 @@ impl<S: Fixed> Tables<S> {
             }
             pairs
         });
-        let (low, high) = S::words(&f[..=largest], low_bits);
-        let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
-        Self { f, step, pairs, low, high, factor, mask: S::mask(bits), log, low_bits, largest }
+        let (low, high, factor) = (Vec::new(), Vec::new(), Vec::new());
+        Self { f, step, pairs, low, high, factor, mask: S::default(), log: None, low_bits: 0, largest }
     }
 }
 

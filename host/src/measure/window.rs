@@ -116,6 +116,8 @@ pub(crate) struct Needs {
     pub squares: bool,
     /// How many n are not 0.
     pub classes: bool,
+    /// The largest n.
+    pub most: bool,
 }
 
 /// A window, its measures and their tables.
@@ -169,6 +171,7 @@ impl Window {
             logs: needed(&[Quantity::Shannon, Quantity::Evenness]),
             squares: needed(&[Quantity::Simpson, Quantity::Squares]),
             classes: needed(&[Quantity::Classes, Quantity::Evenness]),
+            most: needed(&[Quantity::Most]),
         };
         let (logs, units) = if needs.logs { table_bits(count + 1, count) } else { (Vec::new(), 1.0) };
 

@@ -5,61 +5,74 @@
 use std::f64::consts::LN_2;
 
 use super::slide::Counts;
+use super::tables::Tables;
 use crate::measure::window::{Plane, Quantity, Window};
 
-/// What is known of a window beside its counts. Nodata is not in it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Counted {
+/// What is known of `L` windows beside their counts. Nodata is not in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<const L: usize> {
     /// N, the valid cells.
-    pub total: u32,
+    pub total: [u32; L],
     /// Σ F(n) in fixed point.
-    pub logs: u64,
+    pub logs: [u64; L],
     /// Σ n².
-    pub squares: u32,
+    pub squares: [u32; L],
     /// How many n are not 0.
-    pub classes: u32,
+    pub classes: [u32; L],
+    /// The largest n.
+    pub most: [u32; L],
 }
 
-/// The results of a plane for `L` windows; anything where a window has no valid cell. `counts` are theirs, of which the first
-/// `levels` are looked at.
+/// The results of a plane for `L` windows; anything where a window has no valid cell. Of `counts` the first `levels` are looked
+/// at, and only by the formulas that need them ([`goes_through`]).
+#[inline(always)]
 pub fn finish<const L: usize>(
     plane: &Plane,
     window: &Window,
-    counted: &[Counted; L],
-    counts: &[Counts; L],
+    tables: &Tables,
+    counted: &Counted<L>,
+    counts: &[Counts],
     levels: usize,
 ) -> [f64; L] {
-    let each = |j: usize| &counts[j][..levels];
-    let total = counted.map(|counted| f64::from(counted.total));
+    let total = counted.total.map(f64::from);
     match plane.quantity {
         Quantity::Shannon => match plane.scale {
-            Some(scale) => entropy(window, counted).map(|bits| bits * scale),
-            None => entropy(window, counted).map(|bits| (bits * LN_2).exp()),
+            Some(scale) => entropy(window, tables, counted).map(|bits| bits * scale),
+            None => entropy(window, tables, counted).map(|bits| (bits * LN_2).exp()),
         },
         Quantity::Evenness => {
-            let entropy = entropy(window, counted);
-            std::array::from_fn(|j| match counted[j].classes {
+            let entropy = entropy(window, tables, counted);
+            std::array::from_fn(|j| match counted.classes[j] {
                 1 => 0.0,
-                classes => entropy[j] * LN_2 / f64::from(classes).ln(),
+                classes => entropy[j] * LN_2 / tables.ln(classes),
             })
         }
         // The difference is exact, so one class gives exactly 0.
-        Quantity::Simpson => counted.map(|Counted { total, squares, .. }| {
-            let all = u64::from(total) * u64::from(total);
-            all.wrapping_sub(u64::from(squares)).cast_signed() as f64 / all.cast_signed() as f64
+        Quantity::Simpson => std::array::from_fn(|j| {
+            let all = u64::from(counted.total[j]) * u64::from(counted.total[j]);
+            all.wrapping_sub(u64::from(counted.squares[j])).cast_signed() as f64 / all.cast_signed() as f64
         }),
-        Quantity::Classes => number(plane, counted.map(|counted| f64::from(counted.classes))),
+        Quantity::Classes => match plane.scale {
+            Some(scale) => counted.classes.map(|classes| tables.ln(classes) * scale),
+            None => counted.classes.map(f64::from),
+        },
         Quantity::Squares => {
-            number(plane, std::array::from_fn(|j| total[j] * total[j] / f64::from(counted[j].squares)))
+            number(plane, std::array::from_fn(|j| total[j] * total[j] / f64::from(counted.squares[j])))
         }
-        Quantity::Most => number(plane, std::array::from_fn(|j| total[j] / f64::from(most(each(j))))),
+        Quantity::Most => number(plane, std::array::from_fn(|j| total[j] / f64::from(counted.most[j]))),
         Quantity::Power | Quantity::Near | Quantity::Steep => {
-            in_unit(plane, std::array::from_fn(|j| renyi(plane, window, counted[j].total, each(j))))
+            in_unit(plane, std::array::from_fn(|j| renyi(plane, window, counted.total[j], &counts[j][..levels])))
         }
     }
 }
 
+/// Whether a quantity is no formula of what [`Counted`] has, so that the counts are gone through one by one.
+pub fn goes_through(quantity: Quantity) -> bool {
+    matches!(quantity, Quantity::Power | Quantity::Near | Quantity::Steep)
+}
+
 /// Entropies in nats as the plane wants them.
+#[inline(always)]
 fn in_unit<const L: usize>(plane: &Plane, entropies: [f64; L]) -> [f64; L] {
     match plane.scale {
         Some(scale) => entropies.map(|entropy| entropy * scale),
@@ -68,6 +81,7 @@ fn in_unit<const L: usize>(plane: &Plane, entropies: [f64; L]) -> [f64; L] {
 }
 
 /// Numbers of classes as the plane wants them.
+#[inline(always)]
 fn number<const L: usize>(plane: &Plane, classes: [f64; L]) -> [f64; L] {
     match plane.scale {
         Some(scale) => classes.map(|classes| classes.ln() * scale),
@@ -77,16 +91,17 @@ fn number<const L: usize>(plane: &Plane, classes: [f64; L]) -> [f64; L] {
 
 /// Shannon's entropy in bits.
 #[inline(always)]
-fn entropy<const L: usize>(window: &Window, counted: &[Counted; L]) -> [f64; L] {
-    counted.map(|Counted { total, logs, .. }| {
-        let full = window.logs.get(total as usize).copied().unwrap_or(0);
+fn entropy<const L: usize>(window: &Window, tables: &Tables, counted: &Counted<L>) -> [f64; L] {
+    std::array::from_fn(|j| {
+        // Below 2^16 wherever there is a result.
+        let full = tables.logs.f[counted.total[j] as usize & 0xffff];
         // The difference is below 2^63, and signed numbers are converted by one instruction.
-        full.wrapping_sub(logs).cast_signed() as f64 / (window.units * f64::from(total))
+        full.wrapping_sub(counted.logs[j]).cast_signed() as f64 / (window.units * f64::from(counted.total[j]))
     })
 }
 
 /// The count of the most frequent class.
-fn most(counts: &[u16]) -> u16 {
+pub fn most(counts: &[u16]) -> u16 {
     counts.iter().copied().fold(0, u16::max)
 }
 

@@ -17,29 +17,37 @@
 //! and the sums do not depend on the precision of the output: results are formed in f64 and rounded at the end, because their
 //! formulas are many and their time is little beside the sliding.
 
+mod areas;
 mod finish;
+mod plan;
 mod slide;
+mod sums;
+mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::{Real, Task};
+use super::bits::{self, Moves};
+use super::isa::Isa;
+use super::planes;
+use super::{Layout, Place, Real, Task};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::for_each_tile_of;
+pub use plan::{Engine, Force};
+use sums::Sums;
+use tables::Tables;
 
 /// Steps of work (a count changed, a class of a result looked at) between two looks at whether it is to stop: some milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
-/// Entries of a table that any u16 is an index of.
-const ALL: usize = 1 << 16;
-
 /// A task and what all its tiles share.
 struct Job<'a> {
-    task: &'a Task<'a>,
+    layout: Layout<'a>,
     window: &'a Window,
-    /// F(n + 1) − F(n) where the window's measures need it, else 0.
-    steps: Box<[u64; ALL]>,
+    tables: Tables,
+    /// How windows change that are no squares.
+    moves: Option<Moves>,
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
     leaving: Vec<(isize, usize)>,
     entering: Vec<(isize, usize)>,
@@ -59,30 +67,60 @@ pub(crate) fn run<T: Real>(
     outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
+    run_forced(task, window, outs, observer, Force::default())
+}
+
+/// [`run`], with a say in how.
+pub(super) fn run_forced<T: Real>(
+    task: &Task<'_>,
+    window: &Window,
+    outs: Vec<GridViewMut<'_, T>>,
+    observer: &dyn Observer,
+    force: Force,
+) -> Result<(), Cancelled> {
     assert!((1..=256).contains(&task.levels), "{} levels", task.levels);
     assert!(task.rows.end <= task.cells.rows() && task.cols.end <= task.cells.cols());
     assert!(outs.len() == window.planes.len() && !outs.is_empty());
     assert!(outs.iter().all(|out| (task.rows.len(), task.cols.len()) == (out.rows(), out.cols())));
 
-    let Ok(mut steps): Result<Box<[u64; ALL]>, _> = vec![0; ALL].into_boxed_slice().try_into() else {
-        unreachable!("the length is that of the array")
-    };
-    for (step, pair) in steps.iter_mut().zip(window.logs.windows(2)) {
-        *step = pair[1].wrapping_sub(pair[0]);
-    }
+    let footprint = window.footprint();
+    let (height, width, count) = (footprint.rows(), footprint.cols(), footprint.count());
     let stride = task.cells.stride() as isize;
     let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
     let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
     let work = cells(&window.leaving) + cells(&window.entering) + window.planes.len() * task.levels;
+    let largest = count.min(height.min(task.grid.0) * width.min(task.grid.1));
+    let square = Task { size: width, ..task.clone() };
     let job = Job {
-        task,
+        layout: Layout::new(&square, largest),
         window,
-        steps,
+        tables: Tables::new(window, largest),
+        moves: (!plan::square(window)).then(|| Moves::new(window)),
         leaving: flat(&window.leaving),
         entering: flat(&window.entering),
         rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
         observer,
     };
-    let height = window.footprint().rows();
-    for_each_tile_of((task.rows.start, task.cols.start), outs, height, observer, |tile| slide::run(&job, tile))
+    let isa = force.isa.unwrap_or_else(Isa::best);
+    for_each_tile_of(
+        (task.rows.start, task.cols.start),
+        outs,
+        height,
+        observer,
+        || (planes::Scratch::new(), bits::Scratch::new(), sums::Memory::new()),
+        |(squares, shapes, memory), tile| {
+            let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
+            match force.engine.unwrap_or_else(|| plan::engine(&job, place, isa)) {
+                Engine::Planes => {
+                    let mut sums = Sums::new(&job, tile, memory);
+                    match &job.moves {
+                        None => planes::run(&job.layout, place, &mut sums, squares, isa),
+                        Some(moves) => bits::run(&job.layout, moves, place, &mut sums, shapes, isa),
+                    }
+                    Ok(())
+                }
+                Engine::Histogram => slide::run(&job, tile),
+            }
+        },
+    )
 }

@@ -1,8 +1,9 @@
 //! Sliding: the counts of several neighbouring columns' windows, and their sums, down the rows of a tile.
 
-use super::finish::{Counted, finish};
-use super::{ALL, Job};
+use super::Job;
+use super::finish::{Counted, finish, most};
 use crate::cpu::Real;
+use crate::cpu::table::ALL;
 use crate::grid::GridView;
 use crate::measure::window::{Needs, Reach, Stretch};
 use crate::observe::Cancelled;
@@ -15,14 +16,14 @@ pub const LANES: usize = 4;
 pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) -> Result<(), Cancelled> {
     // Each combination is a loop of its own, which does nothing that nobody asked for.
     let columns = match job.window.needs {
-        Needs { logs: false, squares: false, classes: false } => columns::<T, false, false, false>,
-        Needs { logs: false, squares: false, classes: true } => columns::<T, false, false, true>,
-        Needs { logs: false, squares: true, classes: false } => columns::<T, false, true, false>,
-        Needs { logs: false, squares: true, classes: true } => columns::<T, false, true, true>,
-        Needs { logs: true, squares: false, classes: false } => columns::<T, true, false, false>,
-        Needs { logs: true, squares: false, classes: true } => columns::<T, true, false, true>,
-        Needs { logs: true, squares: true, classes: false } => columns::<T, true, true, false>,
-        Needs { logs: true, squares: true, classes: true } => columns::<T, true, true, true>,
+        Needs { logs: false, squares: false, classes: false, .. } => columns::<T, false, false, false>,
+        Needs { logs: false, squares: false, classes: true, .. } => columns::<T, false, false, true>,
+        Needs { logs: false, squares: true, classes: false, .. } => columns::<T, false, true, false>,
+        Needs { logs: false, squares: true, classes: true, .. } => columns::<T, false, true, true>,
+        Needs { logs: true, squares: false, classes: false, .. } => columns::<T, true, false, false>,
+        Needs { logs: true, squares: false, classes: true, .. } => columns::<T, true, false, true>,
+        Needs { logs: true, squares: true, classes: false, .. } => columns::<T, true, true, false>,
+        Needs { logs: true, squares: true, classes: true, .. } => columns::<T, true, true, true>,
     };
     columns(job, tile)
 }
@@ -32,7 +33,7 @@ fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
     tile: &mut Tiles<'_, T>,
 ) -> Result<(), Cancelled> {
     let Reach { left, right, .. } = job.window.reach;
-    let (end, cols) = (tile.left + tile.width(), job.task.cells.cols());
+    let (end, cols) = (tile.left + tile.width(), job.layout.task.cells.cols());
     let mut x = tile.left;
     while x < end {
         let unclipped = x as isize + left >= 0 && (x + LANES - 1) as isize + right < cols as isize;
@@ -66,9 +67,9 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
     tile: &mut Tiles<'_, T>,
     x: usize,
 ) -> Result<(), Cancelled> {
-    let (cells, window) = (job.task.cells, job.window);
+    let (cells, window) = (job.layout.task.cells, job.window);
     let Reach { top, bottom, left, right } = window.reach;
-    let steps = &*job.steps;
+    let steps = &*job.tables.logs.step;
     let inside = |from: isize, to: isize, len: usize| from >= 0 && to < len as isize;
     let all_columns = inside(x as isize + left, (x + L - 1) as isize + right, cells.cols());
     let mut counts = [[0u16; 256]; L];
@@ -126,33 +127,31 @@ fn results<T: Real, const L: usize>(
     sums: &Sums<L>,
     missing: bool,
 ) {
-    let (window, levels) = (job.window, job.task.levels);
+    let (window, levels) = (job.window, job.layout.task.levels);
     // Nodata is counted like a class; here it is taken out, and afterwards put back.
-    let nodata: [u16; L] = match job.task.nodata {
+    let nodata: [u16; L] = match job.layout.task.nodata {
         None => [0; L],
         Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
     };
-    let counted: [Counted; L] = std::array::from_fn(|j| {
-        let n = nodata[j];
-        Counted {
-            total: (sums.area - usize::from(n)) as u32,
-            logs: sums.logs[j].wrapping_sub(window.logs.get(usize::from(n)).copied().unwrap_or(0)),
-            squares: sums.squares[j].wrapping_sub(u32::from(n).pow(2)),
-            classes: sums.classes[j].wrapping_sub(u32::from(n > 0)),
-        }
-    });
-    let centres = &job.task.cells.row(tile.top + i)[x..][..L];
+    let counted = Counted {
+        total: nodata.map(|n| (sums.area - usize::from(n)) as u32),
+        logs: std::array::from_fn(|j| sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])),
+        squares: std::array::from_fn(|j| sums.squares[j].wrapping_sub(u32::from(nodata[j]).pow(2))),
+        classes: std::array::from_fn(|j| sums.classes[j].wrapping_sub(u32::from(nodata[j] > 0))),
+        most: std::array::from_fn(|j| if window.needs.most { u32::from(most(&counts[j][..levels])) } else { 0 }),
+    };
+    let centres = &job.layout.task.cells.row(tile.top + i)[x..][..L];
     let there: [bool; L] = std::array::from_fn(|j| {
-        !missing && counted[j].total >= window.least && (window.fill || Some(centres[j]) != job.task.nodata)
+        !missing && counted.total[j] >= window.least && (window.fill || Some(centres[j]) != job.layout.task.nodata)
     });
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
-        let values = finish(plane, window, &counted, counts, levels);
+        let values = finish(plane, window, &job.tables, &counted, counts, levels);
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }
     }
-    if let Some(value) = job.task.nodata {
+    if let Some(value) = job.layout.task.nodata {
         for j in 0..L {
             counts[j][usize::from(value)] = nodata[j];
         }

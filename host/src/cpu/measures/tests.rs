@@ -8,14 +8,37 @@ fn task<'a>(case: &Case, cells: GridView<'a, u8>) -> Task<'a> {
     Task { levels: case.levels, nodata: case.nodata, ..Task::whole(cells, 1) }
 }
 
-/// All planes of a task; cells between the rows of an output must stay as they were.
+/// The ways to compute: what the plan chooses, the histogram, and planes on every instruction set where the window's measures come from them.
+fn ways(window: &Window) -> Vec<Force> {
+    let mut ways = vec![Force::default(), Force { engine: Some(Engine::Histogram), isa: None }];
+    if plan::by_planes(window) {
+        ways.extend(Isa::available().into_iter().map(|isa| Force { engine: Some(Engine::Planes), isa: Some(isa) }));
+    }
+    ways
+}
+
+/// All planes of a task, in every way.
 fn compute<T: Real + PartialEq>(task: &Task<'_>, window: &Window) -> Vec<Grid<T>> {
+    let mut first: Option<Vec<Grid<T>>> = None;
+    for way in ways(window) {
+        let got = compute_by(task, window, way);
+        let bytes = |planes: &[Grid<T>]| -> Vec<Vec<u8>> {
+            planes.iter().map(|plane| bytemuck::cast_slice(plane.as_slice()).to_vec()).collect()
+        };
+        let first = first.get_or_insert_with(|| got.clone());
+        assert!(bytes(first) == bytes(&got), "not bit for bit the same: {way:?}, {:?}, {task:?}", window.planes);
+    }
+    first.unwrap()
+}
+
+/// All planes of a task; cells between the rows of an output must stay as they were.
+fn compute_by<T: Real + PartialEq>(task: &Task<'_>, window: &Window, way: Force) -> Vec<Grid<T>> {
     let (rows, cols) = (task.rows.len(), task.cols.len());
     let stride = cols + 3;
     let untouched = T::from_f64(-7.0);
     let mut memory = vec![vec![untouched; rows * stride]; window.planes.len()];
     let outs = memory.iter_mut().map(|out| GridViewMut::with_stride(out, rows, cols, stride).unwrap()).collect();
-    run(task, window, outs, &()).unwrap();
+    run_forced(task, window, outs, &(), way).unwrap();
     let plane = |memory: Vec<T>| {
         assert!(
             memory.chunks(stride).all(|row| row[cols..].iter().all(|&cell| cell == untouched)),
@@ -40,7 +63,26 @@ fn every_case_agrees_with_the_oracle() {
             case.compare(m, double[m].view(), &expected[m]);
             case.compare(m, single[m].view(), &expected[m]);
         }
+        // Without those whose counts are gone through one by one: by planes too.
+        let (case, chosen) = by_planes(&case);
+        let window = case.window();
+        assert!(plan::by_planes(&window));
+        let (planes, planes_single) = (compute::<f64>(&task, &window), compute::<f32>(&task, &window));
+        for (i, &m) in chosen.iter().enumerate() {
+            case.compare(i, planes[i].view(), &expected[m]);
+            assert!(bits(&planes[i..=i]) == bits(&double[m..=m]), "{}, {}", case.measures[i], case.name);
+            let same = planes_single[i].as_slice().iter().zip(single[m].as_slice());
+            assert!(same.into_iter().all(|(a, b)| a.to_bits() == b.to_bits()), "{}, {}", case.measures[i], case.name);
+        }
     }
+}
+
+/// The case with the measures that planes of counts are enough for, and which those were.
+fn by_planes(case: &Case) -> (Case, Vec<usize>) {
+    let formulas = case.window().planes;
+    let chosen: Vec<usize> = (0..formulas.len()).filter(|&m| !finish::goes_through(formulas[m].quantity)).collect();
+    let measures = chosen.iter().map(|&m| case.measures[m]).collect();
+    (Case { measures, ..remade(case) }, chosen)
 }
 
 /// Asked for alone a measure has the loop that keeps what it needs and nothing else: the same bits as among all others.
@@ -76,6 +118,7 @@ fn parts_and_threads_change_no_bit() {
     let pools = [1, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     let mut parts = 0;
     for case in cases().into_iter().filter(|case| case.cells.rows() >= 7 && case.footprint.count() < 500).step_by(3) {
+        let case = if parts % 2 == 0 { by_planes(&case).0 } else { case };
         let (window, view) = (case.window(), case.cells.view());
         let (rows, cols) = (view.rows(), view.cols());
         let whole = bits(&pools[0].install(|| compute::<f64>(&task(&case, view), &window)));
@@ -110,7 +153,10 @@ fn parts_and_threads_change_no_bit() {
 fn values_that_break_the_promise_do_no_harm() {
     for case in cases().into_iter().filter(|case| case.levels == 256).step_by(4) {
         let task = Task { levels: 2, ..task(&case, case.cells.view()) };
-        compute::<f32>(&task, &case.window());
+        for way in ways(&by_planes(&case).0.window()) {
+            compute_by::<f32>(&task, &by_planes(&case).0.window(), way);
+        }
+        compute_by::<f32>(&task, &case.window(), Force::default());
     }
 }
 

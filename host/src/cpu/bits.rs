@@ -1,0 +1,448 @@
+//! Counts for windows of any shape: a bit a cell, 512 windows side by side, counted by adders made of logic.
+//!
+//! ```text
+//! for each row that comes into the tile's sight, for each level:   a bit for each cell, 1 where the cell has the level
+//! for each row of the tile, for each level:
+//!     for each cell that enters or leaves a window:    512 windows' bits = the bits of its row, from its column on
+//!         (inverted where it leaves)
+//!     add them up: full adders on whole registers, their sums and carries being rows of bits again
+//!     from 8 rows of bits to numbers, less the number of cells that leave:   count[level][x] += the change
+//! ```
+//!
+//! A window that moves down a row changes by the ends of its runs ([`Window::entering`], [`Window::leaving`]): some 2 · size cells for a disk.
+//! A comparison and an addition for each, for 64 windows at a time, would be 2 · 2 · size · levels / 64 operations a cell. A full adder
+//! takes two rows of 512 bits in for two operations (a sum, a majority), and every pair of its carries the next one does; so there are some
+//! five operations for *512* windows, two of which are shifts: a register starts at any bit of a row.
+//!
+//! A cell that leaves is the inverse of its bit added, and 1 too much in all windows alike. So there are no signs.
+//!
+//! Cells outside the grid have no bit in any level. Levels without a cell in sight are skipped.
+
+use super::aligned::Aligned;
+use super::consumer::Consumer;
+use super::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use super::isa::Kind;
+use super::lookup::{BLOCK, Counts, GROUP, Group};
+#[cfg(target_arch = "x86_64")]
+use super::x86_bits;
+use super::{Layout, Place};
+use crate::measure::window::{Reach, Stretch, Window};
+use crate::part::STRIP;
+
+/// Words of a register's bits, one for each column of the widest tile.
+pub const WORDS: usize = STRIP / 64;
+
+/// Words of a row of bits: with the columns that the widest window reaches, and one more.
+pub const ROW: usize = 16;
+
+/// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::deltas`]).
+const APART: usize = 32;
+
+/// Most cells that are counted together, so that a byte holds how many they are.
+const TOGETHER: usize = 248;
+
+/// Cells that are added up at once; lists of cells are padded to it.
+pub const AT_ONCE: usize = 8;
+
+/// A cell that enters a window, or leaves it.
+#[derive(Debug, Clone, Copy)]
+struct Move {
+    /// Its row, counted from that of the windows' centres.
+    row: isize,
+    /// How far to the right of the first column that the windows reach.
+    col: usize,
+    leaves: bool,
+}
+
+/// How the windows of a shape change.
+#[derive(Debug)]
+pub struct Moves {
+    reach: Reach,
+    /// From nothing to a window.
+    first: Vec<Move>,
+    /// From a window to the next below.
+    next: Vec<Move>,
+}
+
+impl Moves {
+    /// For windows of a shape.
+    pub fn new(window: &Window) -> Self {
+        let list = |stretches: &[Stretch], down: isize, leaves: bool| -> Vec<Move> {
+            let cells = stretches.iter().flat_map(|s| (0..s.len as isize).map(|i| (s.row, s.col + i)));
+            let from = |col: isize| (col - window.reach.left) as usize;
+            cells.map(|(row, col)| Move { row: row + down, col: from(col), leaves }).collect()
+        };
+        let mut next = list(&window.entering, 0, false);
+        // What a window loses lies where the one above it has it.
+        next.extend(list(&window.leaving, -1, true));
+        Self { reach: window.reach, first: list(&window.cells, 0, false), next }
+    }
+
+    /// Rows that have to be in sight: those of a window, and the one above.
+    fn rows(&self) -> usize {
+        (self.reach.bottom - self.reach.top) as usize + 2
+    }
+
+    /// Cells that change a window, and those that make one.
+    pub fn cells(&self) -> (usize, usize) {
+        (self.next.len(), self.first.len())
+    }
+}
+
+/// Where in the bits of a level a cell lies, seen from the first window.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct At {
+    /// The first word.
+    pub word: u32,
+    /// The bit in it, below 64.
+    pub shift: u32,
+    /// All ones where it is to be inverted.
+    pub flip: u64,
+}
+
+/// Memory that a thread needs for a tile.
+#[derive(Debug)]
+pub struct Scratch {
+    /// The rows in sight of all levels, level by level, each with a row of zeros behind its last.
+    bits: Aligned<u64>,
+    /// The window counts of all levels.
+    counts: Aligned<u16>,
+    /// Which rows in sight have a bit, level by level, and how many have.
+    some: Vec<bool>,
+    alive: Vec<usize>,
+    places: Vec<At>,
+}
+
+impl Scratch {
+    /// Nothing yet: it grows when the first tile comes.
+    pub fn new() -> Self {
+        let (bits, counts) = (Aligned::new(), Aligned::new());
+        Self { bits, counts, some: Vec::new(), alive: Vec::new(), places: Vec::new() }
+    }
+}
+
+/// Computes a tile.
+pub fn run<C: Consumer>(
+    layout: &Layout<'_>,
+    moves: &Moves,
+    place: Place,
+    consumer: &mut C,
+    scratch: &mut Scratch,
+    isa: Isa,
+) {
+    match isa.kind() {
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe { avx2(layout, moves, place, consumer, scratch, isa) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { avx512(layout, moves, place, consumer, scratch, isa) },
+        _ => body(layout, moves, place, consumer, scratch, isa),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(l, m, place, consumer, scratch, isa);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+fn avx512<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(l, m, place, consumer, scratch, isa);
+}
+
+/// The engine, compiled once for each instruction set.
+#[inline(always)]
+fn body<C: Consumer>(
+    layout: &Layout<'_>,
+    moves: &Moves,
+    place: Place,
+    consumer: &mut C,
+    scratch: &mut Scratch,
+    isa: Isa,
+) {
+    assert!(place.width <= STRIP);
+    let padded = place.width.next_multiple_of(BLOCK);
+    let (planes, levels) = (layout.planes.len(), layout.levels());
+    let stride = STRIP + APART;
+    let Scratch { bits, counts, some, alive, places } = scratch;
+    let mut sight = Sight::new(layout, moves, place, bits, some, alive);
+    counts.resize(planes * stride);
+    counts.fill(0);
+    consumer.reserve(1, padded);
+    for row in moves.reach.top..moves.reach.bottom {
+        sight.take(isa, place.top as isize + row);
+    }
+    for i in 0..place.height {
+        let y = (place.top + i) as isize;
+        sight.take(isa, y + moves.reach.bottom);
+        let list = if i == 0 { &moves.first } else { &moves.next };
+        for list in list.chunks(TOGETHER) {
+            places.clear();
+            places.extend(list.iter().map(|m| sight.at(y, m)));
+            places.resize(list.len().next_multiple_of(AT_ONCE), sight.nowhere());
+            let less = list.iter().filter(|m| m.leaves).count() as u16;
+            for plane in (0..planes).filter(|&plane| sight.alive[plane] > 0) {
+                add(isa, sight.of(plane), places, less, &mut counts[plane * stride..][..STRIP]);
+            }
+        }
+        let mut first = true;
+        for group in (0..levels).step_by(GROUP) {
+            let end = levels.min(group + GROUP);
+            if sight.alive[group..end].iter().any(|&rows| rows > 0) {
+                let counts = Counts::Large(&counts[group * stride..]);
+                consumer.add(isa, 0, Group { counts, stride, levels: end - group, first });
+                first = false;
+            }
+        }
+        if first {
+            consumer.nothing(0);
+        }
+        consumer.finish(0, i, (planes > levels).then(|| &counts[levels * stride..][..padded]));
+    }
+}
+
+/// The rows that windows see now, as bits.
+struct Sight<'a> {
+    layout: &'a Layout<'a>,
+    bits: &'a mut [u64],
+    some: &'a mut [bool],
+    alive: &'a mut [usize],
+    /// Rows in sight; each has a slot, and behind the last slot of a level lies one of zeros.
+    rows: usize,
+    /// What takes slot 0.
+    origin: isize,
+    /// Columns of the grid that windows of the tile see, and the bit of the first.
+    cols: std::ops::Range<usize>,
+    lead: usize,
+    /// 1 where a bit is of such a column.
+    inside: [u64; ROW],
+}
+
+impl<'a> Sight<'a> {
+    #[inline(always)]
+    fn new(
+        layout: &'a Layout<'a>,
+        moves: &Moves,
+        place: Place,
+        bits: &'a mut Aligned<u64>,
+        some: &'a mut Vec<bool>,
+        alive: &'a mut Vec<usize>,
+    ) -> Self {
+        let (rows, planes, reach) = (moves.rows(), layout.planes.len(), moves.reach);
+        // One level more, for values that the caller promised would not come.
+        bits.resize((planes + 1) * (rows + 1) * ROW);
+        bits.fill(0);
+        some.clear();
+        some.resize(planes * rows, false);
+        alive.clear();
+        alive.resize(planes, 0);
+        let grid = layout.task.cells.cols() as isize;
+        let first = place.left as isize + reach.left;
+        let (from, to) = (first.clamp(0, grid), (place.left as isize + place.width as isize + reach.right).clamp(0, grid));
+        let lead = (from - first) as usize;
+        let cols = from as usize..to.max(from) as usize;
+        let mut inside = [0; ROW];
+        for bit in lead..lead + cols.len() {
+            inside[bit / 64] |= 1 << (bit % 64);
+        }
+        let origin = place.top as isize + reach.top;
+        Self { layout, bits, some, alive, rows, origin, cols, lead, inside }
+    }
+
+    fn slot(&self, row: isize) -> usize {
+        (row - self.origin).rem_euclid(self.rows as isize) as usize
+    }
+
+    /// Takes a row of the grid into sight, and the one that had its slot out of it.
+    #[inline(always)]
+    fn take(&mut self, isa: Isa, row: isize) {
+        let slot = self.slot(row);
+        let planes = self.layout.planes.len();
+        let each = (self.rows + 1) * ROW;
+        let cells = self.layout.task.cells;
+        let there = row >= 0 && row < cells.rows() as isize && !self.cols.is_empty();
+        if !there {
+            for plane in 0..planes {
+                self.bits[plane * each + slot * ROW..][..ROW].fill(0);
+            }
+        } else {
+            let values = &cells.row(row as usize)[self.cols.clone()];
+            match isa.kind() {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx512 => {
+                    let mut row = [0; ROW * 64];
+                    row[self.lead..][..values.len()].copy_from_slice(values);
+                    for (plane, &value) in self.layout.planes.iter().enumerate() {
+                        let bits = &mut self.bits[plane * each + slot * ROW..][..ROW];
+                        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+                        unsafe { x86_bits::equal_avx512(&row, value, bits.try_into().expect("a row")) };
+                        for (bits, inside) in bits.iter_mut().zip(&self.inside) {
+                            *bits &= inside;
+                        }
+                    }
+                }
+                _ => {
+                    for plane in 0..planes {
+                        self.bits[plane * each + slot * ROW..][..ROW].fill(0);
+                    }
+                    for (i, &value) in values.iter().enumerate() {
+                        let bit = self.lead + i;
+                        let plane = self.layout.slots[usize::from(value)];
+                        self.bits[plane * each + slot * ROW + bit / 64] |= 1 << (bit % 64);
+                    }
+                }
+            }
+        }
+        for plane in 0..planes {
+            let some = &mut self.some[plane * self.rows + slot];
+            self.alive[plane] -= usize::from(*some);
+            *some = self.bits[plane * each + slot * ROW..][..ROW].iter().fold(0, |any, &bits| any | bits) != 0;
+            self.alive[plane] += usize::from(*some);
+        }
+    }
+
+    /// All rows in sight of a level.
+    #[inline(always)]
+    fn of(&self, plane: usize) -> &[u64] {
+        let each = (self.rows + 1) * ROW;
+        &self.bits[plane * each..][..each]
+    }
+
+    /// Where a cell lies, seen from the windows of row `y`.
+    #[inline(always)]
+    fn at(&self, y: isize, cell: &Move) -> At {
+        At {
+            word: (self.slot(y + cell.row) * ROW + cell.col / 64) as u32,
+            shift: (cell.col % 64) as u32,
+            flip: if cell.leaves { u64::MAX } else { 0 },
+        }
+    }
+
+    /// A place where all bits are 0.
+    fn nowhere(&self) -> At {
+        At { word: (self.rows * ROW) as u32, shift: 0, flip: 0 }
+    }
+}
+
+/// Adds the bits at some places, less `less`, to counts.
+#[inline(always)]
+fn add(isa: Isa, bits: &[u64], places: &[At], less: u16, counts: &mut [u16]) {
+    let counts: &mut [u16; STRIP] = counts.try_into().expect("a count for each column");
+    match isa.kind() {
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe {
+            match places.len() {
+                0..64 => x86_bits::add_avx512::<6>(bits, places, less, counts),
+                _ => x86_bits::add_avx512::<8>(bits, places, less, counts),
+            }
+        },
+        _ => match places.len() {
+            0..64 => add_plain::<6>(bits, places, less, counts),
+            _ => add_plain::<8>(bits, places, less, counts),
+        },
+    }
+}
+
+/// 512 bits.
+type Bits = [u64; WORDS];
+
+/// A full adder: `sum` becomes the sum of the three, and what comes back is their carry.
+#[inline(always)]
+fn adder(sum: &mut Bits, a: &Bits, b: &Bits) -> Bits {
+    let carry = std::array::from_fn(|i| sum[i] & a[i] | (sum[i] | a[i]) & b[i]);
+    *sum = std::array::from_fn(|i| sum[i] ^ a[i] ^ b[i]);
+    carry
+}
+
+/// [`add`] for whatever the compiler makes of it: sums of `DIGITS` binary digits.
+#[inline(always)]
+fn add_plain<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+    let mut digits = [[0; WORDS]; DIGITS];
+    for eight in places.as_chunks::<AT_ONCE>().0 {
+        let [a, b, c, d, e, f, g, h]: [Bits; AT_ONCE] = std::array::from_fn(|i| {
+            let At { word, shift, flip } = eight[i];
+            let words: &[u64; WORDS + 1] = bits[word as usize..].first_chunk().expect("a row's words");
+            std::array::from_fn(|i| (words[i] >> shift | words[i + 1] << 1 << (63 - shift)) ^ flip)
+        });
+        let [t0, t1] = [[a, b], [c, d]].map(|[a, b]| adder(&mut digits[0], &a, &b));
+        let f0 = adder(&mut digits[1], &t0, &t1);
+        let [t0, t1] = [[e, f], [g, h]].map(|[a, b]| adder(&mut digits[0], &a, &b));
+        let f1 = adder(&mut digits[1], &t0, &t1);
+        let mut carry = adder(&mut digits[2], &f0, &f1);
+        for digit in &mut digits[3..] {
+            let next = std::array::from_fn(|i| digit[i] & carry[i]);
+            *digit = std::array::from_fn(|i| digit[i] ^ carry[i]);
+            carry = next;
+        }
+    }
+    for (word, counts) in counts.chunks_exact_mut(64).enumerate() {
+        for (byte, counts) in counts.chunks_exact_mut(8).enumerate() {
+            // Eight windows' numbers, a byte each.
+            let numbers = digits.iter().enumerate().fold(0, |numbers, (digit, bits)| {
+                numbers | SPREAD[usize::from(bits[word].to_le_bytes()[byte])] << digit
+            });
+            for (count, number) in counts.iter_mut().zip(numbers.to_le_bytes()) {
+                *count = count.wrapping_add(u16::from(number)).wrapping_sub(less);
+            }
+        }
+    }
+}
+
+/// The bits of a byte as bytes, the lowest in the lowest.
+static SPREAD: [u64; 256] = {
+    let mut spread = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            spread[byte] |= ((byte >> bit & 1) as u64) << (8 * bit);
+            bit += 1;
+        }
+        byte += 1;
+    }
+    spread
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of bits at random places, as many as there may be, on every instruction set.
+    #[test]
+    fn bits_are_added_up() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let bits: Vec<u64> = (0..40 * ROW).map(|_| next() | next()).collect();
+        for len in [0, 8, 16, 56, 64, 120, TOGETHER] {
+            let places: Vec<At> = (0..len)
+                .map(|i| At {
+                    word: (next() % 39 * ROW as u64 + next() % 7) as u32,
+                    shift: if i % 5 == 0 { 0 } else { (next() % 64) as u32 },
+                    flip: if i % 3 == 0 { u64::MAX } else { 0 },
+                })
+                .collect();
+            let bit = |at: &At, x: usize| {
+                let bit = 64 * at.word as usize + at.shift as usize + x;
+                (bits[bit / 64] ^ at.flip) >> (bit % 64) & 1
+            };
+            for isa in Isa::available() {
+                let mut counts = [7u16; STRIP];
+                add(isa, &bits, &places, 9, &mut counts);
+                for (x, &count) in counts.iter().enumerate() {
+                    let truth = 7 + places.iter().map(|at| bit(at, x) as u16).sum::<u16>();
+                    assert_eq!(count, truth.wrapping_sub(9), "window {x} of {len} places, {isa:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How many cells of each window lie inside the grid: N, where there is no nodata.
+
+use crate::cpu::Place;
+use crate::cpu::lookup::BLOCK;
+use crate::grid::GridView;
+use crate::measure::window::Window;
+
+/// The numbers of cells for the windows of a row of a tile. They are the same in all rows in which the same rows of the window lie
+/// inside the grid.
+pub struct Areas<'a> {
+    window: &'a Window,
+    /// Of the grid.
+    shape: (usize, usize),
+    place: Place,
+    /// The rows of the shape, from its upper end, that lie inside the grid.
+    inside: (usize, usize),
+    /// How many cells the shape has inside in the columns before each of its columns.
+    before: Vec<u32>,
+    /// A number for each column of the tile, then zeros up to whole blocks.
+    areas: Vec<u32>,
+}
+
+impl<'a> Areas<'a> {
+    /// For the windows of a tile.
+    pub fn new(window: &'a Window, cells: GridView<'_, u8>, place: Place) -> Self {
+        let before = vec![0; window.footprint().cols() + 1];
+        let areas = vec![0; place.width.next_multiple_of(BLOCK)];
+        Self { window, shape: (cells.rows(), cells.cols()), place, inside: (0, 0), before, areas }
+    }
+
+    /// The numbers for row `y` of the grid.
+    pub fn of_row(&mut self, y: usize) -> &[u32] {
+        let (height, width) = (self.window.footprint().rows(), self.window.footprint().cols());
+        // How many of `len` rows (columns) of the shape lie before the grid and how many not behind it.
+        let inside = |at: usize, len: usize, grid: usize| ((len / 2).saturating_sub(at), len.min(grid + len / 2 - at));
+        let rows = inside(y, height, self.shape.0);
+        if rows != self.inside {
+            self.inside = rows;
+            self.before.fill(0);
+            for run in &self.window.runs {
+                let (first, end) = (usize::from(run.first).max(rows.0), (usize::from(run.last) + 1).min(rows.1));
+                self.before[usize::from(run.col) + 1] += end.saturating_sub(first) as u32;
+            }
+            for col in 0..width {
+                self.before[col + 1] += self.before[col];
+            }
+            for (x, area) in self.areas[..self.place.width].iter_mut().enumerate() {
+                let (first, end) = inside(self.place.left + x, width, self.shape.1);
+                *area = self.before[end] - self.before[first];
+            }
+        }
+        &self.areas
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+    use crate::measure::cases::cases;
+
+    #[test]
+    fn areas_are_the_cells_inside() {
+        for case in cases().into_iter().filter(|case| case.footprint.count() < 500).step_by(5) {
+            let (rows, cols) = (case.cells.rows(), case.cells.cols());
+            let (window, footprint) = (case.window(), &case.footprint);
+            let left = cols / 3;
+            let place = Place { top: 0, left, height: rows, width: cols - left };
+            let mut areas = Areas::new(&window, case.cells.view(), place);
+            let truth: Grid<u32> = Grid::from_fn(rows, cols, |y, x| {
+                let cells = (0..footprint.rows()).flat_map(|r| (0..footprint.cols()).map(move |c| (r, c)));
+                let inside = cells.filter(|&(r, c)| footprint.contains(r, c)).filter(|&(r, c)| {
+                    let (row, col) = (y + r, x + c);
+                    (footprint.rows() / 2..rows + footprint.rows() / 2).contains(&row)
+                        && (footprint.cols() / 2..cols + footprint.cols() / 2).contains(&col)
+                });
+                inside.count() as u32
+            })
+            .unwrap();
+            for y in 0..rows {
+                let got = areas.of_row(y);
+                assert_eq!(got[..cols - left], truth.row(y)[left..], "row {y}, {}", case.name);
+                assert!(got.len().is_multiple_of(BLOCK) && got[cols - left..].iter().all(|&n| n == 0));
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The measures as a consumer of planes of counts: whole rows at a time, Σ n², Σ F(n), the number of n that are not 0 and the largest,
+//! as far as the window's measures need them.
+//!
+//! All of them are integers, the same that [`slide`](super::slide) keeps up to date; the formulas are the same too
+//! ([`finish`](super::finish)). So neither a tile nor an instruction set that goes the other way changes a bit. The loops are plain;
+//! they are compiled for each instruction set with the engine that they are inlined into.
+
+use super::Job;
+use super::areas::Areas;
+use super::finish::{Counted, finish};
+use crate::cpu::aligned::Aligned;
+use crate::cpu::consumer::Consumer;
+use crate::cpu::isa::Isa;
+use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup};
+use crate::cpu::{Place, Real};
+use crate::part::Tiles;
+
+/// Windows whose results are formed side by side.
+const LANES: usize = 16;
+
+/// Memory that a thread needs for a tile: what is kept of each window, a row a slot.
+#[derive(Debug)]
+pub struct Memory {
+    logs: Aligned<u64>,
+    squares: Aligned<u32>,
+    classes: Aligned<u16>,
+    most: Aligned<u16>,
+}
+
+impl Memory {
+    /// Nothing yet: it grows when the first tile comes.
+    pub fn new() -> Self {
+        Self { logs: Aligned::new(), squares: Aligned::new(), classes: Aligned::new(), most: Aligned::new() }
+    }
+}
+
+/// The results of a tile.
+pub struct Sums<'a, 'b, T> {
+    job: &'a Job<'a>,
+    tile: &'a mut Tiles<'b, T>,
+    memory: &'a mut Memory,
+    areas: Areas<'a>,
+    padded: usize,
+}
+
+impl<'a, 'b, T: Real> Sums<'a, 'b, T> {
+    /// For a tile; the memory is used again.
+    pub fn new(job: &'a Job<'a>, tile: &'a mut Tiles<'b, T>, memory: &'a mut Memory) -> Self {
+        let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
+        let areas = Areas::new(job.window, job.layout.task.cells, place);
+        Self { job, tile, memory, areas, padded: 0 }
+    }
+}
+
+/// The counts of a level in a block of windows.
+#[inline(always)]
+fn block<'a, C>(counts: &'a [C], group: Group<'_>, level: usize, block: usize) -> &'a [C; BLOCK] {
+    counts[level * group.stride + block * BLOCK..][..BLOCK].try_into().expect("a block is BLOCK long")
+}
+
+/// Goes through a group level by level: a block of `kept` becomes what `step` makes of it and the counts, `A` being wide enough for a
+/// group, and `V` for all.
+#[inline(always)]
+fn each<C: Copy, A: Copy + Default, V: Copy + Default>(
+    counts: &[C],
+    group: Group<'_>,
+    kept: &mut [V],
+    step: impl Fn(A, C) -> A,
+    join: impl Fn(V, A) -> V,
+) {
+    for (b, kept) in kept.chunks_exact_mut(BLOCK).enumerate() {
+        let mut all = [A::default(); BLOCK];
+        for level in 0..group.levels {
+            let n = block(counts, group, level, b);
+            for i in 0..BLOCK {
+                all[i] = step(all[i], n[i]);
+            }
+        }
+        for (kept, all) in kept.iter_mut().zip(all) {
+            *kept = join(if group.first { V::default() } else { *kept }, all);
+        }
+    }
+}
+
+impl<T: Real> Consumer for Sums<'_, '_, T> {
+    #[inline(always)]
+    fn reserve(&mut self, slots: usize, padded: usize) {
+        let needs = self.job.window.needs;
+        let Memory { logs, squares, classes, most } = self.memory;
+        let len = |needed: bool| if needed { slots * padded } else { 0 };
+        logs.resize(len(needs.logs));
+        squares.resize(len(needs.squares));
+        classes.resize(len(needs.classes));
+        most.resize(len(needs.most));
+        self.padded = padded;
+    }
+
+    #[inline(always)]
+    fn announce(&self, isa: Isa, i: usize) {
+        for rows in &self.tile.planes {
+            isa.prefetch(&*rows[i]);
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
+        let needs = self.job.window.needs;
+        let Memory { logs, squares, classes, most } = self.memory;
+        let here = slot * self.padded..(slot + 1) * self.padded;
+        if needs.logs {
+            u64::add_group(isa, group, &self.job.tables.logs, &mut logs[here.clone()]);
+        }
+        match group.counts {
+            Counts::Small(counts) => {
+                if needs.squares {
+                    // At most 63².
+                    let square = |sum: u16, n: u8| sum + u16::from(n) * u16::from(n);
+                    each(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u32::from(sum));
+                }
+                if needs.classes {
+                    let one = |sum: u8, n: u8| sum + u8::from(n != 0);
+                    each(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u16::from(sum));
+                }
+                if needs.most {
+                    each(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u16::from(most)));
+                }
+            }
+            Counts::Large(counts) => {
+                if needs.squares {
+                    let square = |sum: u32, n: u16| sum.wrapping_add(u32::from(n) * u32::from(n));
+                    each(counts, group, &mut squares[here.clone()], square, u32::wrapping_add);
+                }
+                if needs.classes {
+                    let one = |sum: u16, n: u16| sum + u16::from(n != 0);
+                    each(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + sum);
+                }
+                if needs.most {
+                    each(counts, group, &mut most[here], u16::max, u16::max);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn nothing(&mut self, slot: usize) {
+        let Memory { logs, squares, classes, most } = self.memory;
+        let here = slot * self.padded..(slot + 1) * self.padded;
+        logs.get_mut(here.clone()).unwrap_or_default().fill(0);
+        squares.get_mut(here.clone()).unwrap_or_default().fill(0);
+        classes.get_mut(here.clone()).unwrap_or_default().fill(0);
+        most.get_mut(here).unwrap_or_default().fill(0);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>) {
+        let (window, task) = (self.job.window, self.job.layout.task);
+        let (needs, all) = (window.needs, window.footprint().count() as u32);
+        let y = self.tile.top + i;
+        let (areas, width) = (self.areas.of_row(y), self.tile.width());
+        let centres = &task.cells.row(y)[self.tile.left..][..width];
+        for x in (0..width).step_by(LANES) {
+            let (at, here) = (slot * self.padded + x, width.min(x + LANES) - x);
+            let areas: &[u32; LANES] = areas[x..].first_chunk().expect("whole blocks");
+            let mut total = *areas;
+            if let Some(nodata) = nodata {
+                for (total, &n) in total.iter_mut().zip(&nodata[x..]) {
+                    *total = total.wrapping_sub(u32::from(n));
+                }
+            }
+            let counted = Counted {
+                total,
+                logs: kept(&self.memory.logs, needs.logs, at),
+                squares: kept(&self.memory.squares, needs.squares, at),
+                classes: kept(&self.memory.classes, needs.classes, at).map(u32::from),
+                most: kept(&self.memory.most, needs.most, at).map(u32::from),
+            };
+            // A window that is to be complete has all of its cells inside.
+            let mut there: [bool; LANES] = std::array::from_fn(|j| {
+                counted.total[j] >= window.least && !(window.complete && areas[j] != all)
+            });
+            if let (Some(nodata), false) = (task.nodata, window.fill) {
+                for (there, &centre) in there.iter_mut().zip(&centres[x..]) {
+                    *there &= centre != nodata;
+                }
+            }
+            for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
+                let values = finish(plane, window, &self.job.tables, &counted, &[], 0);
+                let results: [T; LANES] =
+                    std::array::from_fn(|j| if there[j] { T::from_f64(values[j]) } else { T::NAN });
+                rows[i][x..][..here].copy_from_slice(&results[..here]);
+            }
+        }
+    }
+}
+
+/// What is kept of some windows; nothing where it is not needed.
+#[inline(always)]
+fn kept<V: Copy + Default>(kept: &[V], needed: bool, at: usize) -> [V; LANES] {
+    if needed { *kept[at..].first_chunk().expect("whole blocks") } else { [V::default(); LANES] }
+}

@@ -1,0 +1,26 @@
+//! The tables that all tiles of a task share.
+
+use crate::cpu::table::{self, ALL, Fixed};
+use crate::measure::window::Window;
+
+/// The tables of a window.
+pub struct Tables {
+    /// F(n) and its steps, where the window's measures need them, else 0.
+    pub logs: table::Tables<u64>,
+    /// The natural logarithms of numbers of classes.
+    ln: [f64; 257],
+}
+
+impl Tables {
+    /// For windows of at most `largest` cells.
+    pub fn new(window: &Window, largest: usize) -> Self {
+        let logs = table::Tables::of(largest, |n| window.logs.get(n).copied().unwrap_or(0));
+        Self { logs, ln: std::array::from_fn(|classes| (classes as f64).ln()) }
+    }
+
+    /// ln of a number of classes; anything for a number that there cannot be.
+    #[inline(always)]
+    pub fn ln(&self, classes: u32) -> f64 {
+        self.ln[(classes as usize).min(self.ln.len() - 1)]
+    }
+}

@@ -1,0 +1,81 @@
+//! The adders of [`super::bits`] with the vector units of x86-64: a register is 512 windows' bits, an adder two instructions.
+
+use std::arch::x86_64::*;
+
+use super::bits::{AT_ONCE, At, ROW, WORDS};
+use crate::part::STRIP;
+
+/// A bit for each of the cells of a row: 1 where it has the value.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn equal_avx512(row: &[u8; 64 * ROW], value: u8, bits: &mut [u64; ROW]) {
+    let value = _mm512_set1_epi8(value as i8);
+    for (bits, cells) in bits.iter_mut().zip(row.as_chunks::<64>().0) {
+        // SAFETY: 64 readable bytes.
+        *bits = _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(cells.as_ptr().cast()) }, value);
+    }
+}
+
+/// A full adder: `sum` becomes the sum of the three, and what comes back is their carry.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn adder(sum: &mut __m512i, a: __m512i, b: __m512i) -> __m512i {
+    let carry = _mm512_ternarylogic_epi64::<0b1110_1000>(*sum, a, b);
+    *sum = _mm512_ternarylogic_epi64::<0b1001_0110>(*sum, a, b);
+    carry
+}
+
+/// The bits of 512 windows from a place on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn shifted(bits: &[u64], at: At) -> __m512i {
+    let words: &[u64; WORDS + 1] = bits[at.word as usize..].first_chunk().expect("a row's words");
+    // SAFETY: the first and the last eight of nine words.
+    let (low, high) =
+        unsafe { (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_si512(words.as_ptr().add(1).cast())) };
+    // A shift by 64 leaves nothing.
+    let low = _mm512_srl_epi64(low, _mm_cvtsi32_si128(at.shift as i32));
+    let high = _mm512_sll_epi64(high, _mm_cvtsi32_si128(64 - at.shift as i32));
+    // (low or high) xor flip.
+    _mm512_ternarylogic_epi64::<0b0101_0110>(low, high, _mm512_set1_epi64(at.flip as i64))
+}
+
+/// Adds the bits at some places, fewer than 2^DIGITS of them and a multiple of [`AT_ONCE`], less `less`, to counts.
+///
+/// # Panics
+/// When the bits end before those of a place.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn add_avx512<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+    let mut digits = [_mm512_setzero_si512(); DIGITS];
+    for p in places.as_chunks::<AT_ONCE>().0 {
+        let mut ones = |i: usize| adder(&mut digits[0], shifted(bits, p[i]), shifted(bits, p[i + 1]));
+        let carries = [ones(0), ones(2), ones(4), ones(6)];
+        let fours = [adder(&mut digits[1], carries[0], carries[1]), adder(&mut digits[1], carries[2], carries[3])];
+        let mut carry = adder(&mut digits[2], fours[0], fours[1]);
+        for digit in &mut digits[3..] {
+            let next = _mm512_and_si512(*digit, carry);
+            *digit = _mm512_xor_si512(*digit, carry);
+            carry = next;
+        }
+    }
+    let mut words = [[0u64; WORDS]; DIGITS];
+    for (words, digit) in words.iter_mut().zip(digits) {
+        // SAFETY: 64 writable bytes.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), digit) };
+    }
+    let less = _mm512_set1_epi16(less as i16);
+    for (word, counts) in counts.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+        let mut numbers = _mm512_setzero_si512();
+        for (digit, words) in words.iter().enumerate() {
+            numbers = _mm512_mask_add_epi8(numbers, words[word], numbers, _mm512_set1_epi8((1u8 << digit) as i8));
+        }
+        let halves = [_mm512_castsi512_si256(numbers), _mm512_extracti64x4_epi64::<1>(numbers)];
+        for (counts, numbers) in counts.as_chunks_mut::<32>().0.iter_mut().zip(halves) {
+            let change = _mm512_sub_epi16(_mm512_cvtepu8_epi16(numbers), less);
+            // SAFETY: 64 bytes to read and to write.
+            unsafe {
+                let to = counts.as_mut_ptr().cast::<__m512i>();
+                _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_loadu_si512(to), change));
+            }
+        }
+    }
+}
