@@ -33,7 +33,7 @@ use crate::part::STRIP;
 /// Words of a register's bits, one for each column of the widest tile.
 pub const WORDS: usize = STRIP / 64;
 
-/// Words of a row of bits: with the columns that the widest window reaches, and one more.
+/// Words of a row of bits, with the columns that the widest window reaches; more than it needs.
 pub const ROW: usize = 16;
 
 /// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::deltas`]).
@@ -93,7 +93,7 @@ impl Moves {
 /// Where in the bits of a level a cell lies, seen from the first window.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct At {
-    /// The first word.
+    /// The first word of the copy of its row that begins with its word. The next copy lies behind it.
     pub word: u32,
     /// The bit in it, below 64.
     pub shift: u32,
@@ -104,7 +104,8 @@ pub struct At {
 /// Memory that a thread needs for a tile.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The rows in sight of all levels, level by level, each with a row of zeros behind its last.
+    /// The rows in sight of all levels, level by level, each with a row of zeros behind its last. A row is there in several copies, each
+    /// a word further: a register that lies across two lines of the cache costs twice.
     bits: Aligned<u64>,
     /// The window counts of all levels.
     counts: Aligned<u16>,
@@ -213,6 +214,8 @@ struct Sight<'a> {
     alive: &'a mut [usize],
     /// Rows in sight; each has a slot, and behind the last slot of a level lies one of zeros.
     rows: usize,
+    /// Words of a slot: those of all copies of a row.
+    slot: usize,
     /// What takes slot 0.
     origin: isize,
     /// Columns of the grid that windows of the tile see, and the bit of the first.
@@ -234,7 +237,8 @@ impl<'a> Sight<'a> {
     ) -> Self {
         let (rows, planes, reach) = (moves.rows(), layout.planes.len(), moves.reach);
         // One level more, for values that the caller promised would not come.
-        bits.resize((planes + 1) * (rows + 1) * ROW);
+        let slot = ((reach.right - reach.left) as usize / 64 + 2) * WORDS;
+        bits.resize((planes + 1) * (rows + 1) * slot);
         bits.fill(0);
         some.clear();
         some.resize(planes * rows, false);
@@ -250,65 +254,71 @@ impl<'a> Sight<'a> {
             inside[bit / 64] |= 1 << (bit % 64);
         }
         let origin = place.top as isize + reach.top;
-        Self { layout, bits, some, alive, rows, origin, cols, lead, inside }
+        Self { layout, bits, some, alive, rows, slot, origin, cols, lead, inside }
     }
 
-    fn slot(&self, row: isize) -> usize {
-        (row - self.origin).rem_euclid(self.rows as isize) as usize
+    /// The slot of a row that is not above the first one taken.
+    #[inline(always)]
+    fn slot_of(&self, row: isize) -> usize {
+        (row - self.origin) as usize % self.rows
     }
 
     /// Takes a row of the grid into sight, and the one that had its slot out of it.
     #[inline(always)]
     fn take(&mut self, isa: Isa, row: isize) {
-        let slot = self.slot(row);
+        let slot = self.slot_of(row);
         let planes = self.layout.planes.len();
-        let each = (self.rows + 1) * ROW;
         let cells = self.layout.task.cells;
-        let there = row >= 0 && row < cells.rows() as isize && !self.cols.is_empty();
-        if !there {
-            for plane in 0..planes {
-                self.bits[plane * each + slot * ROW..][..ROW].fill(0);
-            }
-        } else {
-            let values = &cells.row(row as usize)[self.cols.clone()];
-            match isa.kind() {
-                #[cfg(target_arch = "x86_64")]
-                Kind::Avx512 => {
-                    let mut row = [0; ROW * 64];
-                    row[self.lead..][..values.len()].copy_from_slice(values);
-                    for (plane, &value) in self.layout.planes.iter().enumerate() {
-                        let bits = &mut self.bits[plane * each + slot * ROW..][..ROW];
-                        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-                        unsafe { x86_bits::equal_avx512(&row, value, bits.try_into().expect("a row")) };
-                        for (bits, inside) in bits.iter_mut().zip(&self.inside) {
-                            *bits &= inside;
-                        }
+        if row < 0 || row >= cells.rows() as isize || self.cols.is_empty() {
+            (0..planes).for_each(|plane| self.put(plane, slot, &[0; ROW]));
+            return;
+        }
+        let values = &cells.row(row as usize)[self.cols.clone()];
+        match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => {
+                let mut row = [0; ROW * 64];
+                row[self.lead..][..values.len()].copy_from_slice(values);
+                for (plane, &value) in self.layout.planes.iter().enumerate() {
+                    // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+                    let mut bits = unsafe { x86_bits::equal_avx512(&row, value) };
+                    for (bits, inside) in bits.iter_mut().zip(&self.inside) {
+                        *bits &= inside;
                     }
+                    self.put(plane, slot, &bits);
                 }
-                _ => {
-                    for plane in 0..planes {
-                        self.bits[plane * each + slot * ROW..][..ROW].fill(0);
-                    }
-                    for (i, &value) in values.iter().enumerate() {
-                        let bit = self.lead + i;
-                        let plane = self.layout.slots[usize::from(value)];
-                        self.bits[plane * each + slot * ROW + bit / 64] |= 1 << (bit % 64);
-                    }
+            }
+            _ => {
+                // Cell by cell: the work does not grow with the number of levels.
+                let mut bits = [[0; ROW]; 257];
+                for (i, &value) in values.iter().enumerate() {
+                    let bit = self.lead + i;
+                    bits[self.layout.slots[usize::from(value)]][bit / 64] |= 1 << (bit % 64);
+                }
+                for (plane, bits) in bits[..planes].iter().enumerate() {
+                    self.put(plane, slot, bits);
                 }
             }
         }
-        for plane in 0..planes {
-            let some = &mut self.some[plane * self.rows + slot];
-            self.alive[plane] -= usize::from(*some);
-            *some = self.bits[plane * each + slot * ROW..][..ROW].iter().fold(0, |any, &bits| any | bits) != 0;
-            self.alive[plane] += usize::from(*some);
+    }
+
+    /// Puts the bits of a row into a slot of a level.
+    #[inline(always)]
+    fn put(&mut self, plane: usize, slot: usize, bits: &[u64; ROW]) {
+        let at = (plane * (self.rows + 1) + slot) * self.slot;
+        for (i, copy) in self.bits[at..][..self.slot].chunks_exact_mut(WORDS).enumerate() {
+            copy.copy_from_slice(&bits[i..][..WORDS]);
         }
+        let some = &mut self.some[plane * self.rows + slot];
+        self.alive[plane] -= usize::from(*some);
+        *some = bits.iter().fold(0, |any, &bits| any | bits) != 0;
+        self.alive[plane] += usize::from(*some);
     }
 
     /// All rows in sight of a level.
     #[inline(always)]
     fn of(&self, plane: usize) -> &[u64] {
-        let each = (self.rows + 1) * ROW;
+        let each = (self.rows + 1) * self.slot;
         &self.bits[plane * each..][..each]
     }
 
@@ -316,7 +326,7 @@ impl<'a> Sight<'a> {
     #[inline(always)]
     fn at(&self, y: isize, cell: &Move) -> At {
         At {
-            word: (self.slot(y + cell.row) * ROW + cell.col / 64) as u32,
+            word: (self.slot_of(y + cell.row) * self.slot + cell.col / 64 * WORDS) as u32,
             shift: (cell.col % 64) as u32,
             flip: if cell.leaves { u64::MAX } else { 0 },
         }
@@ -324,7 +334,7 @@ impl<'a> Sight<'a> {
 
     /// A place where all bits are 0.
     fn nowhere(&self) -> At {
-        At { word: (self.rows * ROW) as u32, shift: 0, flip: 0 }
+        At { word: (self.rows * self.slot) as u32, shift: 0, flip: 0 }
     }
 }
 
@@ -366,8 +376,8 @@ fn add_plain<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts
     for eight in places.as_chunks::<AT_ONCE>().0 {
         let [a, b, c, d, e, f, g, h]: [Bits; AT_ONCE] = std::array::from_fn(|i| {
             let At { word, shift, flip } = eight[i];
-            let words: &[u64; WORDS + 1] = bits[word as usize..].first_chunk().expect("a row's words");
-            std::array::from_fn(|i| (words[i] >> shift | words[i + 1] << 1 << (63 - shift)) ^ flip)
+            let words: &[u64; 2 * WORDS] = bits[word as usize..].first_chunk().expect("two copies of a row");
+            std::array::from_fn(|i| (words[i] >> shift | words[i + WORDS] << 1 << (63 - shift)) ^ flip)
         });
         let [t0, t1] = [[a, b], [c, d]].map(|[a, b]| adder(&mut digits[0], &a, &b));
         let f0 = adder(&mut digits[1], &t0, &t1);
@@ -422,18 +432,24 @@ mod tests {
             state ^= state << 17;
             state
         };
-        let bits: Vec<u64> = (0..40 * ROW).map(|_| next() | next()).collect();
+        // Rows of two copies.
+        let row = 2 * WORDS;
+        let mut bits: Vec<u64> = (0..40 * row).map(|_| next() | next()).collect();
+        for row in bits.chunks_mut(row) {
+            row.copy_within(1..WORDS, WORDS);
+        }
         for len in [0, 8, 16, 56, 64, 120, TOGETHER] {
             let places: Vec<At> = (0..len)
                 .map(|i| At {
-                    word: (next() % 39 * ROW as u64 + next() % 7) as u32,
+                    word: (next() % 40 * row as u64) as u32,
                     shift: if i % 5 == 0 { 0 } else { (next() % 64) as u32 },
                     flip: if i % 3 == 0 { u64::MAX } else { 0 },
                 })
                 .collect();
             let bit = |at: &At, x: usize| {
-                let bit = 64 * at.word as usize + at.shift as usize + x;
-                (bits[bit / 64] ^ at.flip) >> (bit % 64) & 1
+                let bit = at.shift as usize + x;
+                let word = if bit < STRIP { bit / 64 } else { 2 * WORDS - 1 };
+                (bits[at.word as usize + word] ^ at.flip) >> (bit % 64) & 1
             };
             for isa in Isa::available() {
                 let mut counts = [7u16; STRIP];

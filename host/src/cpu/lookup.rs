@@ -89,8 +89,14 @@ impl Lookup for u32 {
 }
 
 impl Lookup for u64 {
-    fn add_small(_: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
-        small(counts, group, tables, sums);
+    fn add_small(isa: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
+        match isa.kind() {
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
+            // `add_group` checked the lengths.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86::small64_avx512(counts, group, tables, sums) },
+            _ => small(counts, group, tables, sums),
+        }
     }
 
     fn add_large(_: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {

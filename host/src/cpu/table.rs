@@ -41,6 +41,8 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     fn mask(bits: u32) -> Self;
     /// Entries as low and high 16-bit words, 64 zeros behind them; empty for 64-bit sums.
     fn words(entries: &[Self], low_bits: u32) -> (Vec<u16>, Vec<u16>);
+    /// An entry in limbs of [`LIMB`] bits; none of a 32-bit one.
+    fn limbs(self) -> Option<[u16; LIMBS]>;
 }
 
 /// Low bits of a 32-bit entry that fast lookups keep apart from the 16 bits above.
@@ -84,6 +86,9 @@ impl Fixed for u32 {
     fn minus(self, other: u32) -> u32 {
         self.wrapping_sub(other)
     }
+    fn limbs(self) -> Option<[u16; LIMBS]> {
+        None
+    }
     fn mask(bits: u32) -> u32 {
         (1 << bits) - 1
     }
@@ -121,6 +126,9 @@ impl Fixed for u64 {
     fn mask(bits: u32) -> u64 {
         (1 << bits) - 1
     }
+    fn limbs(self) -> Option<[u16; LIMBS]> {
+        Some(std::array::from_fn(|i| (self >> (LIMB * i as u32)) as u16 & ((1 << LIMB) - 1)))
+    }
     fn words(_: &[u64], _: u32) -> (Vec<u16>, Vec<u16>) {
         (Vec::new(), Vec::new())
     }
@@ -128,6 +136,12 @@ impl Fixed for u64 {
 
 /// Largest number of cells that the byte-sized counts of the planes and the pair table serve.
 pub const SMALL: usize = 63;
+
+/// Bits of a limb of a 64-bit entry: 16-bit lanes can add 32 of them without a carry.
+pub const LIMB: u32 = 11;
+
+/// Pieces of a 64-bit entry.
+pub const LIMBS: usize = 6;
 
 /// Number of u16 values: a table of this length needs no check of a u16 index.
 pub const ALL: usize = 1 << 16;
@@ -145,6 +159,8 @@ pub struct Tables<S: Fixed> {
     pub low: Vec<u16>,
     /// The words above `low`.
     pub high: Vec<u16>,
+    /// F(n) of the numbers below 64 in limbs of [`LIMB`] bits, for 64-bit sums when the largest window has at most [`SMALL`] cells.
+    pub limbs: Option<Box<[[u16; 64]; LIMBS]>>,
     /// What multiplies F(N) − S to give the entropy: scale · unit / N; 0 for N = 0.
     pub factor: Vec<f64>,
     /// The bits of a difference that count.
@@ -204,8 +220,14 @@ impl<S: Fixed> Tables<S> {
             }
             pairs
         });
+        let mut limbs = (largest <= SMALL && f[0].limbs().is_some()).then(|| Box::new([[0; 64]; LIMBS]));
+        for (n, entry) in f[..64].iter().enumerate() {
+            if let (Some(limbs), Some(these)) = (&mut limbs, entry.limbs()) {
+                limbs.iter_mut().zip(these).for_each(|(limbs, limb)| limbs[n] = limb);
+            }
+        }
         let (low, high, factor) = (Vec::new(), Vec::new(), Vec::new());
-        Self { f, step, pairs, low, high, factor, mask: S::default(), log: None, low_bits: 0, largest }
+        Self { f, step, pairs, low, high, limbs, factor, mask: S::default(), log: None, low_bits: 0, largest }
     }
 }
 

@@ -6,13 +6,16 @@ use super::bits::{AT_ONCE, At, ROW, WORDS};
 use crate::part::STRIP;
 
 /// A bit for each of the cells of a row: 1 where it has the value.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub fn equal_avx512(row: &[u8; 64 * ROW], value: u8, bits: &mut [u64; ROW]) {
+pub fn equal_avx512(row: &[u8; 64 * ROW], value: u8) -> [u64; ROW] {
     let value = _mm512_set1_epi8(value as i8);
+    let mut bits = [0; ROW];
     for (bits, cells) in bits.iter_mut().zip(row.as_chunks::<64>().0) {
         // SAFETY: 64 readable bytes.
         *bits = _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(cells.as_ptr().cast()) }, value);
     }
+    bits
 }
 
 /// A full adder: `sum` becomes the sum of the three, and what comes back is their carry.
@@ -28,10 +31,10 @@ fn adder(sum: &mut __m512i, a: __m512i, b: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn shifted(bits: &[u64], at: At) -> __m512i {
-    let words: &[u64; WORDS + 1] = bits[at.word as usize..].first_chunk().expect("a row's words");
-    // SAFETY: the first and the last eight of nine words.
+    let words: &[u64; 2 * WORDS] = bits[at.word as usize..].first_chunk().expect("two copies of a row");
+    // SAFETY: the first and the last eight of sixteen words.
     let (low, high) =
-        unsafe { (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_si512(words.as_ptr().add(1).cast())) };
+        unsafe { (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_si512(words.as_ptr().add(WORDS).cast())) };
     // A shift by 64 leaves nothing.
     let low = _mm512_srl_epi64(low, _mm_cvtsi32_si128(at.shift as i32));
     let high = _mm512_sll_epi64(high, _mm_cvtsi32_si128(64 - at.shift as i32));

@@ -12,6 +12,8 @@ pub struct Areas<'a> {
     /// Of the grid.
     shape: (usize, usize),
     place: Place,
+    /// Cells of the shape.
+    pub all: u32,
     /// The rows of the shape, from its upper end, that lie inside the grid.
     inside: (usize, usize),
     /// How many cells the shape has inside in the columns before each of its columns.
@@ -25,7 +27,7 @@ impl<'a> Areas<'a> {
     pub fn new(window: &'a Window, cells: GridView<'_, u8>, place: Place) -> Self {
         let before = vec![0; window.footprint().cols() + 1];
         let areas = vec![0; place.width.next_multiple_of(BLOCK)];
-        Self { window, shape: (cells.rows(), cells.cols()), place, inside: (0, 0), before, areas }
+        Self { window, shape: (cells.rows(), cells.cols()), place, all: window.footprint().count() as u32, inside: (0, 0), before, areas }
     }
 
     /// The numbers for row `y` of the grid.

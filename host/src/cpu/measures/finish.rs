@@ -1,6 +1,7 @@
 //! From counts and sums to results, by the formulas of [`measure::window`](crate::measure::window).
 //!
-//! Several columns at a time, so that the choice of a formula is made once for them and their divisions go side by side.
+//! Several windows at a time, so that the choice of a formula is made once for them and their divisions go side by side. A formula is a
+//! loop of its own.
 
 use std::f64::consts::LN_2;
 
@@ -8,60 +9,78 @@ use super::slide::Counts;
 use super::tables::Tables;
 use crate::measure::window::{Plane, Quantity, Window};
 
-/// What is known of `L` windows beside their counts. Nodata is not in it.
+/// What is known of some windows beside their counts, a number a window. Nodata is not in it. Where the window's measures do not need
+/// a sum it may be empty.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted<const L: usize> {
+pub struct Counted<'a> {
     /// N, the valid cells.
-    pub total: [u32; L],
+    pub total: &'a [u32],
     /// Σ F(n) in fixed point.
-    pub logs: [u64; L],
+    pub logs: &'a [u64],
     /// Σ n².
-    pub squares: [u32; L],
+    pub squares: &'a [u32],
     /// How many n are not 0.
-    pub classes: [u32; L],
+    pub classes: &'a [u16],
     /// The largest n.
-    pub most: [u32; L],
+    pub most: &'a [u16],
 }
 
-/// The results of a plane for `L` windows; anything where a window has no valid cell. Of `counts` the first `levels` are looked
-/// at, and only by the formulas that need them ([`goes_through`]).
+/// The results of a plane; anything where a window has no valid cell. Of `counts` the first `levels` are looked at, and only by the
+/// formulas that need them ([`goes_through`]).
 #[inline(always)]
-pub fn finish<const L: usize>(
+pub fn finish(
     plane: &Plane,
     window: &Window,
     tables: &Tables,
-    counted: &Counted<L>,
+    counted: &Counted<'_>,
     counts: &[Counts],
     levels: usize,
-) -> [f64; L] {
-    let total = counted.total.map(f64::from);
+    values: &mut [f64],
+) {
+    let Counted { total, logs: _, squares, classes, most } = *counted;
     match plane.quantity {
-        Quantity::Shannon => match plane.scale {
-            Some(scale) => entropy(window, tables, counted).map(|bits| bits * scale),
-            None => entropy(window, tables, counted).map(|bits| (bits * LN_2).exp()),
-        },
+        Quantity::Shannon => {
+            entropy(window, tables, counted, values);
+            match plane.scale {
+                Some(scale) => values.iter_mut().for_each(|value| *value *= scale),
+                None => values.iter_mut().for_each(|value| *value = (*value * LN_2).exp()),
+            }
+        }
         Quantity::Evenness => {
-            let entropy = entropy(window, tables, counted);
-            std::array::from_fn(|j| match counted.classes[j] {
-                1 => 0.0,
-                classes => entropy[j] * LN_2 / tables.ln(classes),
-            })
+            entropy(window, tables, counted, values);
+            for (value, &classes) in values.iter_mut().zip(classes) {
+                let evenness = *value * LN_2 / tables.ln(classes);
+                *value = if classes == 1 { 0.0 } else { evenness };
+            }
         }
         // The difference is exact, so one class gives exactly 0.
-        Quantity::Simpson => std::array::from_fn(|j| {
-            let all = u64::from(counted.total[j]) * u64::from(counted.total[j]);
-            all.wrapping_sub(u64::from(counted.squares[j])).cast_signed() as f64 / all.cast_signed() as f64
-        }),
+        Quantity::Simpson => {
+            for ((value, &total), &squares) in values.iter_mut().zip(total).zip(squares) {
+                let all = u64::from(total) * u64::from(total);
+                *value = all.wrapping_sub(u64::from(squares)).cast_signed() as f64 / all.cast_signed() as f64;
+            }
+        }
         Quantity::Classes => match plane.scale {
-            Some(scale) => counted.classes.map(|classes| tables.ln(classes) * scale),
-            None => counted.classes.map(f64::from),
+            Some(scale) => values.iter_mut().zip(classes).for_each(|(value, &n)| *value = tables.ln(n) * scale),
+            None => values.iter_mut().zip(classes).for_each(|(value, &n)| *value = f64::from(n)),
         },
         Quantity::Squares => {
-            number(plane, std::array::from_fn(|j| total[j] * total[j] / f64::from(counted.squares[j])))
+            for ((value, &total), &squares) in values.iter_mut().zip(total).zip(squares) {
+                *value = f64::from(total) * f64::from(total) / f64::from(squares);
+            }
+            number(plane, values);
         }
-        Quantity::Most => number(plane, std::array::from_fn(|j| total[j] / f64::from(counted.most[j]))),
+        Quantity::Most => {
+            for ((value, &total), &most) in values.iter_mut().zip(total).zip(most) {
+                *value = f64::from(total) / f64::from(most);
+            }
+            number(plane, values);
+        }
         Quantity::Power | Quantity::Near | Quantity::Steep => {
-            in_unit(plane, std::array::from_fn(|j| renyi(plane, window, counted.total[j], &counts[j][..levels])))
+            for ((value, &total), counts) in values.iter_mut().zip(total).zip(counts) {
+                let entropy = renyi(plane, window, total, &counts[..levels]);
+                *value = plane.scale.map_or_else(|| entropy.exp(), |scale| entropy * scale);
+            }
         }
     }
 }
@@ -71,33 +90,23 @@ pub fn goes_through(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::Power | Quantity::Near | Quantity::Steep)
 }
 
-/// Entropies in nats as the plane wants them.
+/// From numbers of classes to what the plane wants.
 #[inline(always)]
-fn in_unit<const L: usize>(plane: &Plane, entropies: [f64; L]) -> [f64; L] {
-    match plane.scale {
-        Some(scale) => entropies.map(|entropy| entropy * scale),
-        None => entropies.map(f64::exp),
-    }
-}
-
-/// Numbers of classes as the plane wants them.
-#[inline(always)]
-fn number<const L: usize>(plane: &Plane, classes: [f64; L]) -> [f64; L] {
-    match plane.scale {
-        Some(scale) => classes.map(|classes| classes.ln() * scale),
-        None => classes,
+fn number(plane: &Plane, values: &mut [f64]) {
+    if let Some(scale) = plane.scale {
+        values.iter_mut().for_each(|value| *value = value.ln() * scale);
     }
 }
 
 /// Shannon's entropy in bits.
 #[inline(always)]
-fn entropy<const L: usize>(window: &Window, tables: &Tables, counted: &Counted<L>) -> [f64; L] {
-    std::array::from_fn(|j| {
+fn entropy(window: &Window, tables: &Tables, counted: &Counted<'_>, values: &mut [f64]) {
+    for ((value, &total), &logs) in values.iter_mut().zip(counted.total).zip(counted.logs) {
         // Below 2^16 wherever there is a result.
-        let full = tables.logs.f[counted.total[j] as usize & 0xffff];
+        let full = tables.logs.f[total as usize & 0xffff];
         // The difference is below 2^63, and signed numbers are converted by one instruction.
-        full.wrapping_sub(counted.logs[j]).cast_signed() as f64 / (window.units * f64::from(counted.total[j]))
-    })
+        *value = full.wrapping_sub(logs).cast_signed() as f64 / (window.units * f64::from(total));
+    }
 }
 
 /// The count of the most frequent class.

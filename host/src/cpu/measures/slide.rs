@@ -133,20 +133,24 @@ fn results<T: Real, const L: usize>(
         None => [0; L],
         Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
     };
+    let total = nodata.map(|n| (sums.area - usize::from(n)) as u32);
     let counted = Counted {
-        total: nodata.map(|n| (sums.area - usize::from(n)) as u32),
-        logs: std::array::from_fn(|j| sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])),
-        squares: std::array::from_fn(|j| sums.squares[j].wrapping_sub(u32::from(nodata[j]).pow(2))),
-        classes: std::array::from_fn(|j| sums.classes[j].wrapping_sub(u32::from(nodata[j] > 0))),
-        most: std::array::from_fn(|j| if window.needs.most { u32::from(most(&counts[j][..levels])) } else { 0 }),
+        total: &total,
+        logs: &std::array::from_fn::<_, L, _>(|j| {
+            sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])
+        }),
+        squares: &std::array::from_fn::<_, L, _>(|j| sums.squares[j].wrapping_sub(u32::from(nodata[j]).pow(2))),
+        classes: &std::array::from_fn::<_, L, _>(|j| sums.classes[j].wrapping_sub(u32::from(nodata[j] > 0)) as u16),
+        most: &std::array::from_fn::<_, L, _>(|j| if window.needs.most { most(&counts[j][..levels]) } else { 0 }),
     };
     let centres = &job.layout.task.cells.row(tile.top + i)[x..][..L];
     let there: [bool; L] = std::array::from_fn(|j| {
-        !missing && counted.total[j] >= window.least && (window.fill || Some(centres[j]) != job.layout.task.nodata)
+        !missing && total[j] >= window.least && (window.fill || Some(centres[j]) != job.layout.task.nodata)
     });
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
-        let values = finish(plane, window, &job.tables, &counted, counts, levels);
+        let mut values = [0.0; L];
+        finish(plane, window, &job.tables, &counted, counts, levels, &mut values);
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }

@@ -15,9 +15,6 @@ use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup};
 use crate::cpu::{Place, Real};
 use crate::part::Tiles;
 
-/// Windows whose results are formed side by side.
-const LANES: usize = 16;
-
 /// Memory that a thread needs for a tile: what is kept of each window, a row a slot.
 #[derive(Debug)]
 pub struct Memory {
@@ -25,12 +22,24 @@ pub struct Memory {
     squares: Aligned<u32>,
     classes: Aligned<u16>,
     most: Aligned<u16>,
+    /// Of the row that is finished: N, whether there are results, and those of a measure.
+    total: Aligned<u32>,
+    there: Aligned<bool>,
+    values: Aligned<f64>,
 }
 
 impl Memory {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
-        Self { logs: Aligned::new(), squares: Aligned::new(), classes: Aligned::new(), most: Aligned::new() }
+        Self {
+            logs: Aligned::new(),
+            squares: Aligned::new(),
+            classes: Aligned::new(),
+            most: Aligned::new(),
+            total: Aligned::new(),
+            there: Aligned::new(),
+            values: Aligned::new(),
+        }
     }
 }
 
@@ -61,7 +70,7 @@ fn block<'a, C>(counts: &'a [C], group: Group<'_>, level: usize, block: usize) -
 /// Goes through a group level by level: a block of `kept` becomes what `step` makes of it and the counts, `A` being wide enough for a
 /// group, and `V` for all.
 #[inline(always)]
-fn each<C: Copy, A: Copy + Default, V: Copy + Default>(
+fn go_through<C: Copy, A: Copy + Default, V: Copy + Default>(
     counts: &[C],
     group: Group<'_>,
     kept: &mut [V],
@@ -86,7 +95,10 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn reserve(&mut self, slots: usize, padded: usize) {
         let needs = self.job.window.needs;
-        let Memory { logs, squares, classes, most } = self.memory;
+        let Memory { logs, squares, classes, most, total, there, values } = self.memory;
+        total.resize(padded);
+        there.resize(padded);
+        values.resize(padded);
         let len = |needed: bool| if needed { slots * padded } else { 0 };
         logs.resize(len(needs.logs));
         squares.resize(len(needs.squares));
@@ -105,7 +117,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
         let needs = self.job.window.needs;
-        let Memory { logs, squares, classes, most } = self.memory;
+        let Memory { logs, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
         if needs.logs {
             u64::add_group(isa, group, &self.job.tables.logs, &mut logs[here.clone()]);
@@ -115,27 +127,27 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                 if needs.squares {
                     // At most 63².
                     let square = |sum: u16, n: u8| sum + u16::from(n) * u16::from(n);
-                    each(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u32::from(sum));
+                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u32::from(sum));
                 }
                 if needs.classes {
                     let one = |sum: u8, n: u8| sum + u8::from(n != 0);
-                    each(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u16::from(sum));
+                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u16::from(sum));
                 }
                 if needs.most {
-                    each(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u16::from(most)));
+                    go_through(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u16::from(most)));
                 }
             }
             Counts::Large(counts) => {
                 if needs.squares {
                     let square = |sum: u32, n: u16| sum.wrapping_add(u32::from(n) * u32::from(n));
-                    each(counts, group, &mut squares[here.clone()], square, u32::wrapping_add);
+                    go_through(counts, group, &mut squares[here.clone()], square, u32::wrapping_add);
                 }
                 if needs.classes {
                     let one = |sum: u16, n: u16| sum + u16::from(n != 0);
-                    each(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + sum);
+                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + sum);
                 }
                 if needs.most {
-                    each(counts, group, &mut most[here], u16::max, u16::max);
+                    go_through(counts, group, &mut most[here], u16::max, u16::max);
                 }
             }
         }
@@ -143,7 +155,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
 
     #[inline(always)]
     fn nothing(&mut self, slot: usize) {
-        let Memory { logs, squares, classes, most } = self.memory;
+        let Memory { logs, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
         logs.get_mut(here.clone()).unwrap_or_default().fill(0);
         squares.get_mut(here.clone()).unwrap_or_default().fill(0);
@@ -154,47 +166,38 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>) {
         let (window, task) = (self.job.window, self.job.layout.task);
-        let (needs, all) = (window.needs, window.footprint().count() as u32);
-        let y = self.tile.top + i;
-        let (areas, width) = (self.areas.of_row(y), self.tile.width());
-        let centres = &task.cells.row(y)[self.tile.left..][..width];
-        for x in (0..width).step_by(LANES) {
-            let (at, here) = (slot * self.padded + x, width.min(x + LANES) - x);
-            let areas: &[u32; LANES] = areas[x..].first_chunk().expect("whole blocks");
-            let mut total = *areas;
-            if let Some(nodata) = nodata {
-                for (total, &n) in total.iter_mut().zip(&nodata[x..]) {
-                    *total = total.wrapping_sub(u32::from(n));
-                }
+        let (y, width, all) = (self.tile.top + i, self.tile.width(), self.areas.all);
+        let areas = &self.areas.of_row(y)[..width];
+        let Memory { logs, squares, classes, most, total, there, values } = self.memory;
+        let (total, there, values) = (&mut total[..width], &mut there[..width], &mut values[..width]);
+        total.copy_from_slice(areas);
+        if let Some(nodata) = nodata {
+            for (total, &n) in total.iter_mut().zip(nodata) {
+                *total = total.wrapping_sub(u32::from(n));
             }
-            let counted = Counted {
-                total,
-                logs: kept(&self.memory.logs, needs.logs, at),
-                squares: kept(&self.memory.squares, needs.squares, at),
-                classes: kept(&self.memory.classes, needs.classes, at).map(u32::from),
-                most: kept(&self.memory.most, needs.most, at).map(u32::from),
-            };
-            // A window that is to be complete has all of its cells inside.
-            let mut there: [bool; LANES] = std::array::from_fn(|j| {
-                counted.total[j] >= window.least && !(window.complete && areas[j] != all)
-            });
-            if let (Some(nodata), false) = (task.nodata, window.fill) {
-                for (there, &centre) in there.iter_mut().zip(&centres[x..]) {
-                    *there &= centre != nodata;
-                }
+        }
+        // A window that is to be complete has all of its cells inside.
+        for ((there, &total), &area) in there.iter_mut().zip(&*total).zip(areas) {
+            *there = (total >= window.least) & (!window.complete | (area == all));
+        }
+        if let (Some(nodata), false) = (task.nodata, window.fill) {
+            for (there, &centre) in there.iter_mut().zip(&task.cells.row(y)[self.tile.left..]) {
+                *there &= centre != nodata;
             }
-            for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
-                let values = finish(plane, window, &self.job.tables, &counted, &[], 0);
-                let results: [T; LANES] =
-                    std::array::from_fn(|j| if there[j] { T::from_f64(values[j]) } else { T::NAN });
-                rows[i][x..][..here].copy_from_slice(&results[..here]);
+        }
+        let here = slot * self.padded..slot * self.padded + width;
+        let counted = Counted {
+            total,
+            logs: logs.get(here.clone()).unwrap_or_default(),
+            squares: squares.get(here.clone()).unwrap_or_default(),
+            classes: classes.get(here.clone()).unwrap_or_default(),
+            most: most.get(here).unwrap_or_default(),
+        };
+        for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
+            finish(plane, window, &self.job.tables, &counted, &[], 0, values);
+            for ((out, &value), &there) in rows[i].iter_mut().zip(&*values).zip(&*there) {
+                *out = if there { T::from_f64(value) } else { T::NAN };
             }
         }
     }
-}
-
-/// What is kept of some windows; nothing where it is not needed.
-#[inline(always)]
-fn kept<V: Copy + Default>(kept: &[V], needed: bool, at: usize) -> [V; LANES] {
-    if needed { *kept[at..].first_chunk().expect("whole blocks") } else { [V::default(); LANES] }
 }

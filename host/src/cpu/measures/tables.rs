@@ -20,7 +20,7 @@ impl Tables {
 
     /// ln of a number of classes; anything for a number that there cannot be.
     #[inline(always)]
-    pub fn ln(&self, classes: u32) -> f64 {
-        self.ln[(classes as usize).min(self.ln.len() - 1)]
+    pub fn ln(&self, classes: u16) -> f64 {
+        self.ln[usize::from(classes).min(self.ln.len() - 1)]
     }
 }
