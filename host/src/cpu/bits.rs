@@ -88,6 +88,16 @@ impl Moves {
     pub fn cells(&self) -> (usize, usize) {
         (self.next.len(), self.first.len())
     }
+
+    /// Words of a slot: those of all copies of a row.
+    fn slot(&self) -> usize {
+        ((self.reach.right - self.reach.left) as usize / 64 + 2) * WORDS
+    }
+
+    /// Bytes that a thread needs for the rows in sight.
+    pub fn bytes(&self, planes: usize) -> usize {
+        planes * (self.rows() + 1) * self.slot() * size_of::<u64>()
+    }
 }
 
 /// Where in the bits of a level a cell lies, seen from the first window.
@@ -236,9 +246,8 @@ impl<'a> Sight<'a> {
         alive: &'a mut Vec<usize>,
     ) -> Self {
         let (rows, planes, reach) = (moves.rows(), layout.planes.len(), moves.reach);
-        // One level more, for values that the caller promised would not come.
-        let slot = ((reach.right - reach.left) as usize / 64 + 2) * WORDS;
-        bits.resize((planes + 1) * (rows + 1) * slot);
+        let slot = moves.slot();
+        bits.resize(moves.bytes(planes) / size_of::<u64>());
         bits.fill(0);
         some.clear();
         some.resize(planes * rows, false);
@@ -346,9 +355,18 @@ fn add(isa: Isa, bits: &[u64], places: &[At], less: u16, counts: &mut [u16]) {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe {
+            // Fewer than 64 places need fewer digits.
             match places.len() {
                 0..64 => x86_bits::add_avx512::<6>(bits, places, less, counts),
                 _ => x86_bits::add_avx512::<8>(bits, places, less, counts),
+            }
+        },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe {
+            match places.len() {
+                0..64 => x86_bits::add_avx2::<6>(bits, places, less, counts),
+                _ => x86_bits::add_avx2::<8>(bits, places, less, counts),
             }
         },
         _ => match places.len() {
@@ -369,7 +387,7 @@ fn adder(sum: &mut Bits, a: &Bits, b: &Bits) -> Bits {
     carry
 }
 
-/// [`add`] for whatever the compiler makes of it: sums of `DIGITS` binary digits.
+/// [`add`] without vector instructions of our choice: sums of `DIGITS` binary digits.
 #[inline(always)]
 fn add_plain<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
     let mut digits = [[0; WORDS]; DIGITS];

@@ -19,7 +19,7 @@ use super::isa::{Isa, Kind};
 use super::lookup::{BLOCK, GROUP};
 use super::planes::slides;
 use super::table::SMALL;
-use super::{Job, Real, Tile};
+use super::{Job, Layout, Place, Real, Tile};
 use crate::part::STRIP;
 
 /// The two engines.
@@ -59,7 +59,9 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
     // Counts that slide do so by whole groups.
     let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
-    if planes(job.layout.planes.len().next_multiple_of(group)) < histogram || planes(present(job, tile, group)) < histogram {
+    let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+    let seen = || present(&job.layout, place, (size / 2, size / 2), group);
+    if planes(job.layout.planes.len().next_multiple_of(group)) < histogram || planes(seen()) < histogram {
         Engine::Planes
     } else {
         Engine::Histogram
@@ -67,7 +69,7 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
 }
 
 /// How many columns a plane counts for each of the tile's, as a multiple of what a full tile has.
-fn lanes(width: usize, size: usize) -> f64 {
+pub fn lanes(width: usize, size: usize) -> f64 {
     let columns = |width: usize| (width.next_multiple_of(BLOCK) + size) as f64 / width as f64;
     columns(width) / columns(STRIP)
 }
@@ -85,17 +87,18 @@ fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
     }
 }
 
-/// How many levels the rows of one window in the middle of the tile have, or the groups of `group` planes that do.
-fn present<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, group: usize) -> usize {
-    let (cells, radius) = (job.layout.task.cells, job.layout.task.size / 2);
-    let middle = tile.top + tile.rows.len() / 2;
-    let left = tile.left.saturating_sub(radius);
-    let right = cells.cols().min(tile.left + tile.width() + radius);
+/// How many levels the rows of one window in the middle of a tile have, or the groups of `group` planes that do. A window reaches so many
+/// rows and columns from its centre.
+pub fn present(layout: &Layout<'_>, place: Place, (rows, cols): (usize, usize), group: usize) -> usize {
+    let cells = layout.task.cells;
+    let middle = place.top + place.height / 2;
+    let left = place.left.saturating_sub(cols);
+    let right = cells.cols().min(place.left + place.width + cols);
     let mut seen = [false; 256];
-    for y in middle.saturating_sub(radius)..cells.rows().min(middle + radius + 1) {
+    for y in middle.saturating_sub(rows)..cells.rows().min(middle + rows + 1) {
         for &value in &cells.row(y)[left..right] {
             // Values that the caller promised would not come may share the last place.
-            seen[(job.layout.slots[usize::from(value)] / group).min(255)] = true;
+            seen[(layout.slots[usize::from(value)] / group).min(255)] = true;
         }
     }
     seen.into_iter().filter(|&seen| seen).count() * group

@@ -82,3 +82,80 @@ pub fn add_avx512<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, c
         }
     }
 }
+
+/// A full adder, as [`adder`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn adder_avx2(sum: &mut __m256i, a: __m256i, b: __m256i) -> __m256i {
+    let half = _mm256_xor_si256(*sum, a);
+    let carry = _mm256_or_si256(_mm256_and_si256(*sum, a), _mm256_and_si256(half, b));
+    *sum = _mm256_xor_si256(half, b);
+    carry
+}
+
+/// The bits of 256 windows from `word` words behind a place on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn shifted_avx2(bits: &[u64], at: At, word: usize) -> __m256i {
+    let words: &[u64; 2 * WORDS] = bits[at.word as usize..].first_chunk().expect("two copies of a row");
+    let load = |copy: usize| {
+        let words: &[u64; 4] = words[copy * WORDS + word..].first_chunk().expect("half a copy");
+        // SAFETY: 32 readable bytes.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    };
+    // A shift by 64 leaves nothing.
+    let low = _mm256_srl_epi64(load(0), _mm_cvtsi32_si128(at.shift as i32));
+    let high = _mm256_sll_epi64(load(1), _mm_cvtsi32_si128(64 - at.shift as i32));
+    _mm256_xor_si256(_mm256_or_si256(low, high), _mm256_set1_epi64x(at.flip as i64))
+}
+
+/// [`add_avx512`] with half as wide registers.
+///
+/// # Panics
+/// As there.
+#[target_feature(enable = "avx2")]
+pub fn add_avx2<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+    let less = _mm256_set1_epi16(less as i16);
+    // Byte i of a register gets byte i / 8 of 32 bits, of which bit i % 8 is looked at.
+    let spread = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let single = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    for (half, counts) in counts.as_chunks_mut::<{ STRIP / 2 }>().0.iter_mut().enumerate() {
+        let mut digits = [_mm256_setzero_si256(); DIGITS];
+        for p in places.as_chunks::<AT_ONCE>().0 {
+            let from = |i: usize| shifted_avx2(bits, p[i], half * WORDS / 2);
+            let mut ones = |i: usize| adder_avx2(&mut digits[0], from(i), from(i + 1));
+            let carries = [ones(0), ones(2), ones(4), ones(6)];
+            let [a, b] = [[carries[0], carries[1]], [carries[2], carries[3]]]
+                .map(|[a, b]| adder_avx2(&mut digits[1], a, b));
+            let mut carry = adder_avx2(&mut digits[2], a, b);
+            for digit in &mut digits[3..] {
+                let next = _mm256_and_si256(*digit, carry);
+                *digit = _mm256_xor_si256(*digit, carry);
+                carry = next;
+            }
+        }
+        let mut words = [[0u32; WORDS]; DIGITS];
+        for (words, digit) in words.iter_mut().zip(digits) {
+            // SAFETY: 32 writable bytes.
+            unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), digit) };
+        }
+        for (word, counts) in counts.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            let mut numbers = _mm256_setzero_si256();
+            for words in words.iter().rev() {
+                let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(words[word] as i32), spread);
+                let ones = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, single), single);
+                // Twice what there is, plus 1 where all bits are 1.
+                numbers = _mm256_sub_epi8(_mm256_add_epi8(numbers, numbers), ones);
+            }
+            let halves = [_mm256_castsi256_si128(numbers), _mm256_extracti128_si256::<1>(numbers)];
+            for (counts, numbers) in counts.as_chunks_mut::<16>().0.iter_mut().zip(halves) {
+                let change = _mm256_sub_epi16(_mm256_cvtepu8_epi16(numbers), less);
+                // SAFETY: 32 bytes to read and to write.
+                unsafe {
+                    let to = counts.as_mut_ptr().cast::<__m256i>();
+                    _mm256_storeu_si256(to, _mm256_add_epi16(_mm256_loadu_si256(to), change));
+                }
+            }
+        }
+    }
+}

@@ -56,6 +56,29 @@ struct Job<'a> {
     observer: &'a dyn Observer,
 }
 
+impl<'a> Job<'a> {
+    /// The task's `size` is that of the window.
+    fn new(task: &'a Task<'a>, window: &'a Window, observer: &'a dyn Observer) -> Self {
+        let footprint = window.footprint();
+        let (height, width, count) = (footprint.rows(), footprint.cols(), footprint.count());
+        let stride = task.cells.stride() as isize;
+        let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
+        let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
+        let work = cells(&window.leaving) + cells(&window.entering) + window.planes.len() * task.levels;
+        let largest = count.min(height.min(task.grid.0) * width.min(task.grid.1));
+        Self {
+            layout: Layout::new(task, largest),
+            window,
+            tables: Tables::new(window, largest),
+            moves: (!plan::square(window)).then(|| Moves::new(window)),
+            leaving: flat(&window.leaving),
+            entering: flat(&window.entering),
+            rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
+            observer,
+        }
+    }
+}
+
 /// Fills `outs`, one for each of the window's planes in their order and `task.rows.len()` × `task.cols.len()` each. The window
 /// decides shape and scale: the task's `size` and `scale` are not looked at.
 ///
@@ -84,28 +107,13 @@ pub(super) fn run_forced<T: Real>(
     assert!(outs.iter().all(|out| (task.rows.len(), task.cols.len()) == (out.rows(), out.cols())));
 
     let footprint = window.footprint();
-    let (height, width, count) = (footprint.rows(), footprint.cols(), footprint.count());
-    let stride = task.cells.stride() as isize;
-    let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
-    let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
-    let work = cells(&window.leaving) + cells(&window.entering) + window.planes.len() * task.levels;
-    let largest = count.min(height.min(task.grid.0) * width.min(task.grid.1));
-    let square = Task { size: width, ..task.clone() };
-    let job = Job {
-        layout: Layout::new(&square, largest),
-        window,
-        tables: Tables::new(window, largest),
-        moves: (!plan::square(window)).then(|| Moves::new(window)),
-        leaving: flat(&window.leaving),
-        entering: flat(&window.entering),
-        rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
-        observer,
-    };
+    let task = Task { size: footprint.cols(), ..task.clone() };
+    let job = Job::new(&task, window, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
     for_each_tile_of(
         (task.rows.start, task.cols.start),
         outs,
-        height,
+        footprint.rows(),
         observer,
         || (planes::Scratch::new(), bits::Scratch::new(), sums::Memory::new()),
         |(squares, shapes, memory), tile| {

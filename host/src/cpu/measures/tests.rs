@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::grid::{Grid, GridView};
+use crate::entropy::Base;
 use crate::measure::cases::{Case, cases};
+use crate::measure::window::Scales;
+use crate::measure::{Edge, Footprint, Measure};
 
 fn task<'a>(case: &Case, cells: GridView<'a, u8>) -> Task<'a> {
     Task { levels: case.levels, nodata: case.nodata, ..Task::whole(cells, 1) }
@@ -185,4 +188,29 @@ fn progress_counts_cells_and_a_stop_is_heeded() {
     assert_eq!(go(u64::MAX), (Ok(()), 300 * 520));
     assert_eq!(go(0), (Err(Cancelled), 0));
     assert_eq!(go(1).0, Err(Cancelled));
+}
+
+/// What the plan chooses on this machine for a grid of random cells.
+fn engine_of(shape: (usize, usize), footprint: Footprint, levels: usize) -> Engine {
+    let cells = Grid::from_fn(shape.0, shape.1, |r, c| ((r * 31 + c * 17) % levels) as u8).unwrap();
+    let window = Window::new(footprint, &[Measure::Simpson], Edge::Shrink, 0.0, Scales::new(Base::E, None));
+    let task = Task { levels, ..Task::whole(cells.view(), window.footprint().cols()) };
+    let place = Place { top: 0, left: 0, height: shape.0.min(256), width: shape.1.min(512) };
+    plan::engine(&Job::new(&task, &window, &()), place, Isa::best())
+}
+
+#[test]
+fn few_levels_and_large_windows_go_by_planes() {
+    let (square, disk) = (|size| Footprint::square(size).unwrap(), |size| Footprint::disk(size).unwrap());
+    for size in [5, 21, 101, 255] {
+        assert_eq!(engine_of((300, 600), square(size), 16), Engine::Planes, "square {size}");
+    }
+    for size in [21, 101, 255] {
+        assert_eq!(engine_of((300, 600), disk(size), 16), Engine::Planes, "disk {size}");
+    }
+    assert_eq!(engine_of((1000, 1), square(21), 200), Engine::Histogram);
+    assert_eq!(engine_of((1000, 4), disk(21), 200), Engine::Histogram);
+    assert_eq!(engine_of((300, 600), disk(5), 256), Engine::Histogram);
+    // More memory than a thread may take.
+    assert_eq!(engine_of((300, 600), disk(255), 256), Engine::Histogram);
 }
