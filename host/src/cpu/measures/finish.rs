@@ -7,6 +7,8 @@ use std::f64::consts::LN_2;
 
 use super::slide::Counts;
 use super::tables::Tables;
+use super::single;
+use crate::cpu::Real;
 use crate::measure::window::{Plane, Quantity, Window};
 
 /// What is known of some windows beside their counts, a number a window. Nodata is not in it. Where the window's measures do not need
@@ -25,9 +27,26 @@ pub struct Counted<'a> {
     pub most: &'a [u16],
 }
 
+/// What results are rounded to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// f32.
+    Single,
+    /// f64.
+    Double,
+}
+
+impl Precision {
+    /// Of a type of results.
+    pub fn of<T: Real>() -> Self {
+        if size_of::<T>() == 4 { Self::Single } else { Self::Double }
+    }
+}
+
 /// The results of a plane; anything where a window has no valid cell. Of `counts` the first `levels` are looked at, and only by the
 /// formulas that need them ([`goes_through`]).
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub fn finish(
     plane: &Plane,
     window: &Window,
@@ -36,6 +55,7 @@ pub fn finish(
     counts: &[Counts],
     levels: usize,
     values: &mut [f64],
+    precision: Precision,
 ) {
     let Counted { total, logs: _, squares, classes, most } = *counted;
     match plane.quantity {
@@ -43,7 +63,13 @@ pub fn finish(
             entropy(window, tables, counted, values);
             match plane.scale {
                 Some(scale) => values.iter_mut().for_each(|value| *value *= scale),
-                None => values.iter_mut().for_each(|value| *value = (*value * LN_2).exp()),
+                None => {
+                    values.iter_mut().for_each(|value| *value *= LN_2);
+                    match precision {
+                        Precision::Single => single::exponentials(values),
+                        Precision::Double => values.iter_mut().for_each(|value| *value = value.exp()),
+                    }
+                }
             }
         }
         Quantity::Evenness => {
@@ -68,13 +94,13 @@ pub fn finish(
             for ((value, &total), &squares) in values.iter_mut().zip(total).zip(squares) {
                 *value = f64::from(total) * f64::from(total) / f64::from(squares);
             }
-            number(plane, values);
+            number(plane, values, precision);
         }
         Quantity::Most => {
             for ((value, &total), &most) in values.iter_mut().zip(total).zip(most) {
                 *value = f64::from(total) / f64::from(most);
             }
-            number(plane, values);
+            number(plane, values, precision);
         }
         Quantity::Power | Quantity::Near | Quantity::Steep => {
             for ((value, &total), counts) in values.iter_mut().zip(total).zip(counts) {
@@ -92,9 +118,11 @@ pub fn goes_through(quantity: Quantity) -> bool {
 
 /// From numbers of classes to what the plane wants.
 #[inline(always)]
-fn number(plane: &Plane, values: &mut [f64]) {
-    if let Some(scale) = plane.scale {
-        values.iter_mut().for_each(|value| *value = value.ln() * scale);
+fn number(plane: &Plane, values: &mut [f64], precision: Precision) {
+    match (plane.scale, precision) {
+        (Some(scale), Precision::Single) => single::logarithms(values, scale),
+        (Some(scale), Precision::Double) => values.iter_mut().for_each(|value| *value = value.ln() * scale),
+        (None, _) => {}
     }
 }
 

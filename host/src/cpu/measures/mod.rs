@@ -20,6 +20,7 @@
 mod areas;
 mod finish;
 mod plan;
+mod single;
 mod slide;
 mod sums;
 mod tables;

@@ -1,7 +1,7 @@
 //! Sliding: the counts of several neighbouring columns' windows, and their sums, down the rows of a tile.
 
 use super::Job;
-use super::finish::{Counted, finish, most};
+use super::finish::{Counted, Precision, finish, most};
 use crate::cpu::Real;
 use crate::cpu::table::ALL;
 use crate::grid::GridView;
@@ -150,7 +150,7 @@ fn results<T: Real, const L: usize>(
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
         let mut values = [0.0; L];
-        finish(plane, window, &job.tables, &counted, counts, levels, &mut values);
+        finish(plane, window, &job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }
