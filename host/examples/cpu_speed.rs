@@ -149,7 +149,9 @@ fn measures(side: usize, rounds: usize, threads: usize, levels: usize, set: Opti
         &[Renyi(f64::INFINITY)],
         &[Shannon, Simpson, Richness],
     ];
-    println!("{side} x {side} cells, {levels} levels, {threads} threads, f32, fastest of {rounds}, Mcell/s: now, histogram");
+    println!(
+        "{side} x {side} cells, {levels} levels, {threads} threads, f32, fastest of {rounds}, Mcell/s: now, histogram"
+    );
     for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
         let view = GridView::new(&cells, side, side).expect("a square");
         let mut outs = vec![Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square"); 3];
@@ -166,7 +168,8 @@ fn measures(side: usize, rounds: usize, threads: usize, levels: usize, set: Opti
             println!("{name:<10} {size:>3} square {:<26} {shannon:7.1}", "shannon by itself");
             for (shape, footprint) in [("square", Footprint::square(size)), ("disk", Footprint::disk(size))] {
                 let footprint = footprint.expect("a shape");
-                for these in all.into_iter().filter(|m| shape == "square" || m.len() > 1 || matches!(m[0], Simpson | Evenness))
+                for these in
+                    all.into_iter().filter(|m| shape == "square" || m.len() > 1 || matches!(m[0], Simpson | Evenness))
                 {
                     let mut by = |choice, set| {
                         best(&mut |outs: &mut [Grid<f32>]| {

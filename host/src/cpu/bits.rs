@@ -255,7 +255,8 @@ impl<'a> Sight<'a> {
         alive.resize(planes, 0);
         let grid = layout.task.cells.cols() as isize;
         let first = place.left as isize + reach.left;
-        let (from, to) = (first.clamp(0, grid), (place.left as isize + place.width as isize + reach.right).clamp(0, grid));
+        let (from, to) =
+            (first.clamp(0, grid), (place.left as isize + place.width as isize + reach.right).clamp(0, grid));
         let lead = (from - first) as usize;
         let cols = from as usize..to.max(from) as usize;
         let mut inside = [0; ROW];

@@ -16,8 +16,8 @@ use crate::grid::{GridView, GridViewMut};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
-pub mod bench;
 mod aligned;
+pub mod bench;
 mod bits;
 mod consumer;
 mod deltas;
@@ -149,8 +149,7 @@ fn run_forced<T: Real>(
         || (planes::Scratch::new(), Aligned::new()),
         |(scratch, sums), tile| match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
             Engine::Planes => {
-                let place =
-                    Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+                let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
                 planes::run(&job.layout, place, &mut Entropies::new(&job, tile, sums), scratch, isa);
             }
             Engine::Histogram => histogram::run(&job, tile),

@@ -176,12 +176,7 @@ pub unsafe fn small64_avx512(counts: &[u8], group: Group<'_>, tables: &Tables<u6
 /// As there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn small_limbs<const SHORT: bool>(
-    counts: &[u8],
-    group: Group<'_>,
-    tables: &Tables<u64>,
-    sums: &mut [u64],
-) {
+unsafe fn small_limbs<const SHORT: bool>(counts: &[u8], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
     let limbs = tables.limbs.as_ref().expect("byte-sized counts come with a table in limbs");
     // SAFETY: 64 entries of 16 bits.
     let load = |limb: usize, at: usize| unsafe { _mm512_loadu_si512(limbs[limb].as_ptr().add(at).cast()) };

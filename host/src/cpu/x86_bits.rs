@@ -125,8 +125,8 @@ pub fn add_avx2<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, cou
             let from = |i: usize| shifted_avx2(bits, p[i], half * WORDS / 2);
             let mut ones = |i: usize| adder_avx2(&mut digits[0], from(i), from(i + 1));
             let carries = [ones(0), ones(2), ones(4), ones(6)];
-            let [a, b] = [[carries[0], carries[1]], [carries[2], carries[3]]]
-                .map(|[a, b]| adder_avx2(&mut digits[1], a, b));
+            let [a, b] =
+                [[carries[0], carries[1]], [carries[2], carries[3]]].map(|[a, b]| adder_avx2(&mut digits[1], a, b));
             let mut carry = adder_avx2(&mut digits[2], a, b);
             for digit in &mut digits[3..] {
                 let next = _mm256_and_si256(*digit, carry);

@@ -27,7 +27,15 @@ impl<'a> Areas<'a> {
     pub fn new(window: &'a Window, cells: GridView<'_, u8>, place: Place) -> Self {
         let before = vec![0; window.footprint().cols() + 1];
         let areas = vec![0; place.width.next_multiple_of(BLOCK)];
-        Self { window, shape: (cells.rows(), cells.cols()), place, all: window.footprint().count() as u32, inside: (0, 0), before, areas }
+        Self {
+            window,
+            shape: (cells.rows(), cells.cols()),
+            place,
+            all: window.footprint().count() as u32,
+            inside: (0, 0),
+            before,
+            areas,
+        }
     }
 
     /// The numbers for row `y` of the grid.

@@ -5,9 +5,9 @@
 
 use std::f64::consts::LN_2;
 
+use super::single;
 use super::slide::Counts;
 use super::tables::Tables;
-use super::single;
 use crate::cpu::Real;
 use crate::measure::window::{Plane, Quantity, Window};
 
@@ -44,10 +44,11 @@ impl Precision {
 }
 
 /// The results of a plane; anything where a window has no valid cell. Of `counts` the first `levels` are looked at, and only by the
-/// formulas that need them ([`goes_through`]).
+/// formulas that need them ([`goes_through`]). Entries of tables are looked up for `AT_ONCE` windows together: as many as there are, where
+/// they are few.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn finish(
+pub fn finish<const AT_ONCE: usize>(
     plane: &Plane,
     window: &Window,
     tables: &Tables,
@@ -60,7 +61,7 @@ pub fn finish(
     let Counted { total, logs: _, squares, classes, most } = *counted;
     match plane.quantity {
         Quantity::Shannon => {
-            entropy(window, tables, counted, values);
+            entropy::<AT_ONCE>(window, tables, counted, values);
             match plane.scale {
                 Some(scale) => values.iter_mut().for_each(|value| *value *= scale),
                 None => {
@@ -73,10 +74,16 @@ pub fn finish(
             }
         }
         Quantity::Evenness => {
-            entropy(window, tables, counted, values);
-            for (value, &classes) in values.iter_mut().zip(classes) {
-                let evenness = *value * LN_2 / tables.ln(classes);
-                *value = if classes == 1 { 0.0 } else { evenness };
+            entropy::<AT_ONCE>(window, tables, counted, values);
+            for (values, classes) in values.chunks_mut(AT_ONCE).zip(classes.chunks(AT_ONCE)) {
+                let mut largest = [1.0; AT_ONCE];
+                for (largest, &classes) in largest.iter_mut().zip(classes) {
+                    *largest = tables.ln(classes);
+                }
+                for ((value, &classes), &largest) in values.iter_mut().zip(classes).zip(&largest) {
+                    let evenness = *value * LN_2 / largest;
+                    *value = if classes == 1 { 0.0 } else { evenness };
+                }
             }
         }
         // The difference is exact, so one class gives exactly 0.
@@ -128,12 +135,20 @@ fn number(plane: &Plane, values: &mut [f64], precision: Precision) {
 
 /// Shannon's entropy in bits.
 #[inline(always)]
-fn entropy(window: &Window, tables: &Tables, counted: &Counted<'_>, values: &mut [f64]) {
-    for ((value, &total), &logs) in values.iter_mut().zip(counted.total).zip(counted.logs) {
-        // Below 2^16 wherever there is a result.
-        let full = tables.logs.f[total as usize & 0xffff];
-        // The difference is below 2^63, and signed numbers are converted by one instruction.
-        *value = full.wrapping_sub(logs).cast_signed() as f64 / (window.units * f64::from(total));
+fn entropy<const AT_ONCE: usize>(window: &Window, tables: &Tables, counted: &Counted<'_>, values: &mut [f64]) {
+    let (totals, sums) = (counted.total.chunks(AT_ONCE), counted.logs.chunks(AT_ONCE));
+    for ((values, totals), sums) in values.chunks_mut(AT_ONCE).zip(totals).zip(sums) {
+        // A loop that looks things up is not vectorised: looked up first.
+        let mut full = [0; AT_ONCE];
+        for (full, &total) in full.iter_mut().zip(totals) {
+            // Below 2^16 wherever there is a result.
+            *full = tables.logs.f[total as usize & 0xffff];
+        }
+        for (((value, &total), &logs), &full) in values.iter_mut().zip(totals).zip(sums).zip(&full) {
+            // The difference is below 2^63, and signed numbers are converted by one instruction.
+            let total = f64::from(total.cast_signed());
+            *value = full.wrapping_sub(logs).cast_signed() as f64 / (window.units * total);
+        }
     }
 }
 

@@ -44,11 +44,11 @@ pub struct Force {
 }
 
 /// Time of a step of the histogram, and of one that keeps Σ F(n).
-const STEP: f64 = 0.6;
-const STEP_OF_LOGS: f64 = 0.75;
+const STEP: f64 = 0.58;
+const STEP_OF_LOGS: f64 = 0.68;
 
 /// What a cell costs in either engine besides.
-const START: f64 = 9.0;
+const START: f64 = 6.0;
 const START_OF_PLANES: f64 = 1.0;
 
 /// Bytes that a thread may take for the bits of all levels.

@@ -2,10 +2,11 @@
 
 use super::Job;
 use super::finish::{Counted, Precision, finish, most};
+use super::tables::Tables;
 use crate::cpu::Real;
 use crate::cpu::table::ALL;
 use crate::grid::GridView;
-use crate::measure::window::{Needs, Reach, Stretch};
+use crate::measure::window::{Needs, Plane, Reach, Stretch, Window};
 use crate::observe::Cancelled;
 use crate::part::Tiles;
 
@@ -136,9 +137,7 @@ fn results<T: Real, const L: usize>(
     let total = nodata.map(|n| (sums.area - usize::from(n)) as u32);
     let counted = Counted {
         total: &total,
-        logs: &std::array::from_fn::<_, L, _>(|j| {
-            sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])
-        }),
+        logs: &std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])),
         squares: &std::array::from_fn::<_, L, _>(|j| sums.squares[j].wrapping_sub(u32::from(nodata[j]).pow(2))),
         classes: &std::array::from_fn::<_, L, _>(|j| sums.classes[j].wrapping_sub(u32::from(nodata[j] > 0)) as u16),
         most: &std::array::from_fn::<_, L, _>(|j| if window.needs.most { most(&counts[j][..levels]) } else { 0 }),
@@ -150,7 +149,7 @@ fn results<T: Real, const L: usize>(
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
         let mut values = [0.0; L];
-        finish(plane, window, &job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
+        finish_lanes::<L>(plane, window, &job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }
@@ -160,6 +159,22 @@ fn results<T: Real, const L: usize>(
             counts[j][usize::from(value)] = nodata[j];
         }
     }
+}
+
+/// Not inlined: formulas are many, and the loops over cells want the registers.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn finish_lanes<const L: usize>(
+    plane: &Plane,
+    window: &Window,
+    tables: &Tables,
+    counted: &Counted<'_>,
+    counts: &[Counts],
+    levels: usize,
+    values: &mut [f64],
+    precision: Precision,
+) {
+    finish::<L>(plane, window, tables, counted, counts, levels, values, precision);
 }
 
 /// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more

@@ -1,8 +1,8 @@
 //! The engine against the oracle, over the table of cases; and against itself, cut and shared in every way.
 
 use super::*;
-use crate::grid::{Grid, GridView};
 use crate::entropy::Base;
+use crate::grid::{Grid, GridView};
 use crate::measure::cases::{Case, cases};
 use crate::measure::window::Scales;
 use crate::measure::{Edge, Footprint, Measure};
