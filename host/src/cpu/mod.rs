@@ -1,14 +1,23 @@
 //! The CPU engine: moving-window entropy of 8-bit cells, on all cores of the current rayon pool.
 //!
 //! The output is cut into tiles (a band of rows, a strip of columns), tiles are computed
-//! independently, and the histogram of a window is never rebuilt from scratch. Two engines share
-//! the work: `planes` where levels are few or windows large, `histogram` where levels are many;
-//! `plan` chooses, tile by tile. Both add the same fixed-point integers (`table`), so that neither
+//! independently, and the histogram of a window is never rebuilt from scratch. Two kinds of engines share
+//! the work: planes of counts where levels are few or windows large, a sliding histogram where levels are many;
+//! a plan chooses, tile by tile. Both add the same fixed-point integers, so that neither
 //! the choice nor the number of threads nor the instruction set (`isa`) changes a bit of the output.
 //!
+//! What is made of counts is apart from how they come about ([`consumer`]):
+//!
+//! ```text
+//! squares                        planes (with window), deltas        \            Shannon's entropy alone   finish
+//! disks and all other shapes     bits                                 > consumer >
+//!                                                                    /            all measures              measures
+//! ```
+//!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
-//! `lookup`, `log` and `x86` (from counts to sums), `finish` (from sums to entropies), the two engines, of which `planes`
-//! hands large windows to `deltas` (with `x86_deltas`), and `plan`.
+//! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
+//! hands large windows to `deltas` (with `x86_deltas`), and `bits` (with `x86_bits`); `histogram`, `plan`; then `measures`, which has a
+//! histogram and a plan of its own.
 
 use std::ops::Range;
 

@@ -13,9 +13,15 @@
 //!         add the cell below each run: the window of the next row   (slide)
 //! ```
 //!
-//! It differs from the engines for squares in two ways. What a window gains and loses is a list of stretches instead of two rows;
+//! It differs from the histogram for squares in two ways. What a window gains and loses is a list of stretches instead of two rows;
 //! and the sums do not depend on the precision of the output: results are formed in f64 and rounded at the end, because their
-//! formulas are many and their time is little beside the sliding.
+//! formulas are many.
+//!
+//! Where levels are few (`plan`) the same sums come from planes of counts instead, whole rows at a time ([`planes`] and [`bits`] make
+//! them, `sums` takes them): their time hardly depends on the window. Only the orders that go through the counts one by one always
+//! take the histogram.
+//!
+//! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms), `plan`.
 
 mod areas;
 mod finish;

@@ -1,6 +1,6 @@
 //! The tables that all tiles of a task share.
 
-use crate::cpu::table::{self, ALL, Fixed};
+use crate::cpu::table;
 use crate::measure::window::Window;
 
 /// The tables of a window.
