@@ -6,7 +6,7 @@
 //! a plan chooses, tile by tile. Both add the same fixed-point integers, so that neither
 //! the choice nor the number of threads nor the instruction set (`isa`) changes a bit of the output.
 //!
-//! What is made of counts is apart from how they come about ([`consumer`]):
+//! What is made of counts is apart from how they come about (`consumer`):
 //!
 //! ```text
 //! squares                        planes (with window), deltas        \            Shannon's entropy alone   finish

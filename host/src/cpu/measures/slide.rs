@@ -15,7 +15,7 @@ pub const LANES: usize = 4;
 
 /// Computes a tile, unless the work is to stop.
 pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) -> Result<(), Cancelled> {
-    // Each combination is a loop of its own, which does nothing that nobody asked for.
+    // Each combination is a loop of its own, which keeps only what is needed.
     let columns = match job.window.needs {
         Needs { logs: false, squares: false, classes: false, .. } => columns::<T, false, false, false>,
         Needs { logs: false, squares: false, classes: true, .. } => columns::<T, false, false, true>,
