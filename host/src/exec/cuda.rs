@@ -897,8 +897,8 @@ impl Device for CudaDevice {
             shared_per_block: self.description.shared_per_block,
             memory: self.description.memory,
             arch: 10 * self.description.compute_capability.0 + self.description.compute_capability.1,
-            // A tenth of a second of copying at the pace of pageable memory.
-            launch_cells: 1 << 28,
+            // Tens of milliseconds of the kernels that are slow for their size, and enough to fill the device with those.
+            launch_cells: (self.description.multiprocessors as usize) << 26,
         }
     }
 
