@@ -65,6 +65,8 @@ kernels! {
     tensor_counted TensorCounted f32, at least 50;
     measures Measures f32, at least 90;
     measures_f64 MeasuresF64 f64, at least 90;
+    columns_measures ColumnsMeasures f32, at least 60;
+    columns_measures_f64 ColumnsMeasuresF64 f64, at least 60;
 }
 
 /// The rungs that need no device, on the CPU; the plans with devices too, which such small grids leave to the CPU.
@@ -205,10 +207,14 @@ fn bands_and_devices_change_no_bit() {
 #[test]
 fn measures_on_every_engine() {
     use halotile_tests::measures;
-    assert!(measures::check::<f32>(&Engine::Cpu, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check::<f64>(&Engine::Cpu, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check::<f32>(&emulated(2), 10_000).unwrap().0 > 10_000);
-    assert!(measures::check::<f64>(&emulated(1), 10_000).unwrap().0 > 10_000);
+    assert!(measures::check::<f32>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check::<f64>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check::<f32>(&emulated(2), None, 10_000).unwrap().0 > 10_000);
+    assert!(measures::check::<f64>(&emulated(1), None, 10_000).unwrap().0 > 10_000);
+    let columns = Some(Kernel::ColumnsMeasures);
+    assert!(measures::check::<f32>(&emulated(1), columns, 7_000_000).unwrap().0 > 500_000);
+    let columns = Some(Kernel::ColumnsMeasuresF64);
+    assert!(measures::check::<f64>(&emulated(2), columns, 10_000).unwrap().0 > 10_000);
 }
 
 /// Base, levels and normalising are only a factor; the CPU engine and the devices must have the same one.
@@ -239,8 +245,9 @@ fn units_and_normalising_scale_the_result() {
 /// Blocks and lanes in another order: a kernel that depends on it has a race.
 #[test]
 fn the_order_of_blocks_and_lanes_changes_no_bit() {
-    for kernel in [Kernel::Tiled, Kernel::Histogram, Kernel::Columns, Kernel::Sliding, Kernel::Tensor] {
-        let cells = Grid::from_fn(30, 300, |r, c| ((r * 7 + c * c) % 16) as u8).unwrap();
+    let of_sixteen = [Kernel::Tiled, Kernel::Histogram, Kernel::Columns, Kernel::Sliding, Kernel::Tensor];
+    for (kernel, levels) in of_sixteen.map(|kernel| (kernel, 16)).into_iter().chain([(Kernel::Columns, 40)]) {
+        let cells = Grid::from_fn(30, 300, |r, c| ((r * 7 + c * c) % levels) as u8).unwrap();
         let run = |order| {
             let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_order(order));
             let mut out = Grid::<f32>::zeros(30, 300).unwrap();
@@ -249,8 +256,8 @@ fn the_order_of_blocks_and_lanes_changes_no_bit() {
             out.into_vec()
         };
         let forward = run(Order::Forward);
-        assert_eq!(run(Order::Reverse), forward, "{kernel}");
-        assert_eq!(run(Order::Shuffled(5)), forward, "{kernel}");
+        assert_eq!(run(Order::Reverse), forward, "{kernel}, {levels} levels");
+        assert_eq!(run(Order::Shuffled(5)), forward, "{kernel}, {levels} levels");
     }
 }
 

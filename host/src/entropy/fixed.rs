@@ -4,6 +4,36 @@
 //! integers, and the error of a result is that of the table's roundings: at most half a unit for each level and for
 //! the whole, divided by N.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The tables that were made last. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
+/// grids, or chunks of one, asks for the same again and again.
+struct Kept<K, V>(Mutex<Vec<(K, Arc<V>)>>);
+
+/// How many of a kind are kept.
+const KEPT: usize = 4;
+
+impl<K: PartialEq + Copy, V> Kept<K, V> {
+    const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// The table of this key, which `make` makes where it is not there. Others need not wait for that.
+    fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, value)) = kept().iter().find(|(of, _)| *of == key) {
+            return Arc::clone(value);
+        }
+        let value = Arc::new(make());
+        let mut kept = kept();
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((key, Arc::clone(&value)));
+        value
+    }
+}
+
 /// F(n)·S for n = 0..len, and S. Entries above `largest` (at least 1) are 0: no window reaches them.
 fn table<I>(len: usize, largest: usize, top: f64, round: impl Fn(f64) -> I) -> (Vec<I>, f64) {
     let f = |n: usize| if n == 0 { 0.0 } else { n as f64 * (n as f64).ln() };
@@ -18,6 +48,67 @@ pub(super) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
     table(len, largest, f64::from(u32::MAX), |value| value as u32)
 }
 
+/// Tables of 32 bits for windows of up to `size`² cells, of which no class has more than `largest`, where no window has more than `levels`
+/// classes: one for all windows, and finer ones for those with few valid cells.
+///
+/// What a kernel forms is N·H, at most N·ln(levels), and only that has to fit: sums may wrap. So the unit is finer by 3 to 20 times than
+/// where F of the largest window fits. The error of a result is that of some roundings over N: where nodata may leave few cells of a large
+/// window, those have tables of their own.
+pub(super) struct Nested {
+    /// That for all windows, then the middle, then the fine one.
+    pub entries: Vec<u32>,
+    /// The most valid cells that the fine and the middle one are for; 0 where there is none.
+    pub cells: [usize; 2],
+    /// What F is multiplied by in the fine one, the middle one and that for all.
+    pub units: [f64; 3],
+}
+
+/// Valid cells from which on tables for windows of up to 255 × 255 are fine enough.
+const STEPS: [usize; 2] = [31 * 31, 101 * 101];
+
+impl Nested {
+    /// Cells that the fine and the middle table are for.
+    fn cells(size: usize, nodata: bool) -> [usize; 2] {
+        let steps = if nodata { STEPS.map(|cells| if cells < size * size { cells } else { 0 }) } else { [0; 2] };
+        // Where one finer table will do it is the middle one.
+        if steps[1] == 0 { [0, steps[0]] } else { steps }
+    }
+
+    /// Entries of all tables.
+    pub fn len(size: usize, nodata: bool) -> usize {
+        let [fine, middle] = Self::cells(size, nodata);
+        size * size + 1 + if nodata { middle + 1 + fine + 1 } else { 0 }
+    }
+
+    /// The tables, made or kept.
+    pub fn of(size: usize, largest: usize, levels: usize, nodata: bool) -> Arc<Self> {
+        static NESTED: Kept<(usize, usize, usize, bool), Nested> = Kept::new();
+        NESTED.get((size, largest, levels, nodata), || Self::new(size, largest, levels, nodata))
+    }
+
+    fn new(size: usize, largest: usize, levels: usize, nodata: bool) -> Self {
+        let all = size * size;
+        let [fine, middle] = Self::cells(size, nodata);
+        // Kernels take classes by sixteens; so what a map is known to have makes no other bits.
+        let levels = levels.next_multiple_of(16);
+        let mut entries = Vec::with_capacity(Self::len(size, nodata));
+        let mut table = |cells: usize, largest: usize| {
+            let most = largest.min(cells);
+            // Half a thousand units are left for roundings. A window of one cell has F = 0 only; any unit does.
+            let top = most as f64 * (levels.min(most) as f64).ln();
+            let units = if most > 1 { ((f64::from(u32::MAX) - 512.0) / top).floor() } else { 1.0 };
+            let f = |n: usize| if n == 0 || n > most { 0.0 } else { (n as f64 * (n as f64).ln() * units).round() };
+            // The low 32 bits.
+            entries.extend((0..=cells).map(|n| f(n) as u64 as u32));
+            units
+        };
+        let coarse = table(all, largest);
+        let units = if nodata { [table(middle, largest), table(fine, largest), coarse] } else { [1.0, 1.0, coarse] };
+        let [of_middle, of_fine, coarse] = units;
+        Self { entries, cells: [fine, middle], units: [of_fine, of_middle, coarse] }
+    }
+}
+
 /// The 64-bit table. 62 bits: more than f64 resolves.
 pub(crate) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
     table(len, largest, (1u64 << 62) as f64, |value| value as u64)
@@ -26,6 +117,11 @@ pub(crate) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
 /// n·log2 n in place of n·ln n, in 62 bits, and the unit a power of two: where a power of two of classes are equally frequent, the entropy in
 /// bits is exactly what it should be. For that the logarithms have to be better than an f64's.
 pub(crate) fn table_bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
+    static TABLES: Kept<(usize, usize), (Vec<u64>, f64)> = Kept::new();
+    (*TABLES.get((len, largest), || bits(len, largest))).clone()
+}
+
+fn bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
     let top = (largest.max(2) as f64).log2() * largest.max(2) as f64;
     // As large as lets the largest entry fit.
     let places = 61 - top.log2().floor() as u32;
@@ -69,6 +165,21 @@ pub(super) const FINE: f64 = 800_000.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_kept_is_made_once_and_the_oldest_makes_room() {
+        let kept = Kept::new();
+        let made = |key: usize| {
+            let mut made = false;
+            let value = kept.get(key, || {
+                made = true;
+                10 * key
+            });
+            assert_eq!(*value, 10 * key);
+            made
+        };
+        assert_eq!([0, 1, 2, 3, 0, 1, 4, 1, 0].map(made), [true, true, true, true, false, false, true, false, true]);
+    }
 
     #[test]
     fn the_largest_window_fits_and_the_next_unit_would_not() {
@@ -116,6 +227,45 @@ mod tests {
             for k in (0..17).filter(|k| 1 << k <= largest) {
                 let exact = (k << k) as f64 * units;
                 assert_eq!(entries[1 << k] as f64, exact, "2^{k} of {largest}");
+            }
+        }
+    }
+
+    /// Two classes in the most unlike of windows, and as many classes as there may be: N·H fits, to the last unit of roundings.
+    #[test]
+    fn what_wraps_comes_out_right() {
+        for (size, levels, nodata) in [(3, 2, false), (21, 16, true), (51, 17, true), (255, 256, true), (255, 2, false)]
+        {
+            let all = size * size;
+            let nested = Nested::new(size, all, levels, nodata);
+            let [fine, middle] = nested.cells;
+            let begins = [all + middle + 2, all + 1, 0];
+            let least = if nodata { 1 } else { all / 4 };
+            for n in (1..=all)
+                .step_by(7)
+                .chain([2, 4, 961, 962, 1924, 10_201, 10_202, 20_404])
+                .filter(|n| (least..=all).contains(n))
+            {
+                let which = if n <= fine {
+                    0
+                } else if n <= middle {
+                    1
+                } else {
+                    2
+                };
+                let f = |n: usize| nested.entries[begins[which] + n];
+                let classes = n.min(levels);
+                let even: Vec<usize> =
+                    (0..classes).map(|class| n / classes + usize::from(class < n % classes)).collect();
+                for counts in [vec![n], vec![1, n - 1], even] {
+                    let sum = counts.iter().fold(0u32, |sum, &n| sum.wrapping_add(f(n)));
+                    let h = f64::from(f(n).wrapping_sub(sum)) / nested.units[which] / n as f64;
+                    let exact: f64 =
+                        counts.iter().filter(|&&m| m > 0).map(|&m| m as f64 / n as f64).map(|p| -p * p.ln()).sum();
+                    // A finest unit's rounding over two cells is the most for few; many classes' cancel out.
+                    assert!((h - exact).abs() < 1.8e-6, "{size}, {levels}: {n} cells as {counts:?}: {h}, {exact}");
+                    assert!(counts.len() > 1 || h == 0.0);
+                }
             }
         }
     }

@@ -21,8 +21,12 @@ pub enum Kernel {
     HistogramWide,
     /// The same with results in f64.
     HistogramF64,
-    /// Packed column histograms and prefix sums; up to 16 levels.
+    /// Packed column histograms and prefix sums, 16 classes at a time.
     Columns,
+    /// The same for all measures, in squares of up to 16 classes.
+    ColumnsMeasures,
+    /// The same with results in f64.
+    ColumnsMeasuresF64,
     /// 5 × 5 windows of up to 16 levels, in registers.
     Sliding,
     /// The same for devices with little shared memory.
@@ -53,7 +57,7 @@ pub enum Place {
 impl Kernel {
     /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest, then those that do
     /// more than Shannon's entropy in squares.
-    pub const PRODUCTION: [Kernel; 12] = [
+    pub const PRODUCTION: [Kernel; 14] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -66,6 +70,8 @@ impl Kernel {
         Self::TensorCounted,
         Self::Measures,
         Self::MeasuresF64,
+        Self::ColumnsMeasures,
+        Self::ColumnsMeasuresF64,
     ];
 
     /// All of them: [`PRODUCTION`](Self::PRODUCTION), then the rungs of the ladders.
@@ -82,6 +88,8 @@ impl Kernel {
             Self::HistogramWide => "histogram-wide",
             Self::HistogramF64 => "histogram-f64",
             Self::Columns => "columns",
+            Self::ColumnsMeasures => "columns-measures",
+            Self::ColumnsMeasuresF64 => "columns-measures-f64",
             Self::Sliding => "sliding",
             Self::SlidingNarrow => "sliding-narrow",
             Self::Tensor => "tensor",
@@ -112,6 +120,8 @@ impl Kernel {
             Self::HistogramWide => kernels::entropy_histogram_wide::ENTRY,
             Self::HistogramF64 => kernels::entropy_histogram_f64::ENTRY,
             Self::Columns => kernels::entropy_columns::ENTRY,
+            Self::ColumnsMeasures => kernels::entropy_columns_measures::ENTRY,
+            Self::ColumnsMeasuresF64 => kernels::entropy_columns_measures_f64::ENTRY,
             Self::Sliding => kernels::entropy_sliding::ENTRY,
             Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
             Self::Tensor => kernels::entropy_tensor::ENTRY,
@@ -158,7 +168,7 @@ impl Kernel {
     /// True when its results are f64.
     pub fn is_f64(self) -> bool {
         match self {
-            Self::HistogramF64 | Self::MeasuresF64 => true,
+            Self::HistogramF64 | Self::MeasuresF64 | Self::ColumnsMeasuresF64 => true,
             Self::Rung(rung) => match &rung.how {
                 How::Device(device) => device.is_f64(),
                 How::Cpu(_) | How::Plan(_) => false,

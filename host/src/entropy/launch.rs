@@ -12,7 +12,7 @@ use simt::launch::{Arg, KernelEntry, LaunchConfig};
 use super::Kernel;
 use super::bands::Frame;
 use super::census::Coding;
-use super::fixed::{FINE, table_u32, table_u64};
+use super::fixed::{FINE, Nested, table_u32, table_u64};
 use super::program::{self, Near, Program};
 use crate::arrays::Look;
 use crate::cpu::Real;
@@ -25,10 +25,14 @@ use crate::measure::window::Window;
 impl Kernel {
     /// The fastest kernel that fits.
     pub(super) fn choose(work: &Work, limits: &Limits) -> Result<Self, String> {
-        let order: &[Self] = if work.runs.is_some() {
-            if work.f64 { &[Self::MeasuresF64] } else { &[Self::Measures] }
+        let candidates: &[Self] = if work.runs.is_some() {
+            if work.f64 {
+                &[Self::MeasuresF64, Self::ColumnsMeasuresF64]
+            } else {
+                &[Self::Measures, Self::ColumnsMeasures]
+            }
         } else if work.f64 {
-            &[Self::HistogramF64]
+            &[Self::HistogramF64, Self::ColumnsMeasuresF64]
         } else {
             &[
                 Self::Tensor,
@@ -41,28 +45,47 @@ impl Kernel {
                 Self::Tiled,
             ]
         };
-        let mut why = String::new();
-        for kernel in order {
-            // They would do, but the next one is faster.
-            if matches!(kernel, Self::Tensor | Self::TensorCounted) && !work.nodata && work.has_much_border() {
-                continue;
-            }
+        let (mut best, mut why) = (None, String::new());
+        for &kernel in candidates {
             match kernel.misfit(work, limits) {
-                None => return Ok(*kernel),
+                None => {
+                    let cost = kernel.cost(work);
+                    if best.is_none_or(|(least, _)| cost < least) {
+                        best = Some((cost, kernel));
+                    }
+                }
                 Some(reason) => why = reason,
             }
         }
-        Err(why)
+        best.map(|(_, kernel)| kernel).ok_or(why)
     }
 
-    /// Work of a cell, roughly, in units of what the fastest kernels take.
+    /// Work of a cell, roughly, in units of what the fastest kernels take: what kernels are chosen by, and how many cells are given to them
+    /// at a time.
+    ///
+    /// As measured on an H200, 8,192² random cells of 16, 44 and 256 classes in windows of 5 × 5 to 255 × 255 (0.25 ms are a unit).
     pub(super) fn cost(self, work: &Work) -> f64 {
         let size = work.size as f64;
+        // The more rows a window has, the less of them the caches keep; the more classes, the fewer histograms are there at once.
+        let kept = 0.34 + 0.0036 * (size.clamp(31.0, 101.0) - 31.0) + 0.0011 * (size - 101.0).max(0.0);
+        let there = 0.33 + 0.0013 * work.levels as f64;
+        let sliding = |updates: f64| updates * kept.max(there);
         match self {
             Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
-            Self::Histogram | Self::HistogramWide | Self::HistogramF64 => size,
-            Self::Measures | Self::MeasuresF64 => work.runs.map_or(size, |runs| runs as f64),
-            Self::Columns | Self::Sliding | Self::SlidingNarrow | Self::Tensor | Self::TensorCounted => 1.0,
+            Self::Histogram => sliding(size),
+            Self::HistogramWide | Self::HistogramF64 => 1.2 * sliding(size),
+            Self::Measures | Self::MeasuresF64 => 2.6 * sliding(work.runs.map_or(size, |runs| runs as f64)),
+            Self::Columns if work.sweeps() == 1 => 2.9 + 0.006 * size,
+            // Of a map's many classes a tile has fewer.
+            Self::Columns => 0.8 * work.sweeps() as f64 * (3.75 + 0.0085 * size),
+            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 6.4 + 0.01 * size,
+            // The border is counted cell by cell, which takes a cell 17 times as long as another.
+            Self::Tensor if work.has_much_border() => 2.0,
+            Self::Tensor => 0.9,
+            Self::TensorCounted if work.has_much_border() && !work.nodata => 2.0,
+            Self::TensorCounted => 1.1,
+            Self::Sliding => 1.2,
+            Self::SlidingNarrow => 1.3,
         }
     }
 
@@ -85,17 +108,25 @@ impl Kernel {
         if let Some(reason) = self.rung().and_then(|rung| rung.misfit(size, cols, levels, nodata)) {
             return Some(reason);
         }
+        if self.columns() && self.measures() {
+            if !work.square {
+                return Some("it takes windows that are squares".into());
+            }
+            if levels > 16 {
+                return Some(format!("it takes up to 16 levels, and there are {levels}"));
+            }
+        }
         let tensor = matches!(self, Self::Tensor | Self::TensorCounted);
         if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow)) && size != 5 {
             return Some(format!("it takes windows of 5 x 5, not {size} x {size}"));
         }
-        if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow | Self::Columns)) && levels > 16 {
+        if (tensor || matches!(self, Self::Sliding | Self::SlidingNarrow)) && levels > 16 {
             return Some(format!("it takes up to 16 levels, and there are {levels}"));
         }
         if self == Self::Tensor && nodata {
             return Some("it counts every cell, and there are nodata cells".into());
         }
-        if matches!(self, Self::Columns | Self::Histogram) && nodata && table_u32(1, largest).1 < FINE {
+        if self == Self::Histogram && nodata && table_u32(1, largest).1 < FINE {
             return Some(format!(
                 "its 32-bit sums are too coarse for {size} x {size} windows in which nodata may leave few cells"
             ));
@@ -106,9 +137,14 @@ impl Kernel {
         })
     }
 
-    /// True when it does any measures in windows of any shape.
+    /// True when it does any measures.
     fn measures(self) -> bool {
-        matches!(self, Self::Measures | Self::MeasuresF64)
+        matches!(self, Self::Measures | Self::MeasuresF64 | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
+    }
+
+    /// True when blocks lie as those of the columns kernel.
+    fn columns(self) -> bool {
+        matches!(self, Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
     }
 
     /// What a rung that is a kernel is launched with.
@@ -128,7 +164,8 @@ impl Kernel {
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()),
-            Self::Columns => COLUMNS_STATIC,
+            Self::Columns => COLUMNS_STATIC + columns_valid(work),
+            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
             Self::Tensor | Self::TensorCounted => kernels::TENSOR_PAIRS * 32 * 4,
@@ -150,14 +187,20 @@ impl Kernel {
                 (near.0, near.1, kernels::HISTOGRAM_THREADS)
             }
             Self::Columns => {
-                // As many copies as leave room for two blocks on a multiprocessor.
-                let room = (shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024);
+                // As many copies as leave room for the blocks that registers do.
+                let valid = columns_valid(work);
+                let room = columns_room(if work.sweeps() > 1 { 2 } else { 3 }, shared_per_block).saturating_sub(valid);
+                let entries = Nested::len(work.size, work.nodata) as u32;
                 let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
-                (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
+                (copies, valid + entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
             Self::Measures | Self::MeasuresF64 => {
                 let Near { entries, bytes } = Near::of(entries, work.counters(), shared_per_block);
                 (entries, bytes, kernels::MEASURES_THREADS)
+            }
+            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => {
+                let Near { entries, bytes } = Near::copied(entries, columns_room(2, shared_per_block));
+                (entries, bytes, kernels::COLUMNS_THREADS)
             }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
             Self::Tensor | Self::TensorCounted => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
@@ -175,8 +218,17 @@ impl Kernel {
     /// ```
     pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
         self.entry()?;
-        let work =
-            Work { size: 5, rows: 5, cols: 5, levels: 16, nodata: false, largest: 25, f64: self.is_f64(), runs: None };
+        let work = Work {
+            size: 5,
+            rows: 5,
+            cols: 5,
+            levels: 16,
+            nodata: false,
+            largest: 25,
+            f64: self.is_f64(),
+            runs: None,
+            square: true,
+        };
         let Shape { shared_bytes, threads, .. } = self.shape(&work, shared_per_block);
         Some((threads, shared_bytes))
     }
@@ -207,6 +259,8 @@ pub(super) struct Work {
     /// Where more than Shannon's entropy in a square is asked for: the runs of the window, which its work goes with. `size` is the
     /// longer side of its shape then.
     pub runs: Option<usize>,
+    /// Whether the window is a square.
+    pub square: bool,
 }
 
 impl Work {
@@ -225,19 +279,26 @@ impl Work {
             largest: size.min(rows) * size.min(cols),
             f64: size_of::<T>() == 8,
             runs: None,
+            square: true,
         }
     }
 
     /// The same for any measures in a window of any shape.
     pub fn of_window<T: Real>(shape: (usize, usize), coding: &Coding, window: &Window) -> Self {
-        let size = window.footprint().rows().max(window.footprint().cols());
-        Self { runs: Some(window.runs.len()), ..Self::of_shape::<T>(shape, coding, size) }
+        let shape_of = window.footprint();
+        let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
+        Self { runs: Some(window.runs.len()), square, ..Self::of_shape::<T>(shape, coding, size) }
     }
 
     /// True where the kernel that counts the border cell by cell has too much of it: such a cell takes it 17 times as long as
     /// another, and the sliding kernel takes 1.45 times as long for each (measured on an H200: they meet at some 170 rows).
     fn has_much_border(&self) -> bool {
         42 * (4 * self.cols + 7 * self.rows) > self.rows * self.cols
+    }
+
+    /// Sweeps of the columns kernel where every tile has all classes.
+    fn sweeps(&self) -> usize {
+        self.levels.div_ceil(kernels::COLUMNS_CLASSES as usize).max(1)
     }
 
     /// Counters that a histogram needs: nodata has one of its own.
@@ -247,7 +308,17 @@ impl Work {
 }
 
 /// Static shared memory of the columns kernel.
-const COLUMNS_STATIC: u32 = (8 * kernels::COLUMNS_WIDTH + 64) * 4;
+const COLUMNS_STATIC: u32 = (8 * kernels::COLUMNS_WIDTH + 64) * 4 + 256 + 32;
+
+/// Bytes of dynamic shared memory that leave room for so many of its blocks on a multiprocessor.
+fn columns_room(blocks: u32, shared_per_block: u32) -> u32 {
+    (shared_per_block / blocks).saturating_sub(COLUMNS_STATIC + 1024)
+}
+
+/// Bytes of the columns kernel's counts of valid cells.
+fn columns_valid(work: &Work) -> u32 {
+    if work.levels as u32 > kernels::COLUMNS_CLASSES { 4 * kernels::COLUMNS_VALID } else { 0 }
+}
 
 /// Bytes of the counters of a block of the histogram kernel.
 fn histogram_counters(counters: u32) -> u32 {
@@ -272,6 +343,8 @@ pub(super) struct Prepared {
     table: Option<Buffer>,
     /// What the kernels for measures take beside it.
     program: Option<Program>,
+    /// The columns kernel's finer tables: valid cells that they are for, and what is multiplied by there.
+    finer: [(u32, f64); 2],
     /// What the kernel multiplies by.
     scale: f64,
     /// Dynamic shared memory of a block.
@@ -296,8 +369,13 @@ impl Prepared {
         put: Put<'_>,
     ) -> Result<Self, DeviceError> {
         let entry = kernel.entry().filter(|_| kernel.measures()).expect("a kernel for measures");
-        let near = Near::of(window.logs.len() as u32, work.counters(), device.limits().shared_per_block);
-        let resident = device.resident_blocks(&entry, kernels::MEASURES_THREADS, near.bytes)?;
+        let shared_per_block = device.limits().shared_per_block;
+        let (near, threads) = if kernel.columns() {
+            (Near::copied(window.logs.len() as u32, columns_room(2, shared_per_block)), kernels::COLUMNS_THREADS)
+        } else {
+            (Near::of(window.logs.len() as u32, work.counters(), shared_per_block), kernels::MEASURES_THREADS)
+        };
+        let resident = device.resident_blocks(&entry, threads, near.bytes)?;
         Ok(Self {
             kernel,
             entry,
@@ -306,11 +384,12 @@ impl Prepared {
             nodata: nodata.map_or(256, u32::from),
             table: None,
             program: Some(Program::new(window, put)?),
+            finer: [(0, 0.0); 2],
             scale: 1.0,
             shared_bytes: near.bytes,
             near: near.entries,
             resident,
-            threads: kernels::MEASURES_THREADS,
+            threads,
         })
     }
 
@@ -326,11 +405,17 @@ impl Prepared {
         if kernel.measures() {
             return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale), put);
         }
-        let entry = kernel.entry().expect("only kernels of devices are prepared");
+        let mut entry = kernel.entry().expect("only kernels of devices are prepared");
+        if kernel == Kernel::Columns && work.sweeps() > 1 {
+            entry = kernels::entropy_columns_many::ENTRY;
+        }
         let entries = work.size * work.size + 1;
         let limits = device.limits();
+        let mut finer = [(0, 0.0); 2];
         let (table, scale) = match kernel {
-            Kernel::Measures | Kernel::MeasuresF64 => unreachable!("they have been prepared above"),
+            Kernel::Measures | Kernel::MeasuresF64 | Kernel::ColumnsMeasures | Kernel::ColumnsMeasuresF64 => {
+                unreachable!("they have been prepared above")
+            }
             // In bits; no table.
             Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
             Kernel::HistogramWide | Kernel::HistogramF64 => {
@@ -340,8 +425,13 @@ impl Prepared {
             Kernel::Rung(_) if !kernel.rung().is_some_and(DeviceRung::takes_fixed_table) => {
                 (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale)
             }
+            Kernel::Columns => {
+                let tables = Nested::of(work.size, work.largest, work.levels, work.nodata);
+                let [fine_scale, middle_scale, all] = tables.units.map(|units| scale / units);
+                finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
+                (Some(put(bytemuck::cast_slice(&tables.entries))?), all)
+            }
             Kernel::Histogram
-            | Kernel::Columns
             | Kernel::Sliding
             | Kernel::SlidingNarrow
             | Kernel::Tensor
@@ -363,6 +453,7 @@ impl Prepared {
             nodata,
             table,
             program: None,
+            finer,
             scale,
             shared_bytes,
             near,
@@ -465,11 +556,11 @@ impl Prepared {
                 ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
             }
             Kernel::Columns => {
-                let halo = (size / 2).div_ceil(4) * 4;
-                let across = cols.div_ceil(kernels::COLUMNS_WIDTH - 2 * halo);
-                // A row of the first window costs about a tenth of an output row.
-                let rows_each = share_rows(count, across, self.resident, size / 10 + 1);
-                args.extend([size, self.nodata, self.near, rows_each].map(Arg::U32));
+                let (across, rows_each) = self.columns_tiles(frame);
+                let levels = self.work.levels as u32;
+                let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
+                args.extend([size, levels, self.nodata, self.near, rows_each, fine, middle].map(Arg::U32));
+                args.extend([fine_scale, middle_scale].map(|scale| Arg::F32(scale as f32)));
                 ([across, count.div_ceil(rows_each), 1], [kernels::COLUMNS_THREADS, 1, 1])
             }
             Kernel::Sliding | Kernel::SlidingNarrow => {
@@ -492,14 +583,35 @@ impl Prepared {
                 let blocks = units.div_ceil(warps).max(frame).min(self.resident);
                 ([blocks, 1, 1], [kernels::TENSOR_THREADS, 1, 1])
             }
-            Kernel::Measures | Kernel::MeasuresF64 | Kernel::Rung(_) => unreachable!("they have been launched above"),
+            Kernel::Measures
+            | Kernel::MeasuresF64
+            | Kernel::ColumnsMeasures
+            | Kernel::ColumnsMeasuresF64
+            | Kernel::Rung(_) => unreachable!("they have been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
 
+    /// How the columns kernels cut a frame: tiles side by side, and rows of each.
+    fn columns_tiles(&self, frame: &Frame<'_>) -> (u32, u32) {
+        let size = self.work.size as u32;
+        let halo = (size / 2 + 1).div_ceil(4) * 4;
+        let across = frame.cols.div_ceil(kernels::COLUMNS_WIDTH - 2 * halo);
+        // A row of the first window costs about a tenth of an output row.
+        (across, share_rows(frame.count, across, self.resident, size / 10 + 1))
+    }
+
     /// The same for the kernels for measures.
     fn program_arguments(&self, program: &Program, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+        if self.kernel.columns() {
+            let (across, rows_each) = self.columns_tiles(frame);
+            let numbers = [self.work.size as u32, self.nodata, self.near, rows_each];
+            let args = program.args_of_columns(frame, self.kernel.is_f64(), numbers);
+            let grid = [across, frame.count.div_ceil(rows_each), 1];
+            let block = [kernels::COLUMNS_THREADS, 1, 1];
+            return (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args);
+        }
         let across = frame.cols.div_ceil(kernels::MEASURES_THREADS);
         // The first window costs half its height's worth of rows.
         let rows_each = share_rows(frame.count, across, self.resident, program.height() / 2);
@@ -596,6 +708,7 @@ mod tests {
             largest: size * size,
             f64,
             runs: None,
+            square: true,
         };
         assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
@@ -603,11 +716,13 @@ mod tests {
         assert_eq!(Kernel::choose(&flat, &hopper), Ok(Kernel::Sliding));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
-        assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::HistogramWide));
+        assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(Kernel::choose(&work(21, 17, true, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(Kernel::choose(&work(21, 256, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));
-        assert_eq!(Kernel::choose(&work(255, 256, false, false), &turing), Ok(Kernel::Histogram));
+        assert_eq!(Kernel::choose(&work(255, 256, false, false), &turing), Ok(Kernel::Columns));
         let window = |f64| Work { runs: Some(5), ..work(5, 16, false, f64) };
         assert_eq!(Kernel::choose(&window(false), &hopper), Ok(Kernel::Measures));
         assert_eq!(Kernel::choose(&window(true), &turing), Ok(Kernel::MeasuresF64));

@@ -15,13 +15,21 @@ pub(super) fn counter_bytes(counters: u32) -> u32 {
 
 /// What of the table of F lies in shared memory.
 pub(super) struct Near {
-    /// Entries: all or none.
+    /// Entries, all or none; or copies.
     pub entries: u32,
     /// Dynamic shared memory of a block, the counters included.
     pub bytes: u32,
 }
 
 impl Near {
+    /// For a table that lies in so many copies in shared memory, beside the columns kernels' static memory.
+    pub fn copied(entries: u32, room: u32) -> Self {
+        // A copy for each lane of half a warp: that is how many get 8 bytes at a time.
+        let copies =
+            [16, 8, 4, 2, 1].into_iter().find(|copies| 8 * entries * copies <= room && entries > 1).unwrap_or(0);
+        Self { entries: copies, bytes: 8 * entries * copies }
+    }
+
     /// For a table of `entries` (0 where no measure needs it).
     pub fn of(entries: u32, counters: u32, shared_per_block: u32) -> Self {
         let (counters, table) = (counter_bytes(counters), 8 * entries);
@@ -86,22 +94,36 @@ impl Program {
 
     /// The arguments of a launch. `numbers` are counters, nodata, entries in shared memory and rows of a block.
     pub fn args(&self, frame: &Frame<'_>, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
-        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
         let Reach { top, bottom, left, right } = self.reach;
-        let mut args = vec![
-            cells.input::<u8>(),
-            if f64 { out.output::<f64>() } else { out.output::<f32>() },
-            self.table.input::<u64>(),
-            self.runs.input::<u32>(),
-            self.planes.input::<u64>(),
-            self.orders.input::<f64>(),
-        ];
-        args.extend([rows, cols, stride, first, count, out_stride].map(Arg::U32));
+        let mut args = self.buffers(frame, f64, Some(&self.runs));
         args.extend(self.lengths.into_iter().chain(self.centre).map(Arg::U32));
         args.extend([top, bottom, left, right].map(|at| Arg::U32((at as i32).cast_unsigned())));
         args.extend([self.rule, self.least, self.entries].map(Arg::U32));
         args.extend(numbers.map(Arg::U32));
         args.push(Arg::F64(self.unit));
+        args
+    }
+
+    /// The same for the columns kernels. `numbers` are the window's side, nodata, copies of the table in shared memory and rows of a block.
+    pub fn args_of_columns(&self, frame: &Frame<'_>, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
+        let mut args = self.buffers(frame, f64, None);
+        args.extend([self.lengths[1], self.rule, self.least, self.entries.max(1)].map(Arg::U32));
+        args.extend(numbers.map(Arg::U32));
+        args.push(Arg::F64(self.unit));
+        args
+    }
+
+    /// What the arguments of both begin with.
+    fn buffers(&self, frame: &Frame<'_>, f64: bool, runs: Option<&Buffer>) -> Vec<Arg> {
+        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
+        let mut args = vec![
+            cells.input::<u8>(),
+            if f64 { out.output::<f64>() } else { out.output::<f32>() },
+            self.table.input::<u64>(),
+        ];
+        args.extend(runs.map(Buffer::input::<u32>));
+        args.extend([self.planes.input::<u64>(), self.orders.input::<f64>()]);
+        args.extend([rows, cols, stride, first, count, out_stride].map(Arg::U32));
         args
     }
 }

@@ -13,69 +13,17 @@
 //! counts that are not 0. They cost an addition each. The sum of F(n) = n·log2 n costs a look into a table; where no measure
 //! asks for it the loop does without.
 //!
-//! Results are formed in f64, whatever they are stored as: a sliding window has hundreds of steps, and its results a few
-//! divisions and logarithms. Each output is a *plane* of [`MEASURES_WORDS`] words: which formula, and its constants.
+//! Results come from these by [formulas](super::formula) that other kernels share.
 
-use core::f64::consts::LN_2;
-
-use simt::bits::{exp_f64, ln_f64};
 use simt::global::{In, Out};
 use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread};
 
-/// A rule of [`entropy_measures`](fn@entropy_measures): no result where a cell of the window is outside the grid.
-pub const MEASURES_COMPLETE: u32 = 1;
-/// Another: a result also where the centre is nodata.
-pub const MEASURES_FILL: u32 = 2;
+use super::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL, Stored};
+
 /// Threads of a block: a multiple of 64, since two warps share the words of their counters.
 pub const MEASURES_THREADS: u32 = 128;
-
-/// Words of a plane: its formula (one of the numbers below, and [`MEASURES_NUMBER`]), the bits of the scale, the bits of the order
-/// α, and where its table begins.
-pub const MEASURES_WORDS: u32 = 4;
-/// Added to a formula whose result's exponential is asked for.
-pub const MEASURES_NUMBER: u32 = 16;
-/// (F(N) − Σ F(n)) / N, in bits.
-pub const MEASURES_SHANNON: u32 = 0;
-/// The same in nats over ln S.
-pub const MEASURES_EVENNESS: u32 = 1;
-/// 1 − Σ n² / N².
-pub const MEASURES_SIMPSON: u32 = 2;
-/// ln S.
-pub const MEASURES_CLASSES: u32 = 3;
-/// ln (N² / Σ n²).
-pub const MEASURES_SQUARES: u32 = 4;
-/// ln (N / max n).
-pub const MEASURES_MOST: u32 = 5;
-/// ln (Σ n^α / N^α) / (1 − α), the table holding n^α.
-pub const MEASURES_POWER: u32 = 6;
-/// ln (1 + (Σ W(n) − W(N)) / N^α) / (1 − α), the table holding W(n) = n^α − n.
-pub const MEASURES_NEAR: u32 = 7;
-/// α/(1 − α)·ln (m/N) + ln (Σ (n/m)^α) / (1 − α) with m = max n, the table holding ln n.
-pub const MEASURES_STEEP: u32 = 8;
-
-/// What results are stored as.
-trait Stored: Scalar {
-    const NAN: Self;
-    fn of(value: f64) -> Self;
-}
-
-impl Stored for f32 {
-    const NAN: f32 = f32::NAN;
-    #[inline(always)]
-    fn of(value: f64) -> f32 {
-        value as f32
-    }
-}
-
-impl Stored for f64 {
-    const NAN: f64 = f64::NAN;
-    #[inline(always)]
-    fn of(value: f64) -> f64 {
-        value
-    }
-}
 
 /// The counters of one thread and what follows them.
 #[derive(Clone, Copy)]
@@ -144,8 +92,9 @@ impl Histogram {
             self.total = self.total.wrapping_add(u32::from(one));
         }
     }
+}
 
-    /// The count of the most frequent class.
+impl Counts for Histogram {
     #[inline(always)]
     fn most(&self) -> u32 {
         let (mut most, mut level) = (0, 0);
@@ -156,59 +105,14 @@ impl Histogram {
         most
     }
 
-    /// The result of plane `p`; at least one cell is counted. `bits` is Shannon's entropy, where that is kept.
     #[inline(always)]
-    fn result(&self, p: u32, planes: In<u64>, orders: In<f64>, bits: f64) -> f64 {
-        let word = |i: u32| planes.load((p * MEASURES_WORDS + i) as usize);
-        let (formula, scale, order) = (word(0) as u32, f64::from_bits(word(1)), f64::from_bits(word(2)));
-        let table = word(3) as usize;
-        let at = |n: u32| orders.load(table + n as usize);
-        let (number, formula) = (formula >= MEASURES_NUMBER, formula % MEASURES_NUMBER);
-        let n = f64::from(self.total);
-        if formula == MEASURES_SIMPSON {
-            // The difference is exact, so one class gives exactly 0.
-            let all = u64::from(self.total) * u64::from(self.total);
-            return all.wrapping_sub(u64::from(self.squares)) as f64 / all as f64;
+    fn sum(&self, f: impl Fn(u32) -> f64) -> f64 {
+        let (mut sum, mut level) = (0.0, 0);
+        while level < self.levels {
+            sum += f(self.of(level));
+            level += 1;
         }
-        let most = if formula == MEASURES_MOST || formula == MEASURES_STEEP { self.most() } else { 1 };
-        let mut sum = 0.0;
-        if formula >= MEASURES_POWER {
-            let mut level = 0;
-            while level < self.levels {
-                let n = self.of(level);
-                if formula != MEASURES_STEEP {
-                    sum += at(n);
-                } else if n > 0 {
-                    sum += exp_f64(order * (at(n) - at(most)));
-                }
-                level += 1;
-            }
-        }
-        // The logarithm of what; times what, plus what. One logarithm for all formulas keeps the kernel small.
-        let rest = 1.0 - order;
-        let (of, times, plus) = match formula {
-            MEASURES_EVENNESS | MEASURES_CLASSES => (f64::from(self.classes), 1.0, 0.0),
-            MEASURES_SQUARES => (n * n / f64::from(self.squares), 1.0, 0.0),
-            MEASURES_MOST => (n / f64::from(most), 1.0, 0.0),
-            MEASURES_POWER => (sum / at(self.total), 1.0 / rest, 0.0),
-            MEASURES_STEEP => (sum, 1.0 / rest, order / rest * (at(most) - at(self.total))),
-            MEASURES_NEAR => {
-                let x = (sum - at(self.total)) / (n + at(self.total));
-                // 1 + x is rounded; ln(1 + x) / x changes so slowly that it may be taken at the rounded place.
-                let near = 1.0 + x;
-                if near == 1.0 { (1.0, 0.0, x / rest) } else { (near, x / (near - 1.0) / rest, 0.0) }
-            }
-            _ => (1.0, 0.0, if number { bits * LN_2 } else { bits }),
-        };
-        if number && (MEASURES_CLASSES..=MEASURES_MOST).contains(&formula) {
-            return of;
-        }
-        let value = ln_f64(of) * times + plus;
-        if formula == MEASURES_EVENNESS {
-            return if self.classes == 1 { 0.0 } else { bits * LN_2 / value };
-        }
-        // 0 times something negative is −0: adding 0 makes it 0.
-        if number { exp_f64(value) } else { value * scale + 0.0 }
+        sum
     }
 }
 
@@ -218,8 +122,7 @@ struct Frame<R: Scalar> {
     cells: In<u8>,
     out: Out<R>,
     runs: In<u32>,
-    planes: In<u64>,
-    orders: In<f64>,
+    formulas: Formulas,
     rows: u32,
     cols: u32,
     stride: u32,
@@ -227,7 +130,6 @@ struct Frame<R: Scalar> {
     count: u32,
     out_stride: u32,
     run_count: u32,
-    plane_count: u32,
     centre_row: u32,
     centre_col: u32,
     top: u32,
@@ -314,10 +216,12 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
         } else {
             0.0
         };
+        let Histogram { total, classes, squares, .. } = histogram;
+        let counted = Counted { total, classes, squares, bits };
         let at = (y - first) as usize * out_stride as usize + x as usize;
         let mut p = 0;
-        while p < frame.plane_count {
-            let value = if there { R::of(histogram.result(p, frame.planes, frame.orders, bits)) } else { R::NAN };
+        while p < frame.formulas.count {
+            let value = if there { R::of(frame.formulas.result(p, &counted, &histogram)) } else { R::NAN };
             out.store(p as usize * count as usize * out_stride as usize + at, value);
             p += 1;
         }
@@ -427,8 +331,7 @@ pub unsafe fn entropy_measures(
         cells,
         out,
         runs,
-        planes,
-        orders,
+        formulas: Formulas { planes, orders, count: plane_count },
         rows,
         cols,
         stride,
@@ -436,7 +339,6 @@ pub unsafe fn entropy_measures(
         count,
         out_stride,
         run_count,
-        plane_count,
         centre_row,
         centre_col,
         top,
@@ -490,8 +392,7 @@ pub unsafe fn entropy_measures_f64(
         cells,
         out,
         runs,
-        planes,
-        orders,
+        formulas: Formulas { planes, orders, count: plane_count },
         rows,
         cols,
         stride,
@@ -499,7 +400,6 @@ pub unsafe fn entropy_measures_f64(
         count,
         out_stride,
         run_count,
-        plane_count,
         centre_row,
         centre_col,
         top,

@@ -8,6 +8,9 @@
 //! | [`entropy_histogram_wide`](fn@entropy_histogram_wide) | any | 256 | the same with sums of 64 bits |
 //! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
 //! | [`entropy_columns`](fn@entropy_columns) | any | 16 | packed column histograms and their prefix sums along the row |
+//! | [`entropy_columns_many`](fn@entropy_columns_many) | any | 256 | the same, 16 classes of those that a tile has at a time |
+//! | [`entropy_columns_measures`](fn@entropy_columns_measures) | any | 16 | the same for all measures that come from sums over counts |
+//! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | any | 16 | the same with f64 results |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
@@ -35,6 +38,7 @@
 use simt::global::In;
 
 mod columns;
+mod formula;
 mod histogram;
 mod measures;
 mod naive;
@@ -43,6 +47,11 @@ mod tensor;
 mod tiled;
 
 pub use columns::*;
+pub use formula::{
+    MEASURES_CLASSES, MEASURES_COMPLETE, MEASURES_EVENNESS, MEASURES_FILL, MEASURES_MOST, MEASURES_NEAR,
+    MEASURES_NUMBER, MEASURES_POWER, MEASURES_SHANNON, MEASURES_SIMPSON, MEASURES_SQUARES, MEASURES_STEEP,
+    MEASURES_WORDS,
+};
 pub use histogram::*;
 pub use measures::*;
 pub use naive::*;
@@ -59,6 +68,9 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_histogram_wide::ENTRY,
     entropy_histogram_f64::ENTRY,
     entropy_columns::ENTRY,
+    entropy_columns_many::ENTRY,
+    entropy_columns_measures::ENTRY,
+    entropy_columns_measures_f64::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,

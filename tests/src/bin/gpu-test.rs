@@ -68,11 +68,15 @@ fn main() -> Result<()> {
         }
         ensure!(failed == 0, "{failed} cases failed");
         let engine = Engine::Devices(vec![Arc::clone(&device)]);
-        for (precision, checked) in
-            [("f32", measures::check::<f32>(&engine, usize::MAX)), ("f64", measures::check::<f64>(&engine, usize::MAX))]
-        {
-            let (results, worst) = checked?;
-            println!("measures {precision}    {results} results, 0 failed, largest difference {worst:.2e}");
+        for kernel in [None, Some(Kernel::Measures), Some(Kernel::ColumnsMeasures)] {
+            let (results, worst) = measures::check::<f32>(&engine, kernel, usize::MAX)?;
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("measures f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+        }
+        for kernel in [None, Some(Kernel::MeasuresF64), Some(Kernel::ColumnsMeasuresF64)] {
+            let (results, worst) = measures::check::<f64>(&engine, kernel, usize::MAX)?;
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         the_arrays(&device, &table)?;
         occupancy(&cuda)?;
