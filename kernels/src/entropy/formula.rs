@@ -33,7 +33,7 @@ pub const MEASURES_NEAR: u32 = 7;
 /// α/(1 − α)·ln (m/N) + ln (Σ (n/m)^α) / (1 − α) with m = max n, the table holding ln n.
 pub const MEASURES_STEEP: u32 = 8;
 
-/// A rule of [`entropy_measures`](fn@entropy_measures): no result where a cell of the window is outside the grid.
+/// A rule of [`entropy_measures`](fn@super::entropy_measures): no result where a cell of the window is outside the grid.
 pub const MEASURES_COMPLETE: u32 = 1;
 /// Another: a result also where the centre is nodata.
 pub const MEASURES_FILL: u32 = 2;

@@ -283,12 +283,12 @@ fn measures<R: Stored>(frame: &Frame<R>, table: In<u64>, entries: u32, levels: u
 /// The window: `runs` holds its runs, a column in bits 0–7, its first row in bits 8–15 and its last in bits 16–23, counted
 /// from the window's upper left corner; the centre is at (`centre_row`, `centre_col`) there. All of its cells are in the rows
 /// `top`..=`bottom` and columns `left`..=`right` counted from the centre (numbers below 0 wrapped). A result is NaN where fewer
-/// than `least` (at least 1) cells are counted, where the centre is nodata unless `rule` has [`MEASURES_FILL`], and if it has
-/// [`MEASURES_COMPLETE`] where a cell of the window is outside the grid.
+/// than `least` (at least 1) cells are counted, where the centre is nodata unless `rule` has [`MEASURES_FILL`](super::MEASURES_FILL), and if it has
+/// [`MEASURES_COMPLETE`](super::MEASURES_COMPLETE) where a cell of the window is outside the grid.
 ///
 /// `table` holds F(n) for n below `entries`, one more than the window has cells, in units of `unit`; then F(n + 1) − F(n), the last of
 /// them 0. If `entries` is 1 no measure needs F, and `table` holds two zeros. `shared_entries` is `entries` to keep the
-/// differences in shared memory, or 0. `planes` holds [`MEASURES_WORDS`] words for each of `plane_count` outputs, `orders` the tables that
+/// differences in shared memory, or 0. `planes` holds [`MEASURES_WORDS`](super::MEASURES_WORDS) words for each of `plane_count` outputs, `orders` the tables that
 /// they point to, an entry for each n from 0 to the cells of the window. Dynamic shared memory: `levels` ·
 /// `MEASURES_THREADS` · 2 bytes, and 8 bytes for each of `shared_entries`.
 ///
