@@ -83,7 +83,7 @@ impl Kernel {
             Self::Tensor if work.has_much_border() => 2.0,
             Self::Tensor => 0.9,
             Self::TensorCounted if work.has_much_border() && !work.nodata => 2.0,
-            Self::TensorCounted => 1.1,
+            Self::TensorCounted => 1.0,
             Self::Sliding => 1.2,
             Self::SlidingNarrow => 1.3,
         }
