@@ -506,10 +506,7 @@ fn kernels_that_do_not_fit() {
     place.cells("c.npy", &random(40, 40, 17));
     for (options, why) in [
         ("--kernel sliding --size 7", "kernel sliding cannot do this: it takes windows of 5 x 5, not 7 x 7"),
-        (
-            "--kernel columns-measures",
-            "kernel columns-measures cannot do this: it takes up to 16 levels, and there are 17",
-        ),
+        ("--kernel columns-all", "kernel columns-all cannot do this: it takes up to 16 levels, and there are 17"),
         ("--kernel naive --precision f64", "kernel naive cannot do this: it computes in f32"),
         ("--kernel histogram-f64 --precision f32", "kernel histogram-f64 cannot do this: it computes in f64"),
     ] {
