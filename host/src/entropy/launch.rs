@@ -75,10 +75,12 @@ impl Kernel {
             Self::Histogram => sliding(size),
             Self::HistogramWide | Self::HistogramF64 => 1.2 * sliding(size),
             Self::Measures | Self::MeasuresF64 => 2.6 * sliding(work.runs.map_or(size, |runs| runs as f64)),
-            Self::Columns if work.sweeps() == 1 => 2.9 + 0.006 * size,
-            // Of a map's many classes a tile has fewer.
-            Self::Columns => 0.8 * work.sweeps() as f64 * (3.75 + 0.0085 * size),
-            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 6.4 + 0.01 * size,
+            // Sums of 32 bits: twice the words, and tables out of reach.
+            Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.5 + 0.016 * size),
+            Self::Columns if work.sweeps() == 1 => 2.25 + 0.008 * size,
+            // Of a map's many classes a strip has fewer.
+            Self::Columns => 0.8 * work.sweeps() as f64 * (2.5 + 0.0097 * size),
+            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 5.4 + 0.01 * size,
             // The border is counted cell by cell, which takes a cell 17 times as long as another.
             Self::Tensor if work.has_much_border() => 2.0,
             Self::Tensor => 0.9,
@@ -147,6 +149,15 @@ impl Kernel {
         matches!(self, Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
     }
 
+    /// Which of its functions does the work: the columns kernel has some for larger windows, and for more classes.
+    fn entry_for(self, work: &Work) -> Option<KernelEntry> {
+        Some(match self {
+            Self::Columns if work.size as u32 > kernels::COLUMNS_SIZE => kernels::entropy_columns_wide::ENTRY,
+            Self::Columns if work.sweeps() > 1 => kernels::entropy_columns_many::ENTRY,
+            _ => return self.entry(),
+        })
+    }
+
     /// What a rung that is a kernel is launched with.
     fn rung(self) -> Option<&'static DeviceRung> {
         match self {
@@ -164,8 +175,7 @@ impl Kernel {
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()),
-            Self::Columns => COLUMNS_STATIC + columns_valid(work),
-            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
+            Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
             Self::Tensor | Self::TensorCounted => kernels::TENSOR_PAIRS * 32 * 4,
@@ -187,19 +197,19 @@ impl Kernel {
                 (near.0, near.1, kernels::HISTOGRAM_THREADS)
             }
             Self::Columns => {
-                // As many copies as leave room for the blocks that registers do.
-                let valid = columns_valid(work);
-                let room = columns_room(if work.sweeps() > 1 { 2 } else { 3 }, shared_per_block).saturating_sub(valid);
+                // As many copies as leave room for the blocks that registers do; places in them are numbers of 16 bits.
+                let room = columns_room(shared_per_block).min(1 << 16);
                 let entries = Nested::len(work.size, work.nodata) as u32;
-                let copies = [32, 16, 8, 4, 2, 1].into_iter().find(|copies| entries * 4 * copies <= room).unwrap_or(0);
-                (copies, valid + entries * 4 * copies, kernels::COLUMNS_THREADS)
+                let fits = |copies: &u32| work.size as u32 <= kernels::COLUMNS_SIZE && entries * 4 * copies <= room;
+                let copies = [32, 16, 8, 4, 2, 1].into_iter().find(fits).unwrap_or(0);
+                (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
             }
             Self::Measures | Self::MeasuresF64 => {
                 let Near { entries, bytes } = Near::of(entries, work.counters(), shared_per_block);
                 (entries, bytes, kernels::MEASURES_THREADS)
             }
             Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => {
-                let Near { entries, bytes } = Near::copied(entries, columns_room(2, shared_per_block));
+                let Near { entries, bytes } = Near::copied(entries, columns_room(shared_per_block));
                 (entries, bytes, kernels::COLUMNS_THREADS)
             }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
@@ -307,17 +317,12 @@ impl Work {
     }
 }
 
-/// Static shared memory of the columns kernel.
-const COLUMNS_STATIC: u32 = (8 * kernels::COLUMNS_WIDTH + 64) * 4 + 256 + 32;
+/// Static shared memory of the columns kernels: at most.
+const COLUMNS_STATIC: u32 = 34_816;
 
-/// Bytes of dynamic shared memory that leave room for so many of its blocks on a multiprocessor.
-fn columns_room(blocks: u32, shared_per_block: u32) -> u32 {
-    (shared_per_block / blocks).saturating_sub(COLUMNS_STATIC + 1024)
-}
-
-/// Bytes of the columns kernel's counts of valid cells.
-fn columns_valid(work: &Work) -> u32 {
-    if work.levels as u32 > kernels::COLUMNS_CLASSES { 4 * kernels::COLUMNS_VALID } else { 0 }
+/// Bytes of dynamic shared memory that leave room for two of their blocks on a multiprocessor.
+fn columns_room(shared_per_block: u32) -> u32 {
+    (shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024)
 }
 
 /// Bytes of the counters of a block of the histogram kernel.
@@ -368,10 +373,10 @@ impl Prepared {
         window: &Window,
         put: Put<'_>,
     ) -> Result<Self, DeviceError> {
-        let entry = kernel.entry().filter(|_| kernel.measures()).expect("a kernel for measures");
+        let entry = kernel.entry_for(&work).filter(|_| kernel.measures()).expect("a kernel for measures");
         let shared_per_block = device.limits().shared_per_block;
         let (near, threads) = if kernel.columns() {
-            (Near::copied(window.logs.len() as u32, columns_room(2, shared_per_block)), kernels::COLUMNS_THREADS)
+            (Near::copied(window.logs.len() as u32, columns_room(shared_per_block)), kernels::COLUMNS_THREADS)
         } else {
             (Near::of(window.logs.len() as u32, work.counters(), shared_per_block), kernels::MEASURES_THREADS)
         };
@@ -405,10 +410,7 @@ impl Prepared {
         if kernel.measures() {
             return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale), put);
         }
-        let mut entry = kernel.entry().expect("only kernels of devices are prepared");
-        if kernel == Kernel::Columns && work.sweeps() > 1 {
-            entry = kernels::entropy_columns_many::ENTRY;
-        }
+        let entry = kernel.entry_for(&work).expect("only kernels of devices are prepared");
         let entries = work.size * work.size + 1;
         let limits = device.limits();
         let mut finer = [(0, 0.0); 2];
@@ -556,12 +558,12 @@ impl Prepared {
                 ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
             }
             Kernel::Columns => {
-                let (across, rows_each) = self.columns_tiles(frame);
+                let (blocks, rows_each) = self.columns_strips(frame);
                 let levels = self.work.levels as u32;
                 let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
                 args.extend([size, levels, self.nodata, self.near, rows_each, fine, middle].map(Arg::U32));
                 args.extend([fine_scale, middle_scale].map(|scale| Arg::F32(scale as f32)));
-                ([across, count.div_ceil(rows_each), 1], [kernels::COLUMNS_THREADS, 1, 1])
+                ([blocks, 1, 1], [kernels::COLUMNS_THREADS, 1, 1])
             }
             Kernel::Sliding | Kernel::SlidingNarrow => {
                 let warps = kernels::SLIDING_THREADS / 32;
@@ -593,22 +595,22 @@ impl Prepared {
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
 
-    /// How the columns kernels cut a frame: tiles side by side, and rows of each.
-    fn columns_tiles(&self, frame: &Frame<'_>) -> (u32, u32) {
-        let size = self.work.size as u32;
-        let halo = (size / 2 + 1).div_ceil(4) * 4;
-        let across = frame.cols.div_ceil(kernels::COLUMNS_WIDTH - 2 * halo);
-        // A row of the first window costs about a tenth of an output row.
-        (across, share_rows(frame.count, across, self.resident, size / 10 + 1))
+    /// How the columns kernels cut a frame: how many blocks there are, and rows of each strip.
+    fn columns_strips(&self, frame: &Frame<'_>) -> (u32, u32) {
+        let (across, strips_each) = (frame.cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
+        // A row of the first window costs about a sixth of an output row.
+        let startup = self.work.size as u32 / 6 + 1;
+        let rows_each = share_rows(frame.count, across, self.resident * strips_each, startup);
+        ((across * frame.count.div_ceil(rows_each)).div_ceil(strips_each), rows_each)
     }
 
     /// The same for the kernels for measures.
     fn program_arguments(&self, program: &Program, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         if self.kernel.columns() {
-            let (across, rows_each) = self.columns_tiles(frame);
+            let (blocks, rows_each) = self.columns_strips(frame);
             let numbers = [self.work.size as u32, self.nodata, self.near, rows_each];
             let args = program.args_of_columns(frame, self.kernel.is_f64(), numbers);
-            let grid = [across, frame.count.div_ceil(rows_each), 1];
+            let grid = [blocks, 1, 1];
             let block = [kernels::COLUMNS_THREADS, 1, 1];
             return (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args);
         }

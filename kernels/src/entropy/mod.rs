@@ -7,10 +7,11 @@
 //! | [`entropy_histogram`](fn@entropy_histogram) | any | 256 | one thread a column slides a histogram down the rows |
 //! | [`entropy_histogram_wide`](fn@entropy_histogram_wide) | any | 256 | the same with sums of 64 bits |
 //! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
-//! | [`entropy_columns`](fn@entropy_columns) | any | 16 | packed column histograms and their prefix sums along the row |
-//! | [`entropy_columns_many`](fn@entropy_columns_many) | any | 256 | the same, 16 classes of those that a tile has at a time |
-//! | [`entropy_columns_measures`](fn@entropy_columns_measures) | any | 16 | the same for all measures that come from sums over counts |
-//! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | any | 16 | the same with f64 results |
+//! | [`entropy_columns`](fn@entropy_columns) | up to 255 | 16 | how windows change along a row, and sums of that over a warp |
+//! | [`entropy_columns_many`](fn@entropy_columns_many) | up to 255 | 256 | the same, 16 classes of those that a strip has at a time |
+//! | [`entropy_columns_wide`](fn@entropy_columns_wide) | any | 256 | the same with sums of 32 bits |
+//! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the same for all measures that come from sums over counts |
+//! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
@@ -69,6 +70,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_histogram_f64::ENTRY,
     entropy_columns::ENTRY,
     entropy_columns_many::ENTRY,
+    entropy_columns_wide::ENTRY,
     entropy_columns_measures::ENTRY,
     entropy_columns_measures_f64::ENTRY,
     entropy_sliding::ENTRY,

@@ -1,11 +1,13 @@
-//! Sixteen counters in a few words: of a column's cells, and of all columns up to one.
+//! Sixteen counters in a few words: of a cell, of how a column's windows change, of a window.
 
 use simt::bits::{byte_permute, dot4, shift_left_clamped};
+use simt::warp;
 
 /// 16 counters of 8 bits: class 4w + b in byte b of word w.
 pub type Column = [u32; 4];
-/// 16 counters of 16 bits: word 2w holds classes 4w and 4w + 2, word 2w + 1 classes 4w + 1 and 4w + 3.
-pub type Prefix = [u32; 8];
+/// 16 counters of 16 bits, which may be negative: word 2w holds classes 4w and 4w + 2, word 2w + 1 classes 4w + 1 and 4w + 3. The value
+/// of a word is low + 65,536 · high modulo 2^32, so that words are added up as they are.
+pub type Steps = [u32; 8];
 
 /// Cell `k` of four packed ones, less `base` / 8, as a histogram of one; nothing for what is not 0 to 15 then. `base` is a multiple of 128
 /// below 15 · 128: 255 is nothing.
@@ -21,44 +23,188 @@ pub fn one_hot(cells: u32, k: u32, base: u32) -> Column {
     words
 }
 
-/// Counts cell `k` of `entering` and no longer that of `leaving`.
+/// Adds bytes, each less `bias`.
 #[inline(always)]
-pub fn slide(column: &mut Column, entering: u32, leaving: u32, k: u32, base: u32) {
-    let (new, old) = (one_hot(entering, k, base), one_hot(leaving, k, base));
+pub fn step(steps: &mut Steps, changes: Column, bias: u32) {
     let mut w = 0;
     while w < 4 {
-        column[w] = column[w].wrapping_add(new[w]).wrapping_sub(old[w]);
+        let (even, odd) = (byte_permute(changes[w], 0, 0x4240), byte_permute(changes[w], 0, 0x4341));
+        steps[2 * w] = steps[2 * w].wrapping_add(even).wrapping_sub(bias * 0x0001_0001);
+        steps[2 * w + 1] = steps[2 * w + 1].wrapping_add(odd).wrapping_sub(bias * 0x0001_0001);
         w += 1;
     }
 }
 
+/// Both signed halves of a word of [`Steps`].
 #[inline(always)]
-pub fn add_column(prefix: &mut Prefix, column: Column) {
-    let mut w = 0;
-    while w < 4 {
-        prefix[2 * w] = prefix[2 * w].wrapping_add(byte_permute(column[w], 0, 0x4240));
-        prefix[2 * w + 1] = prefix[2 * w + 1].wrapping_add(byte_permute(column[w], 0, 0x4341));
-        w += 1;
+pub fn halves(word: u32) -> [u32; 2] {
+    let low = (word as i16) as u32;
+    [low, (word.wrapping_sub(low) as i32 >> 16) as u32]
+}
+
+/// The class that counter `i` of 16 counts, where those of the low halves of [`Steps`] come first.
+#[inline(always)]
+pub fn class_of(i: u32) -> u32 {
+    4 * (i % 8 / 2) + i % 2 + 2 * (i / 8 % 2)
+}
+
+/// How often each of 16 classes occurs in a window.
+pub trait Counts: Copy {
+    /// The sum of four columns' steps.
+    fn of(steps: &[Steps; 4]) -> Self;
+    /// Makes each word `f` of its number and itself.
+    fn map(&mut self, f: impl FnMut(u32, u32) -> u32);
+    /// Takes a column's steps away.
+    fn less(&mut self, steps: &Steps);
+    /// Each count times `by`, and `more`: below 65,536.
+    fn scaled(&self, by: u32, more: u32) -> Self;
+    /// Hands out every count.
+    fn each(&self, f: impl FnMut(u32));
+    /// The sum of all.
+    fn total(&self) -> u32;
+    /// The word of number `lane`, modulo how many there are, where `count` is that of class [`class_of`]`(lane)`.
+    fn word(count: u32, lane: u32) -> u32;
+}
+
+/// Counters of 16 bits, as [`Steps`] has them: enough for 255 × 255 cells.
+#[derive(Clone, Copy)]
+pub struct Packed(pub [u32; 8]);
+
+impl Counts for Packed {
+    #[inline(always)]
+    fn of([a, b, c, d]: &[Steps; 4]) -> Self {
+        let (mut sum, mut w) = ([0; 8], 0);
+        while w < 8 {
+            sum[w] = a[w].wrapping_add(b[w]).wrapping_add(c[w]).wrapping_add(d[w]);
+            w += 1;
+        }
+        Self(sum)
+    }
+
+    #[inline(always)]
+    fn map(&mut self, mut f: impl FnMut(u32, u32) -> u32) {
+        let mut w = 0;
+        while w < 8 {
+            self.0[w] = f(w as u32, self.0[w]);
+            w += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn less(&mut self, steps: &Steps) {
+        let mut w = 0;
+        while w < 8 {
+            self.0[w] = self.0[w].wrapping_sub(steps[w]);
+            w += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn scaled(&self, by: u32, more: u32) -> Self {
+        let (mut scaled, mut w) = (self.0, 0);
+        while w < 8 {
+            scaled[w] = scaled[w].wrapping_mul(by).wrapping_add(more * 0x0001_0001);
+            w += 1;
+        }
+        Self(scaled)
+    }
+
+    #[inline(always)]
+    fn each(&self, mut f: impl FnMut(u32)) {
+        let mut w = 0;
+        while w < 8 {
+            f(self.0[w] & 0xFFFF);
+            f(self.0[w] >> 16);
+            w += 1;
+        }
+    }
+
+    /// The halves cannot overflow: all counters of a window together are at most 65,025.
+    #[inline(always)]
+    fn total(&self) -> u32 {
+        let (mut both, mut w) = (0u32, 0);
+        while w < 8 {
+            both = both.wrapping_add(self.0[w]);
+            w += 1;
+        }
+        (both & 0xFFFF) + (both >> 16)
+    }
+
+    #[inline(always)]
+    fn word(count: u32, lane: u32) -> u32 {
+        let (low, _) = warp::warp_shuffle_idx(warp::FULL, count, lane % 8, 32);
+        let (high, _) = warp::warp_shuffle_idx(warp::FULL, count, lane % 8 + 8, 32);
+        low.wrapping_add(high << 16)
     }
 }
 
-#[inline(always)]
-pub fn add(a: &mut Prefix, b: &Prefix) {
-    let mut w = 0;
-    while w < 8 {
-        a[w] = a[w].wrapping_add(b[w]);
-        w += 1;
-    }
-}
+/// Counters of 32 bits, those of the low halves of [`Steps`] first.
+#[derive(Clone, Copy)]
+pub struct Wide(pub [u32; 16]);
 
-/// The sum of all counters. The halves cannot overflow: all counters of a window together are at most 65,025.
-#[inline(always)]
-pub fn total(prefix: &Prefix) -> u32 {
-    let mut both = 0u32;
-    let mut w = 0;
-    while w < 8 {
-        both = both.wrapping_add(prefix[w]);
-        w += 1;
+impl Counts for Wide {
+    #[inline(always)]
+    fn of(steps: &[Steps; 4]) -> Self {
+        let mut sum = Self([0; 16]);
+        let mut k = 0;
+        while k < 4 {
+            let mut w = 0;
+            while w < 8 {
+                let [low, high] = halves(steps[k][w]);
+                sum.0[w] = sum.0[w].wrapping_add(low);
+                sum.0[w + 8] = sum.0[w + 8].wrapping_add(high);
+                w += 1;
+            }
+            k += 1;
+        }
+        sum
     }
-    (both & 0xFFFF) + (both >> 16)
+
+    #[inline(always)]
+    fn map(&mut self, mut f: impl FnMut(u32, u32) -> u32) {
+        let mut w = 0;
+        while w < 16 {
+            self.0[w] = f(w as u32, self.0[w]);
+            w += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn less(&mut self, steps: &Steps) {
+        let mut w = 0;
+        while w < 8 {
+            let [low, high] = halves(steps[w]);
+            self.0[w] = self.0[w].wrapping_sub(low);
+            self.0[w + 8] = self.0[w + 8].wrapping_sub(high);
+            w += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn scaled(&self, by: u32, more: u32) -> Self {
+        let mut scaled = *self;
+        scaled.map(|_, count| count * by + more);
+        scaled
+    }
+
+    #[inline(always)]
+    fn each(&self, mut f: impl FnMut(u32)) {
+        let mut w = 0;
+        while w < 16 {
+            f(self.0[w]);
+            w += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn total(&self) -> u32 {
+        let mut total = 0;
+        self.each(|count| total += count);
+        total
+    }
+
+    #[inline(always)]
+    fn word(count: u32, _lane: u32) -> u32 {
+        count
+    }
 }

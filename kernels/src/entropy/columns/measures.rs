@@ -1,6 +1,6 @@
 //! All measures that come from sums over a window's counts, in squares of up to 16 classes: at the price of Shannon's entropy.
 //!
-//! The [march](super::march) is that of [`entropy_columns`](fn@super::entropy_columns); what follows the counts are the integers of
+//! The [march](super::strip) is that of [`entropy_columns`](fn@super::entropy_columns); what follows the counts are the integers of
 //! [`entropy_measures`](fn@crate::entropy::entropy_measures), Σ F(n) in 62 bits, Σ n² and how many n are not 0, and the formulas are the
 //! same, so results are the same bits (but where a formula adds up numbers that are no integers). There is no sum that slides: each is
 //! formed anew from 16 counts.
@@ -10,13 +10,25 @@ use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
 use super::COLUMNS_THREADS;
-use super::counters::Prefix;
-use super::march::{Finish, Frame, Windows};
+use super::counters::{Counts as _, Packed, Steps};
+use super::strip::{Finish, Frame, Windows};
 use crate::entropy::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL, Stored};
+use crate::unroll::unroll;
+
+shared! {
+    /// The four windows of each thread.
+    static COLUMNS_WINDOWS: [u32; 8192];
+}
+
+/// Where the first half of a thread's window k is.
+#[inline(always)]
+fn place(k: u32, t: u32) -> u32 {
+    4 * (2 * k * COLUMNS_THREADS + t)
+}
 
 /// Counts of 16 classes, to be added up.
 #[derive(Clone, Copy)]
-struct Sums(Prefix);
+struct Sums([u32; 8]);
 
 /// Both counts of a word.
 #[inline(always)]
@@ -98,16 +110,29 @@ impl<R: Stored, const LOGS: bool, const NEAR: bool> Measures<R, LOGS, NEAR> {
     }
 }
 
-impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish for Measures<R, LOGS, NEAR> {
+impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish<Packed> for Measures<R, LOGS, NEAR> {
     #[inline(always)]
-    fn row(self, windows: &Windows<'_>) {
+    fn row(self, windows: &Windows<'_>, mut window: Packed, steps: &[Steps; 4]) {
         let &Windows { frame, y, at, .. } = windows;
         let r = (frame.size / 2) as i32;
         let rows_inside = y >= r && y + r < frame.rows;
-        // One after another, and not written out: the formulas are large. A row of results may end where the grid's does.
+        // One window after another, and not written out: the formulas are large. What is indexed by a number that changes cannot be in
+        // registers; so the counts wait in shared memory, each lane's for itself.
+        let waiting = shared::array::<COLUMNS_WINDOWS>();
+        let t = thread::thread_idx_x();
+        unroll!(K in 3 2 1 0 => {
+            let [a, b, c, d, e, f, g, h] = window.0;
+            waiting.store4(place(K as u32, t), [a, b, c, d]);
+            waiting.store4(place(K as u32, t) + 4 * COLUMNS_THREADS, [e, f, g, h]);
+            window.less(&steps[K]);
+        });
         let mut k = 0;
+        // A row of results may end where the grid's does.
         while k < 4 && windows.x + (k as i32) < frame.cols {
-            let (counts, total) = windows.window(k);
+            let ([a, b, c, d], [e, f, g, h]) =
+                (waiting.load4(place(k, t)), waiting.load4(place(k, t) + 4 * COLUMNS_THREADS));
+            let counts = [a, b, c, d, e, f, g, h];
+            let total = windows.cells(k, &Packed(counts));
             let (mut logs, mut w) = (0u64, 0);
             while LOGS && w < 8 {
                 let [low, high] = halves(counts[w]);
@@ -156,6 +181,10 @@ fn measures<R: Stored>(frame: &Frame, out: Out<R>, count: u32, given: Given) {
         near.store(n, table.load((n / copies.max(1)) as usize));
         n += COLUMNS_THREADS;
     }
+    thread::sync_threads();
+    if frame.begin >= frame.end {
+        return;
+    }
     let lane = (warp::lane_id() & copies.wrapping_sub(1)) * 8;
     let (step, far) = (copies * 8, table);
     let plane = count as usize * frame.out_stride as usize;
@@ -163,7 +192,7 @@ fn measures<R: Stored>(frame: &Frame, out: Out<R>, count: u32, given: Given) {
         ($logs:literal, $near:literal) => {{
             let finish: Measures<R, $logs, $near> =
                 Measures { near, far, step, lane, unit, formulas, rule, least, out, plane };
-            frame.march_few::<_, true>(finish)
+            frame.march_few::<_, Packed, true>(finish)
         }};
     }
     match (entries > 1, copies > 0) {
@@ -199,15 +228,16 @@ macro_rules! measuring {
             rows_each: u32,
             unit: f64,
         ) {
-            let frame = Frame::of_block(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
+            let frame =
+                Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
             let formulas = Formulas { planes, orders, count: plane_count };
-            measures(&frame, out, count, Given { table, entries, copies, formulas, rule, least, unit });
+            measures::<$real>(&frame, out, count, Given { table, entries, copies, formulas, rule, least, unit });
         }
     };
 }
 
 measuring! {
-    /// Measures of a `size` × `size` window of up to 16 classes, in blocks of [`COLUMNS_THREADS`] threads that lie as those of
+    /// Measures of a `size` × `size` window of up to 16 classes, `size` being at most [`COLUMNS_SIZE`](super::COLUMNS_SIZE), in blocks of [`COLUMNS_THREADS`] threads that lie as those of
     /// [`entropy_columns`](fn@super::entropy_columns).
     ///
     /// `planes`, `plane_count`, `orders`, `rule`, `least` and `unit` are those of [`entropy_measures`](fn@crate::entropy::entropy_measures), and so are

@@ -1,0 +1,368 @@
+//! Down the rows of a strip, from cells to the counts of each window.
+//!
+//! A row brings cells to four streams: those that come into a window at its right side and go from it at its left, in the row that enters and in the
+//! row that leaves. Each lane makes of them how the windows of its four columns now differ from those before; the warp adds that up; and the window
+//! before the strip ([`base`](super::base)) is what everything is added to. No thread waits for another warp.
+
+use simt::bits::funnel_shift_right;
+use simt::global::In;
+use simt::{thread, warp};
+
+use super::base::Base;
+use super::codes::{Classes, Flags, Sweep};
+use super::counters::{Column, Counts, Steps, halves, one_hot, step};
+use super::{COLUMNS_STRIP, opaque};
+use crate::entropy::{NOTHING, equal_bytes};
+use crate::unroll::four;
+
+/// What becomes of windows' counts.
+pub trait Finish<C: Counts>: Copy {
+    /// Takes the counts of 16 classes in the last of four neighbouring windows, and how each of them comes from the one before; with those of the last
+    /// classes, writes the results.
+    fn row(self, windows: &Windows<'_>, counts: C, steps: &[Steps; 4]);
+}
+
+/// Four neighbouring windows of a row, and which of their classes have been counted.
+#[derive(Clone, Copy)]
+pub struct Windows<'a> {
+    pub frame: &'a Frame,
+    /// The cell around which the first one lies.
+    pub y: i32,
+    pub x: i32,
+    /// Its element of the results.
+    pub at: usize,
+    /// No classes came before these, or none will come after.
+    pub is_first: bool,
+    pub is_last: bool,
+    /// The four cells, where there is nodata.
+    centres: u32,
+    /// Rows of the windows.
+    height: i32,
+    /// Valid cells of the windows, where these classes are not all.
+    valid: Option<[u32; 4]>,
+    nodata: bool,
+}
+
+impl Windows<'_> {
+    /// How many valid cells window `k` has, whose counts these are.
+    #[inline(always)]
+    pub fn cells(&self, k: u32, counts: &impl Counts) -> u32 {
+        match self.valid {
+            Some([a, b, c, d]) => match k {
+                0 => a,
+                1 => b,
+                2 => c,
+                _ => d,
+            },
+            None if self.nodata => counts.total(),
+            None => {
+                let (x, r) = (self.x + k as i32, (self.frame.size / 2) as i32);
+                (self.height * ((x + r + 1).min(self.frame.cols) - (x - r).max(0)).max(1)) as u32
+            }
+        }
+    }
+
+    /// Whether the cell around which window `k` lies is no nodata.
+    #[inline(always)]
+    pub fn is_valid(&self, k: u32) -> bool {
+        !self.nodata || self.centres >> (8 * k) & 0xFF != self.frame.nodata
+    }
+}
+
+/// The grid, the window, and the cells to compute: the rows `begin..end` of a strip.
+#[derive(Clone, Copy)]
+pub struct Frame {
+    pub cells: In<u8>,
+    pub rows: i32,
+    pub cols: i32,
+    pub stride: u32,
+    pub first: i32,
+    pub out_stride: u32,
+    pub size: u32,
+    pub nodata: u32,
+    pub begin: i32,
+    pub end: i32,
+    /// The strip's first column.
+    pub left: i32,
+}
+
+/// Four cells from any column on, in any row.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Words of a row, of which the four are part.
+    low: u32,
+    high: u32,
+    shift: u32,
+    /// 255 for cells outside the grid.
+    outside: u32,
+}
+
+impl Frame {
+    /// The warp's strip, and the rows of it: strips of `rows_each` of the `count` rows from `first` are numbered along the rows and then down.
+    #[inline(always)]
+    pub fn of_warp(
+        cells: In<u8>,
+        (rows, cols, stride): (u32, u32, u32),
+        (first, count, out_stride): (u32, u32, u32),
+        size: u32,
+        nodata: u32,
+        rows_each: u32,
+    ) -> Self {
+        let strip = opaque(thread::index_x() / 32);
+        let across = cols.div_ceil(COLUMNS_STRIP).max(1);
+        let begin = first + strip / across * rows_each;
+        Self {
+            cells,
+            rows: rows as i32,
+            cols: cols as i32,
+            stride,
+            first: first as i32,
+            out_stride,
+            size,
+            nodata,
+            begin: begin as i32,
+            end: (begin + rows_each).min(first + count) as i32,
+            left: (strip % across * COLUMNS_STRIP) as i32,
+        }
+    }
+
+    #[inline(always)]
+    pub fn has_row(&self, y: i32) -> bool {
+        y >= 0 && y < self.rows
+    }
+
+    /// The word of a row in which column `x` lies, or the nearest.
+    #[inline(always)]
+    pub fn word_at(&self, x: i32) -> u32 {
+        (x >> 2).max(0).min((self.cols - 1) >> 2) as u32
+    }
+
+    /// Four cells as they are, the first at a multiple of 4.
+    #[inline(always)]
+    pub fn word(&self, y: i32, at: u32) -> u32 {
+        self.cells.cast::<u32>().load(y as usize * (self.stride / 4) as usize + at as usize)
+    }
+
+    /// 255 in the bytes of those of four cells from `x` on that do not lie in `from..to`.
+    #[inline(always)]
+    pub fn outside(&self, x: i32, from: i32, to: i32) -> u32 {
+        let mut outside = 0;
+        four!(K => {
+            let at = x + K as i32;
+            outside |= if at < from || at >= to { 0xFF << (8 * K) } else { 0 };
+        });
+        outside
+    }
+
+    /// Four cells as counters take them.
+    #[inline(always)]
+    pub fn codes<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, word: u32) -> u32 {
+        let nodata = if NODATA { self.nodata } else { 256 };
+        if MANY {
+            sweep.codes(word, nodata)
+        } else if nodata < 16 {
+            // Counters do not take others for anything.
+            word | equal_bytes(word, nodata * 0x0101_0101)
+        } else {
+            word
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, x: i32) -> Place {
+        let (low, high) = (self.word_at(x), self.word_at(x + 4));
+        Place { low, high, shift: 8 * (x & 3) as u32, outside: self.outside(x, 0, self.cols) }
+    }
+
+    /// The codes at both places of a row.
+    #[inline(always)]
+    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, places: [Place; 2]) -> [u32; 2] {
+        if !self.has_row(y) {
+            return [NOTHING; 2];
+        }
+        let mut codes = [0; 2];
+        let mut n = 0;
+        while n < 2 {
+            let Place { low, high, shift, outside } = places[n];
+            let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
+            codes[n] = self.codes::<NODATA, MANY>(sweep, word) | outside;
+            n += 1;
+        }
+        codes
+    }
+
+    /// Computes the strip, of up to 16 classes that are their own codes.
+    #[inline(always)]
+    pub fn march_few<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F) {
+        let sweep = Classes::few().sweep(0);
+        self.sweep::<F, C, NODATA, false>(finish, &sweep, (true, true));
+    }
+
+    /// Computes the strip, of any classes below `levels`.
+    #[inline(always)]
+    pub fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F, levels: u32) {
+        let classes = self.classes(levels);
+        let mut sweep = 0;
+        while sweep < classes.sweeps {
+            let turn = (sweep == 0, sweep + 1 == classes.sweeps);
+            self.sweep::<F, C, NODATA, true>(finish, &classes.sweep(sweep), turn);
+            sweep += 1;
+        }
+    }
+
+    /// Numbers the classes of the strip.
+    #[inline(always)]
+    fn classes(&self, levels: u32) -> Classes {
+        let flags = Flags::new();
+        let r = (self.size / 2) as i32;
+        let lane = warp::lane_id();
+        let from = (self.left - 1 - r) & !3;
+        let words = ((self.left + COLUMNS_STRIP as i32 + r).min(self.cols) - from + 3) / 4;
+        let (mut y, end) = ((self.begin - r).max(0), (self.end + r).min(self.rows));
+        while y < end {
+            let mut n = 0;
+            while n < words {
+                let x = from + 4 * (n + lane as i32);
+                let bytes = if x < 0 { 0 } else { self.cols - x };
+                flags.note(if bytes > 0 { self.word(y, self.word_at(x)) } else { 0 }, bytes);
+                n += 32;
+            }
+            y += 1;
+        }
+        Classes::number(flags, levels, self.nodata)
+    }
+
+    /// Counts 16 classes down the strip's rows: the (first, last) ones or not.
+    #[inline(always)]
+    fn sweep<F: Finish<C>, C: Counts, const NODATA: bool, const MANY: bool>(
+        &self,
+        finish: F,
+        sweep: &Sweep,
+        turn: (bool, bool),
+    ) {
+        let lane = warp::lane_id();
+        let r = (self.size / 2) as i32;
+        let x = self.left + 4 * lane as i32;
+        // What comes into the windows of four columns, and what goes from them.
+        let places = [self.place(x + r), self.place(x - r - 1)];
+        let inside = inside(lane);
+
+        let mut steps: [Steps; 4] = [[0; 8]; 4];
+        let mut valid: [u32; 2] = [0; 2];
+        let base = Base::new(self);
+        let (mut row, end) = ((self.begin - r).max(0), (self.begin + r).min(self.rows));
+        while row < end {
+            let [come, go] = self.pair::<NODATA, MANY>(sweep, row, places);
+            four!(K => {
+                let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
+                step(&mut steps[K], changes([new, [0; 4]], [old, [0; 4]], 1), 1);
+            });
+            if NODATA && MANY {
+                step_valid(&mut valid, valid_bytes(come) + (0x0101_0101 - valid_bytes(go)), 1);
+            }
+            base.slide::<NODATA, MANY>(self, sweep, (row, -1));
+            row += 1;
+        }
+
+        let mut y = self.begin;
+        while y < self.end {
+            // The first window has nothing to lose.
+            let above = if y == self.begin { -1 } else { y - r - 1 };
+            let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, places);
+            let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, places);
+            base.slide::<NODATA, MANY>(self, sweep, (y + r, above));
+            four!(K => {
+                let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
+                let (new_above, old_above) =
+                    (one_hot(come_above, K as u32, sweep.base), one_hot(go_above, K as u32, sweep.base));
+                step(&mut steps[K], changes([new, old_above], [old, new_above], 2), 2);
+            });
+            let mut counts = C::of(&steps);
+            let mut all_valid = 0;
+            if NODATA && MANY {
+                let more = valid_bytes(come) + valid_bytes(go_above);
+                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes(go) - valid_bytes(come_above)), 2);
+                let ([a, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
+                all_valid = a.wrapping_add(b).wrapping_add(c).wrapping_add(d);
+            }
+            // Of all lanes up to each.
+            let mut i = 0;
+            while i < 5 {
+                let sum = |word: u32| {
+                    let (below, _) = warp::warp_shuffle_up(warp::FULL, word, 1 << i, 32);
+                    word.wrapping_add(below.wrapping_mul(inside[i]))
+                };
+                counts.map(|_, word| sum(word));
+                if NODATA && MANY {
+                    all_valid = sum(all_valid);
+                }
+                i += 1;
+            }
+            let (count, valid_before) = base.counts();
+            let before = C::word(count, lane);
+            counts.map(|w, word| word.wrapping_add(warp::warp_shuffle_idx(warp::FULL, before, w, 32).0));
+            if x < self.cols {
+                let upto = if NODATA && MANY {
+                    let ([_, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
+                    let last = all_valid.wrapping_add(valid_before);
+                    let third = last.wrapping_sub(d);
+                    let second = third.wrapping_sub(c);
+                    Some([second.wrapping_sub(b), second, third, last])
+                } else {
+                    None
+                };
+                let windows = Windows {
+                    frame: self,
+                    y,
+                    x,
+                    at: (y - self.first) as usize * self.out_stride as usize + x as usize,
+                    is_first: turn.0,
+                    is_last: turn.1,
+                    centres: if NODATA && turn.1 { self.word(y, (x / 4) as u32) } else { 0 },
+                    height: (y + r + 1).min(self.rows) - (y - r).max(0),
+                    valid: upto,
+                    nodata: NODATA,
+                };
+                finish.row(&windows, counts, &steps);
+            }
+            y += 1;
+        }
+    }
+}
+
+/// 1 where the lane 2^i below this one is one of the warp, else 0: a factor takes one instruction of a sum, a condition two.
+#[inline(always)]
+fn inside(lane: u32) -> [u32; 5] {
+    let mut inside = [0; 5];
+    let mut i = 0;
+    while i < 5 {
+        inside[i] = opaque(u32::from(lane >> i != 0));
+        i += 1;
+    }
+    inside
+}
+
+/// Sums and differences of columns as bytes, and `bias` in each.
+#[inline(always)]
+fn changes(more: [Column; 2], less: [Column; 2], bias: u32) -> Column {
+    let mut changes = [0; 4];
+    let mut w = 0;
+    while w < 4 {
+        changes[w] = (more[0][w] + more[1][w]).wrapping_add(bias * 0x0101_0101 - less[0][w] - less[1][w]);
+        w += 1;
+    }
+    changes
+}
+
+/// Which of a word's bytes are no nodata: 1 or 0 in each.
+#[inline(always)]
+fn valid_bytes(codes: u32) -> u32 {
+    !equal_bytes(codes, NOTHING) & 0x0101_0101
+}
+
+/// Adds bytes, each less `bias`, to counters of 16 bits: columns 0 and 2, 1 and 3.
+#[inline(always)]
+fn step_valid(valid: &mut [u32; 2], changes: u32, bias: u32) {
+    valid[0] = valid[0].wrapping_add(changes & 0x00FF_00FF).wrapping_sub(bias * 0x0001_0001);
+    valid[1] = valid[1].wrapping_add(changes >> 8 & 0x00FF_00FF).wrapping_sub(bias * 0x0001_0001);
+}
