@@ -146,10 +146,10 @@ def test_measures_of_a_wrong_type_are_named(measure):
         ({"dtype": "float16"}, TypeError, "dtype=float16: results are float32 or float64"),
         ({"dtype": ">f4"}, TypeError, "dtype"),
         ({"dtype": int}, TypeError, "dtype=int64"),
-        ({"levels": 0}, ValueError, "levels=0: from 1 to 256"),
-        ({"levels": 257}, ValueError, "levels=257: from 1 to 256"),
-        ({"bins": 0}, ValueError, "bins=0: from 1 to 256"),
-        ({"bins": 257}, ValueError, "bins=257: from 1 to 256"),
+        ({"levels": 0}, ValueError, "levels=0: from 1 to 65536"),
+        ({"levels": 65537}, ValueError, "levels=65537: from 1 to 65536"),
+        ({"bins": 0}, ValueError, "bins=0: from 1 to 65536"),
+        ({"bins": 65537}, ValueError, "bins=65537: from 1 to 65536"),
         ({"bins": 3.0}, TypeError, "bins=3.0"),
         ({"bins": "5"}, TypeError, "bins='5'"),
         ({"bins": ["a"]}, (TypeError, ValueError), "bins"),
@@ -157,7 +157,7 @@ def test_measures_of_a_wrong_type_are_named(measure):
         ({"bins": [3, 2]}, ValueError, "bins"),
         ({"bins": [2, 2]}, ValueError, "bins"),
         ({"bins": [np.nan]}, ValueError, "bins"),
-        ({"bins": range(256)}, ValueError, "bins"),
+        ({"bins": range(65536)}, ValueError, "bins"),
         ({"bins": 3, "binning": "equally"}, ValueError, "binning='equally'"),
         ({"bins": 3, "levels": 5}, ValueError, "give one of them"),
         ({"bins": 3, "classes": {1: 1}}, ValueError, "give one of them"),
@@ -215,9 +215,9 @@ def test_values_without_a_class_are_told_what_a_mapping_can_say():
         halotile.entropy(CELLS, classes={1: 1})
 
 
-def test_no_code_is_left_beside_256_bins():
-    with pytest.raises(ValueError, match="256 classes and no data take 257 codes"):
-        halotile.entropy(CELLS, bins=range(255), nodata=3)
+def test_no_code_is_left_beside_65536_bins():
+    with pytest.raises(ValueError, match="65536 classes and no data take 65537 codes"):
+        halotile.entropy(CELLS, bins=range(65535), nodata=3)
 
 
 def test_options_of_entropy_are_given_by_their_names():

@@ -55,7 +55,7 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, updat
                 let expected = measures(cells.view(), &windows, &list);
                 let mut outs: Vec<Grid<T>> = list.iter().map(|_| Grid::zeros(rows, cols)).collect::<Result<_, _>>()?;
                 let entropy = Entropy::new().footprint(footprint.clone()).measures(list.clone()).edge(edge);
-                let entropy = entropy.nodata(nodata).min_valid(min_valid).base(base);
+                let entropy = entropy.nodata(nodata.map(u16::from)).min_valid(min_valid).base(base);
                 let what = || format!("{rows} x {cols}, {levels} levels, {footprint:?}, {edge:?}, nodata {nodata:?}");
                 let views = outs.iter_mut().map(Grid::view_mut).collect();
                 match entropy.kernel(kernel).measure_into(engine, cells.view(), views, &()) {

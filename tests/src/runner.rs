@@ -48,7 +48,7 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, check
     let engine = if on_cpu { &Engine::Cpu } else { engine };
     // A result that nobody writes must not look like one.
     let mut out = Grid::from_fn(rows, cols, |_, _| poison::<T>())?;
-    let entropy = Entropy::new().size(case.size).nodata(case.nodata).kernel(kernel);
+    let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from)).kernel(kernel);
     match entropy.compute_into(engine, case.cells.view(), out.view_mut(), &()) {
         Ok(_) => {}
         Err(Error::KernelMisfit { .. }) => return Ok(None),

@@ -177,7 +177,7 @@ fn bands_and_devices_change_no_bit() {
             let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
             let report = Entropy::new()
                 .size(case.size)
-                .nodata(case.nodata)
+                .nodata(case.nodata.map(u16::from))
                 .compute_into(engine, case.cells.view(), out.view_mut(), &())
                 .unwrap();
             (report.bands, out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>())
@@ -185,7 +185,7 @@ fn bands_and_devices_change_no_bit() {
         let whole = {
             let Engine::Devices(devices) = emulated(1) else { unreachable!("emulated devices are devices") };
             let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
-            let entropy = Entropy::new().size(case.size).nodata(case.nodata);
+            let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from));
             let mut resident = entropy.resident::<f32>(&devices[0], case.cells.view(), 0).unwrap();
             resident.launch().unwrap();
             resident.download(out.view_mut()).unwrap();

@@ -378,7 +378,7 @@ fn a_window_larger_than_the_grid_is_clipped() {
     let place = Place::new();
     let cells = Grid::from_vec(vec![1u8, 2, 2, 3], 2, 2).expect("a shape");
     place.cells("c.txt", &cells);
-    let whole = reference::entropy(GridView::new(&[1, 2, 2, 3], 2, 2).expect("a shape"), 255, None);
+    let whole = reference::entropy(GridView::new(&[1u8, 2, 2, 3], 2, 2).expect("a shape"), 255, None);
     assert!(whole.as_slice().iter().all(|&h| h == whole.row(0)[0]));
     assert_eq!(place.run("entropy c.txt - -q --size 255").quietly(), expected(&cells, 255, None));
 }

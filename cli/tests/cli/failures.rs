@@ -240,11 +240,11 @@ fn command_lines_that_cannot_be_meant() {
         ("--size five", format!("invalid value 'five' for '--size <N>': it is not a whole number; {see}")),
         (
             "--levels 0",
-            format!("invalid value '0' for '--levels <N>': the number of levels is from 1 to 256, not 0; {see}"),
+            format!("invalid value '0' for '--levels <N>': the number of levels is from 1 to 65536, not 0; {see}"),
         ),
         (
-            "--levels 257",
-            format!("invalid value '257' for '--levels <N>': the number of levels is from 1 to 256, not 257; {see}"),
+            "--levels 65537",
+            format!("invalid value '65537' for '--levels <N>': the number of levels is from 1 to 65536, not 65537; {see}"),
         ),
         (
             "--normalize",

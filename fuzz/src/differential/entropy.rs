@@ -54,7 +54,7 @@ impl Question {
             .levels(self.told.then_some(self.levels))
             .base(self.base)
             .normalize(self.normalize)
-            .nodata(self.nodata)
+            .nodata(self.nodata.map(u16::from))
             .edge(self.edge)
     }
 

@@ -57,8 +57,8 @@ fn streamed<T: Real>(
     }
     let (results, written) = &*results.lock().expect("no thread has panicked");
     assert_eq!(*written, rows * cols, "cells that were written; {question:?}");
-    let mut codes = Grid::zeros(rows, cols).expect("a shape");
-    halotile::raster::Cells::read_into(&cells, 0..rows, 0..cols, codes.view_mut()).expect("all cells are codes");
+    let mut codes = Grid::<u16>::zeros(rows, cols).expect("a shape");
+    halotile::raster::Cells::read_into(&cells, 0..rows, 0..cols, codes.view_mut().into()).expect("all cells are codes");
     let coded = Codes { cells: codes.view(), levels: question.levels, nodata: cells.classes().nodata_code() };
     let mut expected: Vec<Grid<T>> = (0..planes).map(|_| Grid::zeros(rows, cols).expect("a shape")).collect();
     let outs = expected.iter_mut().map(Grid::view_mut).collect();

@@ -39,7 +39,7 @@ impl<T: Real> Consumer for Entropies<'_, '_, T> {
 
     #[inline(always)]
     fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
-        T::Sum::add_group(isa, group, &self.job.tables, &mut self.sums[slot * self.padded..][..self.padded]);
+        T::Sum::add_group(isa, group, self.job.tables, &mut self.sums[slot * self.padded..][..self.padded]);
     }
 
     #[inline(always)]

@@ -52,10 +52,19 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
 /// corner has a quarter of the cells of the largest. The fewest bits that keep the result within
 /// 1.3e-6 nats then, wherever the roundings all fall on one side.
 pub fn low_bits(levels: usize, largest: usize) -> u32 {
+    (12..15).find(|&low| fits(levels, largest, low)).unwrap_or(15)
+}
+
+/// Whether the result is within 1.3e-6 nats with so many low bits, wherever the roundings all fall on one side.
+fn fits(levels: usize, largest: usize, low: u32) -> bool {
     // At most one level in two cells has an entry: F(1) is 0.
     let entries_a_cell = (4.0 * levels as f64 / largest as f64).min(0.5);
-    let fits = |low: u32| 0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6;
-    (12..15).find(|&low| fits(low)).unwrap_or(15)
+    0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6
+}
+
+/// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
+pub fn is_single_enough(levels: usize, largest: usize) -> bool {
+    levels <= 256 || fits(levels, largest, 15)
 }
 
 /// The largest F(N) − S of any window.

@@ -352,7 +352,7 @@ mod plans {
         let task = task(grid.view(), &case);
         let tables = Tables::new(size.min(rows) * size.min(cols), levels, 1.0);
         let layout = Layout::new(&task, tables.largest);
-        let job = Job::<f32> { layout, tables };
+        let job = Job::<f32> { layout, tables: &tables };
         let mut out = vec![0f32; rows.min(BAND) * cols.min(STRIP)];
         let tile = Tile { top: 0, left: 0, rows: out.chunks_mut(cols.min(STRIP)).collect() };
         plan::engine(&job, &tile, Isa::best())

@@ -15,7 +15,8 @@ mod writer;
 
 use std::ops::Range;
 
-use crate::grid::{Grid, GridView, GridViewMut};
+use crate::codes::CodesMut;
+use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, Place, Problem};
 
 pub use coded::{CodedRaster, Uncovered, keep};
@@ -215,14 +216,15 @@ pub trait Cells: Sync {
     /// Bytes that a cell takes while it is read, beside its code.
     fn bytes_per_cell(&self) -> usize;
 
-    /// Codes are below this (1..=256), or the one for nodata.
+    /// Codes are below this (1..=65,536), or the one for nodata.
     fn levels(&self) -> usize;
 
     /// The code of cells without data, if there may be any.
-    fn nodata_code(&self) -> Option<u8>;
+    fn nodata_code(&self) -> Option<u16>;
 
-    /// Writes the codes of a rectangle to `out`, which has its shape. Panics when it is not inside.
-    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError>;
+    /// Writes the codes of a rectangle to `out`, which has its shape and codes of the [`width`](crate::codes::width) that these take, or
+    /// more. Panics when it is not inside.
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: CodesMut<'_>) -> Result<(), FormatError>;
 }
 
 /// All of a raster as f64 (64-bit integers beyond 2^53 are rounded), for what needs it whole, as comparing does.

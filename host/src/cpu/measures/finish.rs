@@ -48,12 +48,12 @@ impl Precision {
 /// they are few.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn finish<const AT_ONCE: usize>(
+pub fn finish<const AT_ONCE: usize, H: Histogram>(
     plane: &Plane,
     window: &Window,
     tables: &Tables,
     counted: &Counted<'_>,
-    counts: &[Counts],
+    counts: &[H],
     levels: usize,
     values: &mut [f64],
     precision: Precision,
@@ -111,7 +111,7 @@ pub fn finish<const AT_ONCE: usize>(
         }
         Quantity::Power | Quantity::Near | Quantity::Steep => {
             for ((value, &total), counts) in values.iter_mut().zip(total).zip(counts) {
-                let entropy = renyi(plane, window, total, &counts[..levels]);
+                let entropy = renyi(plane, window, total, counts, levels);
                 *value = plane.scale.map_or_else(|| entropy.exp(), |scale| entropy * scale);
             }
         }
@@ -174,23 +174,44 @@ fn sum(counts: &[u16], f: impl Fn(usize) -> f64) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
+/// The counts of a window's classes, for the formulas that go through them.
+pub trait Histogram {
+    /// Σ f(n) over the first `levels`, f(0) being 0.
+    fn sum(&self, levels: usize, f: impl Fn(usize) -> f64) -> f64;
+
+    /// The largest of the first `levels`.
+    fn most(&self, levels: usize) -> usize;
+}
+
+impl Histogram for Counts {
+    #[inline(always)]
+    fn sum(&self, levels: usize, f: impl Fn(usize) -> f64) -> f64 {
+        sum(&self[..levels], f)
+    }
+
+    #[inline(always)]
+    fn most(&self, levels: usize) -> usize {
+        usize::from(most(&self[..levels]))
+    }
+}
+
 /// Rényi's entropy in nats of an order that has a table.
-fn renyi(plane: &Plane, window: &Window, total: u32, counts: &[u16]) -> f64 {
+fn renyi(plane: &Plane, window: &Window, total: u32, counts: &impl Histogram, levels: usize) -> f64 {
     let (order, table) = (plane.order, &window.orders[plane.table..]);
     let at = |n: usize| table.get(n).copied().unwrap_or(0.0);
     let n = total as usize;
     let entropy = match plane.quantity {
         Quantity::Near => {
-            let beyond = sum(counts, at) - at(n);
+            let beyond = counts.sum(levels, at) - at(n);
             (beyond / (f64::from(total) + at(n))).ln_1p() / (1.0 - order)
         }
         Quantity::Steep => {
-            let most = usize::from(most(counts));
+            let most = counts.most(levels);
             let share = |n| if n == 0 { 0.0 } else { (order * (at(n) - at(most))).exp() };
-            let shares = sum(counts, share);
+            let shares = counts.sum(levels, share);
             order / (1.0 - order) * (at(most) - at(n)) + shares.ln() / (1.0 - order)
         }
-        _ => (sum(counts, at) / at(n)).ln() / (1.0 - order),
+        _ => (counts.sum(levels, at) / at(n)).ln() / (1.0 - order),
     };
     // 0 over something negative is −0: say 0.
     entropy + 0.0

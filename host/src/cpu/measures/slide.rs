@@ -149,7 +149,7 @@ fn results<T: Real, const L: usize>(
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
         let mut values = [0.0; L];
-        finish_lanes::<L>(plane, window, &job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
+        finish_lanes::<L>(plane, window, job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }
@@ -174,7 +174,7 @@ fn finish_lanes<const L: usize>(
     values: &mut [f64],
     precision: Precision,
 ) {
-    finish::<L>(plane, window, tables, counted, counts, levels, values, precision);
+    finish::<L, Counts>(plane, window, tables, counted, counts, levels, values, precision);
 }
 
 /// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more

@@ -194,7 +194,16 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             most: most.get(here).unwrap_or_default(),
         };
         for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
-            finish::<BLOCK>(plane, window, &self.job.tables, &counted, &[], 0, values, Precision::of::<T>());
+            finish::<BLOCK, super::slide::Counts>(
+                plane,
+                window,
+                self.job.tables,
+                &counted,
+                &[],
+                0,
+                values,
+                Precision::of::<T>(),
+            );
             for ((out, &value), &there) in rows[i].iter_mut().zip(&*values).zip(&*there) {
                 *out = if there { T::from_f64(value) } else { T::NAN };
             }

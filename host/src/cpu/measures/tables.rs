@@ -8,14 +8,15 @@ pub struct Tables {
     /// F(n) and its steps, where the window's measures need them, else 0.
     pub logs: table::Tables<u64>,
     /// The natural logarithms of numbers of classes.
-    ln: [f64; 257],
+    ln: Vec<f64>,
 }
 
 impl Tables {
-    /// For windows of at most `largest` cells.
-    pub fn new(window: &Window, largest: usize) -> Self {
+    /// For windows of at most `largest` cells in maps of so many levels.
+    pub fn new(window: &Window, largest: usize, levels: usize) -> Self {
         let logs = table::Tables::of(largest, |n| window.logs.get(n).copied().unwrap_or(0));
-        Self { logs, ln: std::array::from_fn(|classes| (classes as f64).ln()) }
+        let most = levels.min(largest).max(1);
+        Self { logs, ln: (0..=most).map(|classes| (classes as f64).ln()).collect() }
     }
 
     /// ln of a number of classes; anything for a number that there cannot be.
