@@ -157,7 +157,7 @@ gives 0.
 
 Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory; .txt is \
 seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary (32-bit width and height, then \
-bytes; any number of samples, a line of output each); .npy; .png and .pgm (8-bit grey). Standard input without --if is \
+bytes; any number of samples, a line of output each); .npy; .png and .pgm (grey of 8 or 16 bits). Standard input without --if is \
 told by its first bytes.
 
 Classes: the values that occur, up to 65536 (65535 and no data), whatever they are (11, 21, .., 95; -3; 40000); a first pass over the raster finds \

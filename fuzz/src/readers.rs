@@ -125,9 +125,11 @@ fn samples(format: InputFormat, input: &[u8]) {
     for options in &OPTIONS {
         let Some(samples) = value(io::read(format, input, "f", options)) else { continue };
         for sample in samples {
-            let levels = options.levels.unwrap_or(256);
-            let is_fine = |&cell: &u8| Some(cell) == sample.nodata || usize::from(cell) < levels;
-            assert!(sample.cells.as_slice().iter().all(is_fine), "a cell is neither a level nor nodata");
+            let levels = options.levels.unwrap_or(65_536);
+            let is_fine = |cell: u16| Some(cell) == sample.nodata || usize::from(cell) < levels;
+            let cells = &sample.cells;
+            let mut all = (0..cells.rows()).flat_map(|r| (0..cells.cols()).map(move |c| cells.get(r, c)));
+            assert!(all.all(is_fine), "a cell is neither a level nor nodata");
         }
     }
 }

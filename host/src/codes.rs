@@ -9,7 +9,7 @@
 //! assert_eq!((width(256, None), width(256, Some(256)), width(900, None)), (1, 2, 2));
 //! ```
 
-use crate::grid::{GridView, GridViewMut};
+use crate::grid::{Grid, GridView, GridViewMut};
 
 /// The bytes that codes take: 1, or 2 where the last of `levels` codes, or the one of no data, is beyond 255.
 pub fn width(levels: usize, nodata: Option<u16>) -> usize {
@@ -63,6 +63,69 @@ pub enum CodesMut<'a> {
     Bytes(GridViewMut<'a, u8>),
     /// Of more.
     Words(GridViewMut<'a, u16>),
+}
+
+/// An owned grid of cells of either type, as a file has them: bytes, or words where some are beyond 255.
+///
+/// ```
+/// use halotile::codes::CodesGrid;
+/// use halotile::grid::Grid;
+/// let cells = CodesGrid::from(Grid::from_vec(vec![1u16, 300], 1, 2)?);
+/// assert_eq!((cells.cols(), cells.bytes(), cells.get(0, 1)), (2, None, 300));
+/// # Ok::<(), halotile::grid::ShapeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum CodesGrid {
+    /// All are below 256.
+    Bytes(Grid<u8>),
+    /// Some may be beyond.
+    Words(Grid<u16>),
+}
+
+impl CodesGrid {
+    /// Number of rows, at least 1.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Bytes(grid) => grid.rows(),
+            Self::Words(grid) => grid.rows(),
+        }
+    }
+
+    /// Number of columns, at least 1.
+    pub fn cols(&self) -> usize {
+        match self {
+            Self::Bytes(grid) => grid.cols(),
+            Self::Words(grid) => grid.cols(),
+        }
+    }
+
+    /// A cell. Panics outside the grid.
+    pub fn get(&self, row: usize, col: usize) -> u16 {
+        match self {
+            Self::Bytes(grid) => grid.row(row)[col].into(),
+            Self::Words(grid) => grid.row(row)[col],
+        }
+    }
+
+    /// The grid, where it is one of bytes.
+    pub fn bytes(&self) -> Option<&Grid<u8>> {
+        match self {
+            Self::Bytes(grid) => Some(grid),
+            Self::Words(_) => None,
+        }
+    }
+}
+
+impl From<Grid<u8>> for CodesGrid {
+    fn from(grid: Grid<u8>) -> Self {
+        Self::Bytes(grid)
+    }
+}
+
+impl From<Grid<u16>> for CodesGrid {
+    fn from(grid: Grid<u16>) -> Self {
+        Self::Words(grid)
+    }
 }
 
 impl CodesMut<'_> {

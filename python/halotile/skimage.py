@@ -3,8 +3,8 @@
     from halotile.skimage import entropy    # in place of skimage.filters.rank
 
 In bits, in float64, the neighbourhood clipped at the border; a mask hides pixels from neighbourhoods, but every pixel has a result, 0 where its
-neighbourhood is empty. What halotile does not do is done by scikit-image, which has to be installed for it: volumes, images with more than 256
-different values, neighbourhoods of more than 255 pixels across. So is the conversion of images that are neither uint8 nor uint16.
+neighbourhood is empty. What halotile does not do is done by scikit-image, which has to be installed for it: volumes, masked images of all 65536
+values, neighbourhoods of more than 255 pixels across. So is the conversion of images that are neither uint8 nor uint16.
 
 Differences by design: sums are exact integers, so results differ from scikit-image's in the last digits (they are within 1e-12 of the definition);
 and a mask is what scikit-image's documentation says of it, pixels where it is greater than 0, whatever its type (scikit-image scales it to uint8, by which
@@ -113,7 +113,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
         result = halotile._entropy.compute(given, mask, plan, meaning)
     except ValueError as error:
-        # Nothing else that is wrong with an image of these types comes as late as this.
+        # Nothing else that is wrong with an image of these types comes as late as this: there is no code left for what a mask hides.
         if "different values" not in str(error):
             raise
         return _by_skimage(image, footprint, out, mask, shifts, str(error))

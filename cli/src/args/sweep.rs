@@ -3,7 +3,7 @@
 use halotile::bench::sweep::{Axes, Plan, Precision, Shape, default_effort};
 use halotile::measure::Measure;
 
-use super::{BenchArgs, levels, measure, named, size};
+use super::{BenchArgs, levels_of_bytes, measure, named, size};
 
 /// What the help says of it.
 pub const HELP: &str = "\
@@ -27,7 +27,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = size)]
     pub sweep_sizes: Vec<usize>,
     /// Numbers of classes, 1 to 256 [default: 16,17,44,96,256]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = levels)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = levels_of_bytes)]
     pub sweep_levels: Vec<usize>,
     /// Without nodata, with it [default: no,yes]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = named(&[("no", false), ("yes", true)]))]

@@ -97,15 +97,15 @@ fn files_that_are_no_grids() {
         // Values.
         (
             "f.txt",
-            b"1 2\n1 256\n".to_vec(),
+            b"1 2\n1 65536\n".to_vec(),
             "",
-            format!("f.txt: row 0, column 1 (counted from 0), line 2: the value 256 is not in 0..=255; {VALUE}"),
+            format!("f.txt: row 0, column 1 (counted from 0), line 2: the value 65536 is not in 0..=65535; {VALUE}"),
         ),
         (
             "f.txt",
             b"2 1\n1\n-3\n".to_vec(),
             "",
-            format!("f.txt: row 1, column 0 (counted from 0), line 3: the value -3 is not in 0..=255; {VALUE}"),
+            format!("f.txt: row 1, column 0 (counted from 0), line 3: the value -3 is not in 0..=65535; {VALUE}"),
         ),
         (
             "f.txt",

@@ -42,7 +42,7 @@ fn streamed<T: Real>(
     // The same codes as in memory, where levels and nodata are codes.
     let classes = Classes::identity(question.levels, nodata);
     let Ok(classes) = classes else { return };
-    let raster = Blocks { grid: GridRaster::new("f", question.cells.clone(), question.nodata), block };
+    let raster = Blocks { grid: GridRaster::new("f", question.cells.clone(), question.nodata.map(u16::from)), block };
     let Ok(cells) = CodedRaster::new(Box::new(raster), classes, None) else { return };
     let results: Vec<Grid<T>> = (0..planes).map(|_| Grid::zeros(rows, cols).expect("a shape")).collect();
     let results = Arc::new(Mutex::new((results, 0)));

@@ -23,7 +23,7 @@
 //! use halotile::raster::{GridRaster, Raster};
 //! use halotile::grid::Grid;
 //!
-//! let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 255, 21, 11, 95], 2, 3)?, Some(255));
+//! let map = GridRaster::new("map", Grid::from_vec(vec![11u8, 95, 255, 21, 11, 95], 2, 3)?, Some(255));
 //! let (classes, survey) = Classes::survey(&map, map.nodata(), &())?;
 //! let mut codes = [0u8; 6];
 //! classes.encode(&map.read(0..2, 0..3)?, &mut codes)?;

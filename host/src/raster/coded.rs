@@ -24,8 +24,8 @@ const PIECE: usize = 1 << 22;
 /// use halotile::grid::{Grid, GridViewMut};
 /// use halotile::raster::{Cells, CodedRaster, GridRaster};
 ///
-/// let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 21, 95], 2, 2)?, None);
-/// let mask = GridRaster::new("mask", Grid::from_vec(vec![1, 1, 0, 1], 2, 2)?, None);
+/// let map = GridRaster::new("map", Grid::from_vec(vec![11u8, 95, 21, 95], 2, 2)?, None);
+/// let mask = GridRaster::new("mask", Grid::from_vec(vec![1u8, 1, 0, 1], 2, 2)?, None);
 /// let (classes, _) = Classes::survey(&map, None, &())?;
 /// let coded = CodedRaster::new(Box::new(map), classes, Some(Box::new(mask)))?;
 /// let mut codes = [0u8; 4];
