@@ -113,8 +113,8 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
         result = halotile._entropy.compute(given, mask, plan, meaning)
     except ValueError as error:
-        # Nothing else that is wrong with an image of these types comes as late as this: there is no code left for what a mask hides.
-        if "different values" not in str(error):
+        # All values and a mask, which leave no code for what it hides, or more of them than GPUs count.
+        if not any(reason in str(error) for reason in ("different values", "classes and no data")):
             raise
         return _by_skimage(image, footprint, out, mask, shifts, str(error))
     # Where a neighbourhood is empty.
