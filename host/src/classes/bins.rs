@@ -266,18 +266,22 @@ fn quantiles(numbers: &dyn Passes, bins: usize) -> Result<Edges, ClassesError> {
             let ranks = (0..bins).map(rank).chain([total - 1]);
             homes = ranks.map(|rank| (rank, Bucket { prefix: 0, below: 0 })).collect();
         }
+        // Ranks ascend, so in a bucket the search goes on where the one before has ended.
+        let mut last: Option<(Bucket, usize, u64)> = None;
         for (rank, home) in &mut homes {
             // A file that changes between passes may lack what it had: any bucket is as good as any other.
             let bucket = prefixes.binary_search(&home.prefix).unwrap_or(0);
             let counts = &counts[bucket << more..][..1 << more];
-            let mut below = home.below;
-            let digit = counts.iter().position(|&cells| {
-                let here = *rank < below + cells;
-                below += if here { 0 } else { cells };
-                here
-            });
-            let digit = digit.unwrap_or(counts.len() - 1);
-            *home = Bucket { prefix: home.prefix << more | digit as u64, below };
+            let (mut digit, mut below) = match last {
+                Some((bucket, digit, below)) if bucket == *home => (digit, below),
+                _ => (0, home.below),
+            };
+            while digit < counts.len() && *rank >= below + counts[digit] {
+                below += counts[digit];
+                digit += 1;
+            }
+            last = Some((*home, digit, below));
+            *home = Bucket { prefix: home.prefix << more | digit.min(counts.len() - 1) as u64, below };
         }
         known += more;
         prefixes = homes.iter().map(|(_, home)| home.prefix).collect();
