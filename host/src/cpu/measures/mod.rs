@@ -40,7 +40,7 @@ use super::{Layout, Place, Real, Task};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::for_each_tile_of;
+use crate::part::{LARGE_STRIP, SMALL, STRIP, for_each_tile_of};
 pub use plan::{Engine, Force};
 use sums::Sums;
 use tables::Tables;
@@ -48,13 +48,35 @@ use tables::Tables;
 /// Steps of work (a count changed, a class of a result looked at) between two looks at whether it is to stop: some milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
+/// What a window is to the planes of counts.
+enum Shape {
+    /// A square.
+    Square,
+    /// Any other, and how it changes.
+    Moves(Moves),
+    /// One that there are no planes for, because it is too large.
+    Histogram,
+}
+
+impl Shape {
+    /// Of windows that have at most `largest` cells.
+    fn of(window: &Window, largest: usize) -> Self {
+        if plan::square(window) {
+            Self::Square
+        } else if bits::fits(window, largest) {
+            Self::Moves(Moves::new(window))
+        } else {
+            Self::Histogram
+        }
+    }
+}
+
 /// A task and what all its tiles share.
 struct Job<'a> {
     layout: Layout<'a>,
     window: &'a Window,
     tables: Tables,
-    /// How windows change that are no squares.
-    moves: Option<Moves>,
+    shape: Shape,
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
     leaving: Vec<(isize, usize)>,
     entering: Vec<(isize, usize)>,
@@ -77,7 +99,7 @@ impl<'a> Job<'a> {
             layout: Layout::new(task, largest),
             window,
             tables: Tables::new(window, largest),
-            moves: (!plan::square(window)).then(|| Moves::new(window)),
+            shape: Shape::of(window, largest),
             leaving: flat(&window.leaving),
             entering: flat(&window.entering),
             rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
@@ -117,24 +139,28 @@ pub(super) fn run_forced<T: Real>(
     let task = Task { size: footprint.cols(), ..task.clone() };
     let job = Job::new(&task, window, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
+    let strip = match job.shape {
+        Shape::Square | Shape::Histogram if footprint.rows() > SMALL => LARGE_STRIP,
+        _ => STRIP,
+    };
     for_each_tile_of(
         (task.rows.start, task.cols.start),
         outs,
-        footprint.rows(),
+        (footprint.rows(), strip),
         observer,
         || (planes::Scratch::new(), bits::Scratch::new(), sums::Memory::new()),
         |(squares, shapes, memory), tile| {
             let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
-            match force.engine.unwrap_or_else(|| plan::engine(&job, place, isa)) {
-                Engine::Planes => {
-                    let mut sums = Sums::new(&job, tile, memory);
-                    match &job.moves {
-                        None => planes::run(&job.layout, place, &mut sums, squares, isa),
-                        Some(moves) => bits::run(&job.layout, moves, place, &mut sums, shapes, isa),
-                    }
+            match (force.engine.unwrap_or_else(|| plan::engine(&job, place, isa)), &job.shape) {
+                (Engine::Planes, Shape::Square) => {
+                    planes::run(&job.layout, place, &mut Sums::new(&job, tile, memory), squares, isa);
                     Ok(())
                 }
-                Engine::Histogram => slide::run(&job, tile),
+                (Engine::Planes, Shape::Moves(moves)) => {
+                    bits::run(&job.layout, moves, place, &mut Sums::new(&job, tile, memory), shapes, isa);
+                    Ok(())
+                }
+                (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(&job, tile),
             }
         },
     )
