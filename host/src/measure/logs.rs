@@ -68,7 +68,7 @@ mod tests {
             let (this, that) = (entry(n, places) as f64 / 40f64.exp2(), small[n] as f64 / of_small);
             // Half a unit of an odd number, as many times as that is in n.
             let rounding = f64::from(n.max(1).trailing_zeros()).exp2() / 40f64.exp2();
-            assert!((this - that).abs() <= 2e-15 * n as f64 + rounding, "F({n}): {this}, {that}");
+            assert!((this - that).abs() <= 5e-16 * that + rounding, "F({n}): {this}, {that}");
         }
     }
 
