@@ -312,6 +312,8 @@ pub struct EntropyArgs {
     pub binning: Option<BinRule>,
 
     /// Side of the window in cells: odd, 1 to 4095 [default: 5]
+    ///
+    /// Devices take up to 255; the CPU takes the others.
     #[arg(help_heading = WINDOW, short, long, value_name = "N", value_parser = size)]
     pub size: Option<usize>,
     /// Shape of the window
