@@ -312,7 +312,9 @@ pub struct EntropyArgs {
     #[arg(help_heading = INPUT, long, value_name = "equal|quantile", requires = "bins", value_parser = binning())]
     pub binning: Option<BinRule>,
 
-    /// Side of the window in cells: odd, 1 to 255 [default: 5]
+    /// Side of the window in cells: odd, 1 to 4095 [default: 5]
+    ///
+    /// Devices take up to 255; the CPU takes the others.
     #[arg(help_heading = WINDOW, short, long, value_name = "N", value_parser = size)]
     pub size: Option<usize>,
     /// Shape of the window
@@ -581,7 +583,7 @@ pub struct BenchArgs {
     /// Number of classes, 1 to 256
     #[arg(long, value_name = "N", default_value = "16", value_parser = levels_of_bytes)]
     pub levels: usize,
-    /// Side of the square window in cells: odd, 1 to 255
+    /// Side of the square window in cells: odd, 1 to 4095
     #[arg(long, value_name = "N", default_value = "5", value_parser = size)]
     pub size: usize,
     /// What the grids depend on, 0 to 2^64 - 1
@@ -932,7 +934,7 @@ impl EntropyArgs {
     }
 }
 
-const _: () = assert!(entropy::MAX_SIZE == 255 && entropy::MAX_LEVELS == 65536, "the help says so");
+const _: () = assert!(entropy::MAX_SIZE == 4095 && entropy::MAX_LEVELS == 65536, "the help says so");
 
 #[cfg(test)]
 mod tests {

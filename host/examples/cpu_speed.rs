@@ -11,12 +11,13 @@
 //! engine on each instruction set by itself.
 //!
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS]]]]
+//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS [SIZE ...]]]]]
 //! ```
 //!
 //! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
-//! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. On Linux the cores' own time
-//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256.
+//! them; a JSON object of raw times a configuration, with the fastest beside that of the first size. On Linux the cores' own time
+//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256; without a SIZE there are
+//! seven, from 5 to 1001.
 //!
 //! ```text
 //! cargo run --release -p halotile --example cpu_speed -- measures [SIDE [ROUNDS [THREADS [LEVELS [SET]]]]]
@@ -45,7 +46,8 @@ fn main() {
     if args.next_if(|a| a == "windows").is_some() {
         let numbers: Vec<usize> = args.map(|a| a.parse().expect("a number")).collect();
         let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
-        return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0));
+        let sizes = numbers.get(4..).filter(|sizes| !sizes.is_empty()).unwrap_or(&[5, 21, 101, 255, 257, 501, 1001]);
+        return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0), sizes);
     }
     if args.next_if(|a| a == "measures").is_some() {
         let args: Vec<String> = args.collect();
@@ -107,22 +109,21 @@ fn report(side: usize, repeats: usize, configurations: &[(usize, usize)], paths:
     }
 }
 
-/// Times all window sizes in turn.
-fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
-    const SIZES: [usize; 4] = [5, 21, 101, 255];
+/// Times window sizes in turn.
+fn windows(side: usize, rounds: usize, threads: usize, levels: usize, sizes: &[usize]) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     let mut out = Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square");
     for levels in [16, 256].into_iter().filter(|&l| levels == 0 || l == levels) {
         for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
             let view = GridView::new(&cells, side, side).expect("a square");
-            let mut seconds = SIZES.map(|_| Vec::new());
-            let mut busy = SIZES.map(|_| Vec::new());
-            for size in SIZES {
+            let mut seconds = vec![Vec::new(); sizes.len()];
+            let mut busy = seconds.clone();
+            for &size in sizes {
                 pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                 verify(view, size, &out);
             }
             for _ in 0..rounds {
-                for ((size, seconds), busy) in SIZES.into_iter().zip(&mut seconds).zip(&mut busy) {
+                for ((&size, seconds), busy) in sizes.iter().zip(&mut seconds).zip(&mut busy) {
                     let (start, core) = (Instant::now(), core_seconds());
                     pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                     seconds.push(start.elapsed().as_secs_f64());
@@ -130,11 +131,11 @@ fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
                 }
             }
             let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            for ((size, these), busy_now) in SIZES.into_iter().zip(&seconds).zip(&busy) {
+            for ((&size, these), busy_now) in sizes.iter().zip(&seconds).zip(&busy) {
                 let (best, first) = (least(these), least(&seconds[0]));
                 println!(
                     "{{\"size\": {size}, \"levels\": {levels}, \"cells\": \"{name}\", \"threads\": {threads}, \
-                     \"best_mcells_per_s\": {:.1}, \"times_5x5\": {:.2}, \"core_times_5x5\": {:.2}, \
+                     \"best_mcells_per_s\": {:.1}, \"times_first\": {:.2}, \"core_times_first\": {:.2}, \
                      \"seconds\": {these:.5?}, \"core_seconds\": {busy_now:.5?}}}",
                     (side * side) as f64 / best / 1e6,
                     best / first,

@@ -20,6 +20,9 @@ import numpy as np
 
 from halotile import _native
 
+# The longest side of a window; the native module refuses longer ones too.
+MAX_SIZE = 4095
+
 _KINDS = "biuf"
 
 # More threads than any machine has use for, and few enough to be started.
@@ -183,10 +186,10 @@ class Plan:
         elif footprint is not None:
             footprint = _cells_of_window(footprint)
             # A footprint that is too large is refused as one.
-            size = min(max(footprint[:2]) | 1, 255)
+            size = min(max(footprint[:2]) | 1, MAX_SIZE)
         size = whole_number("size", size)
-        if not 1 <= size <= 255 or size % 2 == 0:
-            raise ValueError(f"size={size}: an odd number from 1 to 255")
+        if not 1 <= size <= MAX_SIZE or size % 2 == 0:
+            raise ValueError(f"size={size}: an odd number from 1 to {MAX_SIZE}")
         single = isinstance(measure, str)
         try:
             measures = (measure,) if single else tuple(measure)

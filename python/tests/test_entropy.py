@@ -447,8 +447,10 @@ def test_small_arrays_and_windows_that_exceed_them(rng, definition, shape, edge,
 
 def test_the_largest_window(rng, definition):
     values = rng.integers(0, 3, (4, 5))
-    close(halotile.entropy(values, 255, dtype="float64"), definition(values, 255))
-    close(halotile.entropy(values, 255, edge="reflect", dtype="float64"), definition(values, 255, edge="reflect"))
+    for size in (255, 301):
+        close(halotile.entropy(values, size, dtype="float64"), definition(values, size))
+        close(halotile.entropy(values, size, edge="reflect", dtype="float64"), definition(values, size, edge="reflect"))
+    close(halotile.entropy(values, 4095, dtype="float64"), definition(values, 9))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])

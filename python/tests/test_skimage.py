@@ -213,9 +213,11 @@ def test_warnings_of_scikit_image_name_the_caller_s_line(rng):
 
 def test_large_neighbourhoods(left_to_skimage, image):
     check(image, np.ones((3, 257)))
+    assert not left_to_skimage
+    check(image, np.ones((1, 4097)))
     assert len(left_to_skimage) == 1
     # With its centre in a corner it reaches as far as a larger one.
-    check(image, np.ones((3, 151)), shift_x=60)
+    check(image, np.ones((1, 2401)), shift_x=1000)
     assert len(left_to_skimage) == 2
 
 

@@ -37,7 +37,7 @@ fn the_vector_of_the_report_comes_out_digit_for_digit() {
 fn text_is_the_definition_correctly_rounded() {
     let place = Place::new();
     for (rows, cols, levels, size) in
-        [(1, 1, 16, 5), (37, 41, 16, 5), (1, 90, 3, 7), (64, 1, 2, 255), (20, 30, 256, 21)]
+        [(1, 1, 16, 5), (37, 41, 16, 5), (1, 90, 3, 7), (64, 1, 2, 255), (20, 30, 256, 21), (20, 30, 16, 1001)]
     {
         let cells = random(rows, cols, levels);
         place.cells("c.npy", &cells);

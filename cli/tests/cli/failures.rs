@@ -225,16 +225,16 @@ fn command_lines_that_cannot_be_meant() {
     for (options, message) in [
         (
             "--size 4",
-            format!("invalid value '4' for '--size <N>': a window's size is an odd number from 1 to 255, not 4; {see}"),
+            format!("invalid value '4' for '--size <N>': a window's size is an odd number from 1 to 4095, not 4; {see}"),
         ),
         (
             "--size 0",
-            format!("invalid value '0' for '--size <N>': a window's size is an odd number from 1 to 255, not 0; {see}"),
+            format!("invalid value '0' for '--size <N>': a window's size is an odd number from 1 to 4095, not 0; {see}"),
         ),
         (
-            "--size 257",
+            "--size 4097",
             format!(
-                "invalid value '257' for '--size <N>': a window's size is an odd number from 1 to 255, not 257; {see}"
+                "invalid value '4097' for '--size <N>': a window's size is an odd number from 1 to 4095, not 4097; {see}"
             ),
         ),
         ("--size five", format!("invalid value 'five' for '--size <N>': it is not a whole number; {see}")),

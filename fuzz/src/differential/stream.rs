@@ -8,6 +8,7 @@ use halotile::cpu::Real;
 use halotile::entropy::{Codes, Engine};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
+use halotile::measure::Footprint;
 use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, ValueType, Values};
 
 use super::POOL;
@@ -23,7 +24,11 @@ pub fn stream(input: &[u8]) {
     let whole_rows = case.flip();
     let memory = case.one(&[None, Some(1 << 20), Some(16 << 20), Some(100 << 20), Some(128 << 20), Some(1 << 30)]);
     let plain = case.flip();
-    let question = Question::draw(&mut case, (70, 90), 15, plain);
+    let mut question = Question::draw(&mut case, (70, 90), 15, plain);
+    if case.seldom(8) {
+        // Pieces with halos that are larger than they are.
+        question.footprint = Footprint::square(257 + 2 * case.number(0, 60)).expect("the side of a window is odd");
+    }
     let run = || match double {
         true => streamed::<f64>(&question, blocks, (out_blocks, whole_rows), memory),
         false => streamed::<f32>(&question, blocks, (out_blocks, whole_rows), memory),

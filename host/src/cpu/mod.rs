@@ -14,10 +14,14 @@
 //!                                                                    /            all measures              measures
 //! ```
 //!
+//! Windows of more than 255 rows or columns have Shannon's entropy from `measures` too: few valid cells in so large a window would ask for
+//! sums of more than the 31 bits that f32 results are made of here, and 255 is what a byte counts in a column.
+//!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
 //! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
-//! hands large windows to `deltas` (with `x86_deltas`), and `bits` (with `x86_bits`); `histogram`, `plan`; then `measures`, which has a
-//! histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into tiles that mostly have fewer.
+//! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`,
+//! `plan`; then `measures`, which has a histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into
+//! tiles that mostly have fewer.
 
 use std::ops::Range;
 
@@ -31,6 +35,7 @@ mod aligned;
 pub mod bench;
 mod bits;
 mod consumer;
+mod count;
 mod deltas;
 mod finish;
 mod histogram;
@@ -60,6 +65,9 @@ use plan::{Engine, Force};
 pub use real::Real;
 use table::Tables;
 
+/// The longest side of a window whose entropy has sums of its own for f32 results.
+const MOST: usize = planes::BYTES;
+
 /// One piece of work for the engine: a rectangle of a grid, or of a part of one.
 #[derive(Debug, Clone)]
 pub(crate) struct Task<'a, C = u8> {
@@ -71,7 +79,7 @@ pub(crate) struct Task<'a, C = u8> {
     pub rows: Range<usize>,
     /// The output columns to compute, counted in `cells`.
     pub cols: Range<usize>,
-    /// Window size, odd, 1..=255.
+    /// Window size, odd, 1..=[`MAX_SIZE`](crate::entropy::MAX_SIZE).
     pub size: usize,
     /// Every cell is below `levels` (1..=[`Code::LEVELS`]) or equal to `nodata`. Of words more may be below it than occur.
     pub levels: usize,
@@ -167,12 +175,21 @@ fn run_forced<T: Real>(
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
-    let Task { cells, grid, size, levels, .. } = *task;
-    assert!(size % 2 == 1 && size <= 255, "a window of size {size}");
+    let Task { cells, grid, size, levels, scale, .. } = *task;
+    assert!(size % 2 == 1, "a window of size {size}");
     assert!((1..=256).contains(&levels), "{levels} levels");
     assert!(task.rows.end <= cells.rows() && task.cols.end <= cells.cols());
     assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
+    if size > MOST {
+        // The sums of 64 bits that all measures have.
+        let engine = force.engine.map(|engine| match engine {
+            Engine::Planes => measures::Engine::Planes,
+            Engine::Histogram => measures::Engine::Histogram,
+        });
+        let force = measures::Force { engine, isa: force.isa };
+        return measures::run_forced(task, &Window::shannon(size, scale), vec![out], observer, force);
+    }
     let largest = size.min(grid.0) * size.min(grid.1);
     let tables = Tables::new(largest, levels, task.scale);
     let job = Job::<T> { layout: Layout::new(task, largest), tables: &tables };

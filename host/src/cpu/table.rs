@@ -20,6 +20,8 @@
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
 //! be looked up; all others are n·ln n, rounded.
 
+use std::sync::Arc;
+
 use super::log::Log;
 
 /// Integer type of the sums: u32 for an f32 output, u64 for f64.
@@ -180,6 +182,8 @@ pub struct Tables<S: Fixed> {
     pub low_bits: u32,
     /// Most cells a window can have.
     pub largest: usize,
+    /// F(n) of windows of [`ALL`] cells and more, in place of all others; else empty.
+    wide: Arc<Vec<S>>,
 }
 
 fn boxed<V: Copy + Default, const N: usize>() -> Box<[V; N]> {
@@ -210,6 +214,16 @@ impl<S: Fixed> Tables<S> {
         Self { low, high, factor, mask: S::mask(bits), log, low_bits, ..entries }
     }
 
+    /// A table for windows of so many cells that a count takes 32 bits.
+    pub fn wide(wide: Arc<Vec<S>>) -> Self {
+        Self { largest: wide.len() - 1, wide, ..Self::of(0, |_| S::default()) }
+    }
+
+    /// F(n) of every number of cells that a window can have, from 0 on.
+    pub fn entries(&self) -> &[S] {
+        if self.wide.is_empty() { &*self.f } else { &self.wide }
+    }
+
     /// Tables of any function of numbers up to `largest`, for lookups and nothing else.
     pub fn of(largest: usize, entry: impl Fn(usize) -> S) -> Self {
         let mut f = boxed::<S, ALL>();
@@ -236,7 +250,20 @@ impl<S: Fixed> Tables<S> {
             }
         }
         let (low, high, factor) = (Vec::new(), Vec::new(), Vec::new());
-        Self { f, step, pairs, low, high, limbs, factor, mask: S::default(), log: None, low_bits: 0, largest }
+        Self {
+            f,
+            step,
+            pairs,
+            low,
+            high,
+            limbs,
+            factor,
+            mask: S::default(),
+            log: None,
+            low_bits: 0,
+            largest,
+            wide: Arc::default(),
+        }
     }
 }
 

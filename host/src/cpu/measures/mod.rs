@@ -40,7 +40,7 @@ use super::{Layout, Place, Real, Task};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::{Tiles, for_each_tile_of};
+use crate::part::{LARGE_STRIP, SMALL, STRIP, Tiles, for_each_tile_of};
 pub use plan::{Engine, Force};
 use sums::Sums;
 use tables::Tables;
@@ -48,13 +48,35 @@ use tables::Tables;
 /// Steps of work (a count changed, a class of a result looked at) between two looks at whether it is to stop: some milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
+/// What a window is to the planes of counts.
+enum Shape {
+    /// A square.
+    Square,
+    /// Any other, and how it changes.
+    Moves(Moves),
+    /// One that there are no planes for, because it is too large.
+    Histogram,
+}
+
+impl Shape {
+    /// Of windows that have at most `largest` cells.
+    fn of(window: &Window, largest: usize) -> Self {
+        if plan::square(window) {
+            Self::Square
+        } else if bits::fits(window, largest) {
+            Self::Moves(Moves::new(window))
+        } else {
+            Self::Histogram
+        }
+    }
+}
+
 /// A task and what all its tiles share.
 struct Job<'a> {
     layout: Layout<'a>,
     window: &'a Window,
     tables: &'a Tables,
-    /// How windows change that are no squares.
-    moves: Option<&'a Moves>,
+    shape: &'a Shape,
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
     leaving: Vec<(isize, usize)>,
     entering: Vec<(isize, usize)>,
@@ -66,9 +88,9 @@ struct Job<'a> {
 /// What all tiles of a grid share, whatever their codes are.
 pub(super) struct Shared {
     pub tables: Tables,
-    moves: Option<Moves>,
+    shape: Shape,
     /// Most cells that a window can have.
-    largest: usize,
+    pub largest: usize,
 }
 
 impl Shared {
@@ -76,8 +98,15 @@ impl Shared {
     pub fn new(window: &Window, grid: (usize, usize), levels: usize) -> Self {
         let footprint = window.footprint();
         let largest = footprint.count().min(footprint.rows().min(grid.0) * footprint.cols().min(grid.1));
-        let moves = (!plan::square(window)).then(|| Moves::new(window));
-        Self { tables: Tables::new(window, largest, levels), moves, largest }
+        Self { tables: Tables::new(window, largest, levels), shape: Shape::of(window, largest), largest }
+    }
+
+    /// Columns of a tile.
+    pub fn strip(&self, window: &Window) -> usize {
+        match self.shape {
+            Shape::Square | Shape::Histogram if window.footprint().rows() > SMALL => LARGE_STRIP,
+            _ => STRIP,
+        }
     }
 }
 
@@ -92,7 +121,7 @@ impl<'a> Job<'a> {
             layout: Layout::new(task, shared.largest),
             window,
             tables: &shared.tables,
-            moves: shared.moves.as_ref(),
+            shape: &shared.shape,
             leaving: flat(&window.leaving),
             entering: flat(&window.entering),
             rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
@@ -133,7 +162,8 @@ pub(super) fn run_forced<T: Real>(
     let shared = Shared::new(window, task.grid, task.levels);
     let job = Job::new(&task, window, &shared, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
-    for_each_tile_of((task.rows.start, task.cols.start), outs, footprint.rows(), observer, scratch, |scratch, tile| {
+    let place = (task.rows.start, task.cols.start);
+    for_each_tile_of(place, outs, (footprint.rows(), shared.strip(window)), observer, scratch, |scratch, tile| {
         run_tile(&job, tile, scratch, isa, force.engine)
     })
 }
@@ -167,15 +197,15 @@ fn run_tile<T: Real>(
     forced: Option<Engine>,
 ) -> Result<(), Cancelled> {
     let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
-    match forced.unwrap_or_else(|| plan::engine(job, place, isa)) {
-        Engine::Planes => {
-            let mut sums = Sums::new(job, tile, memory);
-            match job.moves {
-                None => planes::run(&job.layout, place, &mut sums, squares, isa),
-                Some(moves) => bits::run(&job.layout, moves, place, &mut sums, shapes, isa),
-            }
+    match (forced.unwrap_or_else(|| plan::engine(job, place, isa)), job.shape) {
+        (Engine::Planes, Shape::Square) => {
+            planes::run(&job.layout, place, &mut Sums::new(job, tile, memory), squares, isa);
             Ok(())
         }
-        Engine::Histogram => slide::run(job, tile),
+        (Engine::Planes, Shape::Moves(moves)) => {
+            bits::run(&job.layout, moves, place, &mut Sums::new(job, tile, memory), shapes, isa);
+            Ok(())
+        }
+        (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),
     }
 }

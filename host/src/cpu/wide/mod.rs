@@ -20,24 +20,26 @@
 //! words' histogram, which adds in the order of the codes and leaves out what does not occur.
 //!
 //! Deviation: f32 outputs of large windows take 64-bit sums, which `measures` has, where so many classes are too many for 32 bits
-//! ([`is_single_enough`]).
+//! ([`is_single_enough`]); and outputs of windows of more than 255 rows or columns do, as they do of bytes.
 
 mod numbering;
 mod sliding;
 #[cfg(test)]
 mod tests;
 
+use super::count::is_wide;
 use super::measures::{self, Shared};
 use super::table::{Tables, is_single_enough};
-use super::{Isa, Job, Layout, Real, Scratch, Task, run_tile};
+use super::{Isa, Job, Layout, MOST, Real, Scratch, Task, run_tile};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::{Tile, Tiles, for_each_tile_of};
+use crate::part::{STRIP, Tile, Tiles, for_each_tile_of};
 use numbering::Numbering;
 use sliding::{Counts, Measured, Plain};
 
-/// Columns of a tile: so many that what it sees around it is little, so few that it has few classes.
+/// Columns of a tile: so many that what it sees around it is little, so few that it has few classes. Where windows are large and the engine
+/// takes any width, tiles are as wide as those of bytes, and halved where they have many classes.
 const SIDE: usize = 256;
 
 /// Tiles of so few rows or columns are not halved: what they see is mostly around them then.
@@ -55,7 +57,7 @@ pub(super) fn run<T: Real>(
     let largest = task.size.min(task.grid.0) * task.size.min(task.grid.1);
     match window {
         Some(window) => measured(task, window, outs, observer),
-        None if size_of::<T>() == 4 && !is_single_enough(task.levels, largest) => {
+        None if task.size > MOST || (size_of::<T>() == 4 && !is_single_enough(task.levels, largest)) => {
             measured(task, &Window::shannon(task.size, task.scale), outs, observer)
         }
         None => {
@@ -83,6 +85,9 @@ trait Way<T: Real>: Sync {
     type Scratch;
 
     fn scratch() -> Self::Scratch;
+
+    /// Columns that the engines for bytes take at a time.
+    fn strip(&self) -> usize;
 
     /// Whether the engines for bytes give the bits that [`words`](Self::words) does.
     fn takes_bytes(&self) -> bool;
@@ -116,6 +121,10 @@ impl<T: Real> Way<T> for Squares<'_, T> {
 
     fn scratch() -> Self::Scratch {
         (super::planes::Scratch::new(), super::Aligned::new())
+    }
+
+    fn strip(&self) -> usize {
+        STRIP
     }
 
     fn takes_bytes(&self) -> bool {
@@ -160,6 +169,10 @@ impl<T: Real> Way<T> for Measures<'_> {
         measures::scratch()
     }
 
+    fn strip(&self) -> usize {
+        self.shared.strip(self.window)
+    }
+
     fn takes_bytes(&self) -> bool {
         !self.window.planes.iter().any(|plane| measures::finish::goes_through(plane.quantity))
     }
@@ -181,8 +194,12 @@ impl<T: Real> Way<T> for Measures<'_> {
         counts: &mut Counts,
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        let measured = Measured { tables: &self.shared.tables, window: self.window, levels: task.levels };
-        sliding::run(&measured, task, self.window, tile, counts, observer)
+        let (tables, window, levels) = (&self.shared.tables, self.window, task.levels);
+        if is_wide(self.shared.largest) {
+            sliding::run(&Measured::<u32>::new(tables, window, levels), task, window, tile, counts, observer)
+        } else {
+            sliding::run(&Measured::<u16>::new(tables, window, levels), task, window, tile, counts, observer)
+        }
     }
 }
 
@@ -206,11 +223,13 @@ fn each_tile<T: Real, W: Way<T>>(
     let division = Division { task, way, radius, observer };
     let place = (task.rows.start, task.cols.start);
     let init = || Memory { numbering: Numbering::new(), counts: sliding::counts(), bytes: W::scratch() };
-    for_each_tile_of(place, outs, window.footprint().rows(), observer, init, |memory, tile| {
+    let strip = way.strip();
+    let side = if strip > STRIP { strip } else { SIDE };
+    for_each_tile_of(place, outs, (window.footprint().rows(), strip), observer, init, |memory, tile| {
         let (height, width) = (tile.height(), tile.width());
         (0..width)
-            .step_by(SIDE)
-            .try_for_each(|left| division.compute(part(tile, (0, height), (left, width.min(left + SIDE))), memory))
+            .step_by(side)
+            .try_for_each(|left| division.compute(part(tile, (0, height), (left, width.min(left + side))), memory))
     })
 }
 

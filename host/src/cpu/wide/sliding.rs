@@ -15,7 +15,7 @@
 //! one of them it is mostly found in the others too.
 
 use crate::cpu::measures::finish::{Counted, Histogram, Precision, finish};
-use crate::cpu::measures::tables;
+use crate::cpu::measures::tables::{self, Steps};
 use crate::cpu::table::{Fixed, Tables};
 use crate::cpu::{Real, Task};
 use crate::grid::GridView;
@@ -94,35 +94,44 @@ impl<T: Real> Kept<T> for Plain<'_, T::Sum> {
     }
 }
 
-/// What all measures are formulas of.
-pub struct Measured<'a> {
-    pub tables: &'a tables::Tables,
-    pub window: &'a Window,
-    pub levels: usize,
+/// What all measures are formulas of. `C` is as wide as the counts of the window's cells ([`is_wide`](crate::cpu::count::is_wide)), which
+/// decides where the steps of F are looked up; the counts themselves have 32 bits here.
+pub struct Measured<'a, C: Steps> {
+    tables: &'a tables::Tables,
+    steps: &'a C::Table,
+    window: &'a Window,
+    levels: usize,
+}
+
+impl<'a, C: Steps> Measured<'a, C> {
+    /// For a window in maps of so many levels.
+    pub fn new(tables: &'a tables::Tables, window: &'a Window, levels: usize) -> Self {
+        Self { tables, steps: C::table(tables), window, levels }
+    }
 }
 
 /// Σ F(n), Σ n² and how many n are not 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sums {
     logs: u64,
-    squares: u32,
+    squares: u64,
     classes: u32,
 }
 
-impl<T: Real> Kept<T> for Measured<'_> {
+impl<T: Real, C: Steps> Kept<T> for Measured<'_, C> {
     type Sums = Sums;
 
     #[inline(always)]
     fn enter(&self, sums: &mut Sums, n: usize) {
-        sums.logs = sums.logs.wrapping_add(self.tables.logs.step[n]);
-        sums.squares = sums.squares.wrapping_add(2 * n as u32 + 1);
+        sums.logs = sums.logs.wrapping_add(C::step(self.steps, C::of(n as u32)));
+        sums.squares += 2 * n as u64 + 1;
         sums.classes += u32::from(n == 0);
     }
 
     #[inline(always)]
     fn leave(&self, sums: &mut Sums, n: usize) {
-        sums.logs = sums.logs.wrapping_sub(self.tables.logs.step[n]);
-        sums.squares = sums.squares.wrapping_sub(2 * n as u32 + 1);
+        sums.logs = sums.logs.wrapping_sub(C::step(self.steps, C::of(n as u32)));
+        sums.squares -= 2 * n as u64 + 1;
         sums.classes -= u32::from(n == 0);
     }
 
@@ -132,21 +141,21 @@ impl<T: Real> Kept<T> for Measured<'_> {
         let Windows { area, sums, nodata, counts, wanted } = *windows;
         let total: [u32; L] = nodata.map(|n| (area - n) as u32);
         let columns: [Column<'_>; L] = std::array::from_fn(|lane| Column { counts, lane });
-        let squared = |n: usize| (n as u32).wrapping_mul(n as u32);
+        let full = |n: usize| self.tables.logs.entries().get(n).copied().unwrap_or_default();
         let counted = Counted {
             total: &total,
-            logs: &std::array::from_fn::<_, L, _>(|j| sums[j].logs.wrapping_sub(self.tables.logs.f[nodata[j]])),
-            squares: &std::array::from_fn::<_, L, _>(|j| sums[j].squares.wrapping_sub(squared(nodata[j]))),
-            classes: &std::array::from_fn::<_, L, _>(|j| (sums[j].classes - u32::from(nodata[j] > 0)) as u16),
+            logs: &std::array::from_fn::<_, L, _>(|j| sums[j].logs.wrapping_sub(full(nodata[j]))),
+            squares: &std::array::from_fn::<_, L, _>(|j| sums[j].squares - (nodata[j] as u64).pow(2)),
+            classes: &std::array::from_fn::<_, L, _>(|j| sums[j].classes - u32::from(nodata[j] > 0)),
             most: &std::array::from_fn::<_, L, _>(|j| {
-                if self.window.needs.most { columns[j].most(self.levels) as u16 } else { 0 }
+                if self.window.needs.most { columns[j].most(self.levels) as u32 } else { 0 }
             }),
         };
         let there: [bool; L] = std::array::from_fn(|j| wanted[j] && total[j] >= self.window.least);
         for (i, plane) in self.window.planes.iter().enumerate() {
             let mut values = [0.0; L];
             let (window, tables, levels) = (self.window, self.tables, self.levels);
-            finish::<L, _>(plane, window, tables, &counted, &columns, levels, &mut values, Precision::of::<T>());
+            finish::<_, L>(plane, window, tables, &counted, &columns, levels, &mut values, Precision::of::<T>());
             out(i, std::array::from_fn(|j| if there[j] { T::from_f64(values[j]) } else { T::NAN }));
         }
     }

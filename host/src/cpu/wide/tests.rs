@@ -87,6 +87,94 @@ fn large_windows_of_many_classes_are_as_exact_as_small_ones() {
     compare(&compute::<f32>(&task, None)[0], &expected, 2e-6, "73 x 73");
 }
 
+/// Panics unless some results, of corners, edges and the middle, are within 1e-12 and 2e-6 of the definition. The oracle counts each window
+/// anew, which takes too long for all cells of large windows.
+fn check_some(cells: &Grid<u16>, footprint: &Footprint, nodata: Option<u16>, measures: &[Measure], window: Option<&Window>) {
+    let (rows, cols, levels) = (cells.rows(), cells.cols(), distinct(cells.view()));
+    let task = Task { levels, nodata, ..Task::whole(cells.view(), footprint.cols()) };
+    let (double, single) = (compute::<f64>(&task, window), compute::<f32>(&task, window));
+    let windows = Windows { nodata, ..Windows::of(footprint) };
+    for (r, c) in [0, rows / 3, rows / 2, rows - 1].into_iter().flat_map(|r| [0, cols / 2, cols - 1].map(|c| (r, c))) {
+        let expected = reference::measures_at(cells.view(), &windows, measures, r, c);
+        for (m, measure) in measures.iter().enumerate() {
+            let what = format!("{measure} at ({r}, {c}), {cells:?}, {levels} classes, {footprint:?}, {nodata:?}");
+            let one = |value: f64| Grid::from_fn(1, 1, |_, _| value).unwrap();
+            compare(&one(double[m].row(r)[c]), &one(expected[m]), 1e-12, &what);
+            compare(&one(f64::from(single[m].row(r)[c])), &one(expected[m]), 2e-6, &what);
+        }
+    }
+}
+
+/// Windows of more than 255 rows, in tiles of bytes and of words, clipped and whole.
+#[test]
+fn the_largest_windows_agree_with_the_oracle() {
+    for (cells, sizes) in [
+        // On grids that the window covers; where windows are whole; a map of few classes in each place.
+        (random(24, 30, 400), &[257, 4095][..]),
+        (random(303, 302, 700), &[301]),
+        (patches(262, 300, 900, 20, 2), &[257]),
+        (patches(20, 2500, 900, 20, 2), &[257]),
+        (random(2, 700, 1200), &[301]),
+    ] {
+        assert!(distinct(cells.view()) > 256, "{cells:?}");
+        for &size in sizes {
+            for nodata in [None, Some(cells.row(0)[1])] {
+                check_some(&cells, &Footprint::square(size).unwrap(), nodata, &[Measure::Shannon], None);
+            }
+        }
+    }
+}
+
+/// Sums that go through the counts have terms of more cells than there is a table for, and squares have more than 32 bits.
+#[test]
+fn all_measures_in_the_largest_windows_agree_with_the_oracle() {
+    // Most cells have one class, so that its count has more than 16 bits.
+    let class = |r, c| if mix(r, c) % 20 == 0 { (mix(c, r) % 700) as u16 } else { 9_000 };
+    let mostly = Grid::from_fn(290, 300, class).unwrap();
+    let (square, disk) = (|size| Footprint::square(size).unwrap(), |size| Footprint::disk(size).unwrap());
+    for (footprint, cells) in [
+        (square(301), &mostly),
+        (disk(301), &mostly),
+        (square(257), &random(30, 40, 800)),
+        (disk(257), &random(30, 40, 800)),
+        (square(1001), &mostly),
+    ] {
+        let measures = all_measures();
+        for nodata in [None, Some(cells.row(3)[3])] {
+            let window = Window::new(footprint.clone(), &measures, Edge::Shrink, 0.0, Scales::new(Base::E, None));
+            check_some(cells, &footprint, nodata, &measures, Some(&window));
+        }
+    }
+}
+
+/// A window that has every code there is, one more than 16 bits count.
+#[test]
+fn all_codes_are_counted_in_one_window() {
+    let cells = Grid::from_fn(257, 257, |r, c| ((r * 257 + c) % 65_536) as u16).unwrap();
+    let scales = Scales::new(Base::E, None);
+    let measures = [Measure::Richness, Measure::Renyi(0.0), Measure::Evenness];
+    let window = Window::new(Footprint::square(513).unwrap(), &measures, Edge::Shrink, 0.0, scales);
+    let task = Task { rows: 100..102, cols: 128..130, ..Task::whole(cells.view(), 513) };
+    let results = compute::<f64>(&task, Some(&window));
+    assert!(results[0].as_slice().iter().all(|&richness| richness == 65_536.0));
+    assert!(results[1].as_slice().iter().all(|&order_0| (order_0 - 65_536f64.ln()).abs() < 1e-12));
+    assert!(results[2].as_slice().iter().all(|&evenness| 0.99 < evenness && evenness < 1.0));
+}
+
+/// Parts and threads of large windows, whose tiles are wider: in bytes, halved and as words.
+#[test]
+fn large_windows_have_the_same_bits_in_all_tiles() {
+    let cells = patches(300, 2300, 20_000, 260, 30);
+    let levels = distinct(cells.view());
+    let task = Task { levels, ..Task::whole(cells.view(), 257) };
+    let whole = compute::<f32>(&task, None);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    assert!(pool.install(|| bits(&compute::<f32>(&task, None))) == bits(&whole));
+    let part = Task { rows: 100..110, cols: 1500..2300, ..task };
+    let cut = Grid::from_fn(10, 800, |r, c| whole[0].row(100 + r)[1500 + c]).unwrap();
+    assert!(bits(&compute::<f32>(&part, None)) == bits(&[cut]));
+}
+
 fn all_measures() -> Vec<Measure> {
     use Measure::*;
     vec![Shannon, Simpson, Richness, Evenness, Renyi(0.0), Renyi(2.0), Renyi(f64::INFINITY), Hill(1.0), Hill(1.05)]

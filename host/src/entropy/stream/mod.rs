@@ -49,7 +49,7 @@ use crate::grid::{GridView, GridViewMut};
 use crate::measure::Edge;
 use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::{Axis, Part};
+use crate::part::{Axis, LARGE_BAND, LARGE_STRIP, Part, SMALL};
 use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
 use crate::threads::Inherited;
@@ -345,6 +345,23 @@ impl Plan<'_> {
         slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
     }
 
+    /// Bytes that the CPU engine takes for large windows, whatever pieces are: F of all numbers of cells, the shape and its copies, and
+    /// what a thread keeps of a tile.
+    fn of_large_window(&self) -> usize {
+        if self.size <= SMALL {
+            return 0;
+        }
+        // Of whole windows, of which the grid may have but a part.
+        let (rows, cols) = (self.size.min(self.extended.0), self.size.min(self.extended.1));
+        // A tile of more levels has a histogram.
+        let planes = (self.levels + usize::from(self.nodata.is_some())).min(BYTE_LEVELS + 1);
+        // Words are numbered anew, in a copy of bytes or of words.
+        let seen = |len: usize, all: usize| (len + self.size).min(all);
+        let copies = 3 * seen(LARGE_BAND, self.extended.0) * seen(LARGE_STRIP, self.extended.1);
+        let tile = planes * (4 * LARGE_STRIP + 2 * (LARGE_STRIP + self.size)) + (self.width - 1) * copies;
+        8 * rows * cols + 4 * self.size * self.size + rayon::current_num_threads() * tile
+    }
+
     /// The shape of pieces of which `free` bytes of every device hold some.
     fn shape<T: Real>(
         &mut self,
@@ -353,7 +370,7 @@ impl Plan<'_> {
         memory: usize,
         free: Option<usize>,
     ) -> Result<(), Error> {
-        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid));
+        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid) + self.of_large_window());
         let (mut cells, mut rows_at_most) = ((CELLS, 1 << 18), usize::MAX);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.

@@ -517,6 +517,38 @@ fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
     }
 }
 
+/// Windows of more than 255 rows and columns, whose halos are larger than the pieces: what the grid in memory gives, bit for bit, in as
+/// little memory as the refusal of less asks for.
+#[test]
+fn large_windows_are_the_same_in_pieces() {
+    use crate::measure::{Footprint, Measure};
+    let (rows, cols) = (310, 290);
+    for (entropy, nodata) in [
+        (Entropy::new().size(257), None),
+        (Entropy::new().size(301).edge(Edge::Nodata), Some(16)),
+        (Entropy::new().size(257).edge(Edge::Reflect), Some(16)),
+        (Entropy::new().size(1001).measures([Measure::Simpson]), Some(3)),
+        (Entropy::new().footprint(Footprint::disk(301).unwrap()).measures([Measure::Evenness]), None),
+    ] {
+        let raster =
+            Blocks { nodata, ..Blocks::new(grid(rows, cols, if nodata == Some(16) { 17 } else { 16 }), (8, 16)) };
+        let run = |memory| streamed(&entropy, &Engine::Cpu, &raster, (16, 16), memory, usize::MAX);
+        let (whole, expected) = run(None);
+        assert_eq!(whole.unwrap().cpu_cells, rows * cols);
+        let Err(Error::Memory { needed, .. }) = run(Some(1 << 20)).0 else { panic!("{entropy:?}: 1 MiB is enough") };
+        // F of 66,049 numbers, and more of a larger window.
+        assert!(needed > elsewhere((rows, cols)) + 8 * 257 * 257, "{entropy:?}: {needed}");
+        assert!(matches!(run(Some(needed - 1)).0, Err(Error::Memory { .. })), "{entropy:?}: less than {needed}");
+        let (least, kept) = run(Some(needed));
+        least.unwrap();
+        assert!(bits(&kept) == bits(&expected), "{entropy:?} in {needed} bytes");
+        let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+        let in_memory = entropy.clone().nodata(nodata.map(u16::from)).levels(16);
+        in_memory.compute_into(&Engine::Cpu, raster.cells.view(), out.view_mut(), &()).unwrap();
+        assert!(bits(&kept) == bits(&out), "{entropy:?} in memory");
+    }
+}
+
 #[test]
 fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
     use crate::entropy::Codes;
