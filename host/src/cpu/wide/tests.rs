@@ -89,7 +89,13 @@ fn large_windows_of_many_classes_are_as_exact_as_small_ones() {
 
 /// Panics unless some results, of corners, edges and the middle, are within 1e-12 and 2e-6 of the definition. The oracle counts each window
 /// anew, which takes too long for all cells of large windows.
-fn check_some(cells: &Grid<u16>, footprint: &Footprint, nodata: Option<u16>, measures: &[Measure], window: Option<&Window>) {
+fn check_some(
+    cells: &Grid<u16>,
+    footprint: &Footprint,
+    nodata: Option<u16>,
+    measures: &[Measure],
+    window: Option<&Window>,
+) {
     let (rows, cols, levels) = (cells.rows(), cells.cols(), distinct(cells.view()));
     let task = Task { levels, nodata, ..Task::whole(cells.view(), footprint.cols()) };
     let (double, single) = (compute::<f64>(&task, window), compute::<f32>(&task, window));
