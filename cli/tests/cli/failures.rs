@@ -33,15 +33,15 @@ const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colors
 fn files_that_are_no_grids() {
     let large = "2147483648 rows and 2147483648 columns, more than the 2^40 cells a grid may have; correct the header";
     let rgb = picture(ColorType::Rgb, BitDepth::Eight, 1, 1, &[1, 2, 3]);
-    let deep = picture(ColorType::Grayscale, BitDepth::Sixteen, 1, 1, &[1, 2]);
+    let shallow = picture(ColorType::Grayscale, BitDepth::Four, 1, 1, &[0x10]);
     let grey = picture(ColorType::Grayscale, BitDepth::Eight, 32, 32, &[7; 1024]);
     let half: Vec<u8> = [1.0, 2.5f32].into_iter().flat_map(f32::to_le_bytes).collect();
     let table: Vec<(&str, Vec<u8>, &str, String)> = vec![
         ("f.txt", b"".to_vec(), "", format!("f.txt: the file is empty; {HEADER}")),
         ("f.bin", b"".to_vec(), "", "f.bin: the file is empty; begin with width and height, 4 bytes each".into()),
         ("f.npy", b"".to_vec(), "", "f.npy: the file is empty; save an array with numpy.save".into()),
-        ("f.png", b"".to_vec(), "", "f.png: the file is empty; give an 8-bit grey PNG picture".into()),
-        ("f.pgm", b"".to_vec(), "", "f.pgm: the file is empty; give an 8-bit PGM picture".into()),
+        ("f.png", b"".to_vec(), "", "f.png: the file is empty; give a grey PNG picture of 8 or 16 bits".into()),
+        ("f.pgm", b"".to_vec(), "", "f.pgm: the file is empty; give a PGM picture".into()),
         // Cut short.
         (
             "f.txt",
@@ -193,8 +193,8 @@ fn files_that_are_no_grids() {
             "",
             "f.png: this is not a PNG file; give the format by name if it is another one".into(),
         ),
-        ("f.png", rgb, "", format!("f.png: the picture is in colour, not 8-bit grey; {CONVERT}")),
-        ("f.png", deep, "", format!("f.png: the picture is 16-bit grey, not 8-bit grey; {CONVERT}")),
+        ("f.png", rgb, "", format!("f.png: the picture is in colour, not 8-bit or 16-bit grey; {CONVERT}")),
+        ("f.png", shallow, "", format!("f.png: the picture is 4-bit grey, not 8-bit or 16-bit grey; {CONVERT}")),
         (
             "f.bin",
             seed_binary(&[(1, 1, &[1]), (1, 1, &[2])]),

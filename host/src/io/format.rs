@@ -20,9 +20,9 @@ pub enum InputFormat {
     SeedBinary,
     /// NumPy's array file.
     Npy,
-    /// An 8-bit grey PNG picture.
+    /// A grey PNG picture of 8 or 16 bits.
     Png,
-    /// An 8-bit grey Netpbm picture (P2 or P5).
+    /// A grey Netpbm picture (P2 or P5).
     Pgm,
     /// A TIFF with a place on the earth.
     GeoTiff,

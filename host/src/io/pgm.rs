@@ -24,7 +24,7 @@ use super::scan::Scanner;
 ///
 /// ```
 /// let sample = halotile::io::pgm::read(&b"P2 3 1 9  0 4 9"[..], "map.pgm", &Default::default())?;
-/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(0)), Some(&[0, 4, 9].as_slice()));
+/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(0)), Some(&[0, 4, 9][..]));
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {

@@ -21,7 +21,7 @@ use super::scan::Scanner;
 /// ```
 /// let text = "2 3\n0 1 2\n5 5 1\n";
 /// let sample = halotile::io::seed_text::read(text.as_bytes(), "map.txt", &Default::default())?;
-/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(1)), Some(&[5, 5, 1].as_slice()));
+/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(1)), Some(&[5, 5, 1][..]));
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
