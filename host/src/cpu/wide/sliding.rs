@@ -108,6 +108,12 @@ impl<'a, C: Steps> Measured<'a, C> {
     pub fn new(tables: &'a tables::Tables, window: &'a Window, levels: usize) -> Self {
         Self { tables, steps: C::table(tables), window, levels }
     }
+
+    /// F(n + 1) − F(n); 0 where nothing is made of it, as there is no table for large windows then.
+    #[inline(always)]
+    fn step(&self, n: usize) -> u64 {
+        if self.window.needs.logs { C::step(self.steps, C::of(n as u32)) } else { 0 }
+    }
 }
 
 /// Σ F(n), Σ n² and how many n are not 0.
@@ -123,14 +129,14 @@ impl<T: Real, C: Steps> Kept<T> for Measured<'_, C> {
 
     #[inline(always)]
     fn enter(&self, sums: &mut Sums, n: usize) {
-        sums.logs = sums.logs.wrapping_add(C::step(self.steps, C::of(n as u32)));
+        sums.logs = sums.logs.wrapping_add(self.step(n));
         sums.squares += 2 * n as u64 + 1;
         sums.classes += u32::from(n == 0);
     }
 
     #[inline(always)]
     fn leave(&self, sums: &mut Sums, n: usize) {
-        sums.logs = sums.logs.wrapping_sub(C::step(self.steps, C::of(n as u32)));
+        sums.logs = sums.logs.wrapping_sub(self.step(n));
         sums.squares -= 2 * n as u64 + 1;
         sums.classes -= u32::from(n == 0);
     }
