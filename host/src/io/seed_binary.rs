@@ -14,10 +14,8 @@ use super::scan::{read_failed, read_full};
 /// ```
 /// use halotile::io::{ReadOptions, seed_binary::Samples};
 /// let file = [2, 0, 0, 0, 1, 0, 0, 0, 7, 8, /* and another */ 1, 0, 0, 0, 1, 0, 0, 0, 9];
-/// let cells: Vec<Vec<u8>> = Samples::new(&file[..], "two.bin", ReadOptions::default())
-///     .map(|sample| sample.map(|s| s.cells.into_vec()))
-///     .collect::<Result<_, _>>()?;
-/// assert_eq!(cells, [vec![7, 8], vec![9]]);
+/// let samples = Samples::new(&file[..], "two.bin", ReadOptions::default()).collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!((samples[0].cells.get(0, 1), samples[1].cells.get(0, 0)), (8, 9));
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 #[derive(Debug)]
