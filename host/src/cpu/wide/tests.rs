@@ -135,7 +135,7 @@ fn the_largest_windows_agree_with_the_oracle() {
 #[test]
 fn all_measures_in_the_largest_windows_agree_with_the_oracle() {
     // Most cells have one class, so that its count has more than 16 bits.
-    let class = |r, c| if mix(r, c) % 20 == 0 { (mix(c, r) % 700) as u16 } else { 9_000 };
+    let class = |r, c| if mix(r, c).is_multiple_of(20) { (mix(c, r) % 700) as u16 } else { 9_000 };
     let mostly = Grid::from_fn(290, 300, class).unwrap();
     let (square, disk) = (|size| Footprint::square(size).unwrap(), |size| Footprint::disk(size).unwrap());
     for (footprint, cells) in [
