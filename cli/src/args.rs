@@ -157,10 +157,10 @@ gives 0.
 
 Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory; .txt is \
 seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary (32-bit width and height, then \
-bytes; any number of samples, a line of output each); .npy; .png and .pgm (8-bit grey). Standard input without --if is \
+bytes; any number of samples, a line of output each); .npy; .png and .pgm (grey of 8 or 16 bits). Standard input without --if is \
 told by its first bytes.
 
-Classes: the values that occur, up to 256, whatever they are (11, 21, .., 95; -3; 40000); a first pass over the raster finds \
+Classes: the values that occur, up to 65536 (65535 and no data), whatever they are (11, 21, .., 95; -3; 40000); a first pass over the raster finds \
 them, which --levels (values are 0 to N - 1) and --classes spare. NaN is always no data. A list for --classes is text: \
 lines VALUE, VALUE,CLASS or FROM..TO,CLASS, where lines with the same CLASS make one class and the class nodata is no data; \
 *,CLASS is for all other values, which are errors without it; # begins a comment. --bins sorts numbers into bins, \
@@ -171,7 +171,8 @@ Measures, p being a class's share of the valid cells of the window: shannon -sum
 are bands of one GeoTIFF; or files, where OUTPUT holds {measure}: h-{measure}.npy becomes h-shannon.npy and so on.
 
 --device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU: large \
-grids with large windows and many classes on few cores. It says so on stderr.
+grids with large windows and many classes, up to 256, on few cores. It says so on stderr. Maps of more classes, and windows of \
+more than 255 cells across, are computed by the CPU.
 
 --json prints one object: input, band (null unless GeoTIFF), output, outputs (the files), preview, mask, input_format, \
 output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \
@@ -296,7 +297,7 @@ pub struct EntropyArgs {
     /// They have no result. It lies where the input lies, as far as both say where.
     #[arg(help_heading = INPUT, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub mask: Option<PathBuf>,
-    /// Number of classes, 1 to 256, which are the values below it [default: what occurs]
+    /// Number of classes, 1 to 65536, which are the values below it [default: what occurs]
     ///
     /// A value of N or more is an error. Spares a pass over the raster.
     #[arg(help_heading = INPUT, long, value_name = "N", value_parser = levels)]
@@ -304,14 +305,16 @@ pub struct EntropyArgs {
     /// A list of classes, and of the values that each has
     #[arg(help_heading = INPUT, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "levels")]
     pub classes: Option<PathBuf>,
-    /// Sort the numbers into so many classes, 1 to 256
+    /// Sort the numbers into so many classes, 1 to 65536
     #[arg(help_heading = INPUT, long, value_name = "N", value_parser = bins, conflicts_with_all = ["levels", "classes"])]
     pub bins: Option<usize>,
     /// How bins are laid out: equal (all as wide) or quantile (all as full) [default: equal]
     #[arg(help_heading = INPUT, long, value_name = "equal|quantile", requires = "bins", value_parser = binning())]
     pub binning: Option<BinRule>,
 
-    /// Side of the window in cells: odd, 1 to 255 [default: 5]
+    /// Side of the window in cells: odd, 1 to 4095 [default: 5]
+    ///
+    /// Devices take up to 255; the CPU takes the others.
     #[arg(help_heading = WINDOW, short, long, value_name = "N", value_parser = size)]
     pub size: Option<usize>,
     /// Shape of the window
@@ -471,7 +474,7 @@ pub struct GridArgs {
     #[arg(long, value_name = "N", value_parser = side)]
     pub cols: usize,
     /// Number of classes, 1 to 256
-    #[arg(long, value_name = "N", default_value = "16", value_parser = levels)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = levels_of_bytes)]
     pub levels: usize,
     /// What the grid depends on, 0 to 2^64 - 1
     #[arg(long, value_name = "N", default_value = "0")]
@@ -578,9 +581,9 @@ pub struct BenchArgs {
     #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
     pub pattern: Pattern,
     /// Number of classes, 1 to 256
-    #[arg(long, value_name = "N", default_value = "16", value_parser = levels)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = levels_of_bytes)]
     pub levels: usize,
-    /// Side of the square window in cells: odd, 1 to 255
+    /// Side of the square window in cells: odd, 1 to 4095
     #[arg(long, value_name = "N", default_value = "5", value_parser = size)]
     pub size: usize,
     /// What the grids depend on, 0 to 2^64 - 1
@@ -724,8 +727,17 @@ fn levels(text: &str) -> Result<usize, String> {
     checked(text, |entropy, number| entropy.levels(number))
 }
 
+/// For generators and benchmarks, whose cells are bytes.
+fn levels_of_bytes(text: &str) -> Result<usize, String> {
+    match levels(text)? {
+        levels @ ..=entropy::BYTE_LEVELS => Ok(levels),
+        levels => Err(format!("the number of levels is from 1 to {}, not {levels}", entropy::BYTE_LEVELS)),
+    }
+}
+
 fn bins(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=256).contains(n)).ok_or_else(|| "the number of bins is from 1 to 256".to_owned())
+    let bins = text.parse().ok().filter(|n| (1..=entropy::MAX_LEVELS).contains(n));
+    bins.ok_or_else(|| "the number of bins is from 1 to 65536".to_owned())
 }
 
 fn binning() -> impl TypedValueParser<Value = BinRule> {
@@ -922,7 +934,7 @@ impl EntropyArgs {
     }
 }
 
-const _: () = assert!(entropy::MAX_SIZE == 255 && entropy::MAX_LEVELS == 256, "the help says so");
+const _: () = assert!(entropy::MAX_SIZE == 4095 && entropy::MAX_LEVELS == 65536, "the help says so");
 
 #[cfg(test)]
 mod tests {

@@ -125,9 +125,11 @@ fn samples(format: InputFormat, input: &[u8]) {
     for options in &OPTIONS {
         let Some(samples) = value(io::read(format, input, "f", options)) else { continue };
         for sample in samples {
-            let levels = options.levels.unwrap_or(256);
-            let is_fine = |&cell: &u8| Some(cell) == sample.nodata || usize::from(cell) < levels;
-            assert!(sample.cells.as_slice().iter().all(is_fine), "a cell is neither a level nor nodata");
+            let levels = options.levels.unwrap_or(65_536);
+            let is_fine = |cell: u16| Some(cell) == sample.nodata || usize::from(cell) < levels;
+            let cells = &sample.cells;
+            let mut all = (0..cells.rows()).flat_map(|r| (0..cells.cols()).map(move |c| cells.get(r, c)));
+            assert!(all.all(is_fine), "a cell is neither a level nor nodata");
         }
     }
 }
@@ -144,7 +146,7 @@ pub fn classes(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     for nodata in [None, Some(Nodata::Whole(0)), Some(Nodata::Nan)] {
         let Some(classes) = value(Classes::parse(text, "f", nodata)) else { continue };
-        assert!((1..=256).contains(&classes.levels()));
+        assert!((1..=65_536).contains(&classes.levels()));
         assert_eq!(classes.describe().len(), classes.levels());
         // A table is made for each type of numbers: one type an execution.
         let values = match input.len() % 3 {
@@ -152,9 +154,9 @@ pub fn classes(input: &[u8]) {
             1 => Values::I32(vec![-1, 0, 7, 43, 90, 300]),
             _ => Values::F64(vec![f64::NAN, 1.0, -5.0, 0.5, 1e300]),
         };
-        let mut codes = vec![0; values.len()];
+        let mut codes = vec![0u16; values.len()];
         if classes.encode(&values, &mut codes).is_ok() {
-            let is_fine = |&code: &u8| usize::from(code) < classes.levels() || Some(code) == classes.nodata_code();
+            let is_fine = |&code: &u16| usize::from(code) < classes.levels() || Some(code) == classes.nodata_code();
             assert!(codes.iter().all(is_fine), "codes {codes:?} of {} levels", classes.levels());
         }
     }

@@ -11,12 +11,13 @@
 //! engine on each instruction set by itself.
 //!
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS]]]]
+//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS [SIZE ...]]]]]
 //! ```
 //!
 //! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
-//! them; a JSON object of raw times a configuration, with the fastest beside that of 5 × 5. On Linux the cores' own time
-//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256.
+//! them; a JSON object of raw times a configuration, with the fastest beside that of the first size. On Linux the cores' own time
+//! is there too, which does not run while another program has the core. LEVELS 0 (default) is 16 and 256; without a SIZE there are
+//! seven, from 5 to 1001.
 //!
 //! ```text
 //! cargo run --release -p halotile --example cpu_speed -- measures [SIDE [ROUNDS [THREADS [LEVELS [SET]]]]]
@@ -25,9 +26,17 @@
 //! Measures and shapes beside Shannon's entropy in squares: for each the plan's choice and the histogram, ROUNDS times in turn; the
 //! fastest, in Mcell/s. Planes on one instruction set alone where SET names one (`Avx2`); with LEVELS 0 (default) there are 16.
 
+//! ```text
+//! cargo run --release -p halotile --example cpu_speed -- many [SIDE [ROUNDS [THREADS [SIZE]]]]
+//! ```
+//!
+//! Maps of 900 classes beside the map of 16 that they are made of, ROUNDS times in turn: where any tile has 16 of them at most, where one in
+//! 200 × 200 cells has 14 of its own, and where any class may be anywhere; and the 16 classes as words. The fastest, in Mcell/s.
+
 use std::time::Instant;
 
-use halotile::cpu::bench::{Choice, entropy, instruction_sets, measure};
+use halotile::codes::Code;
+use halotile::cpu::bench::{Choice, entropy, entropy_of_codes, instruction_sets, measure};
 use halotile::grid::{Grid, GridView};
 use halotile::measure::{Footprint, Measure};
 use halotile::reference;
@@ -37,12 +46,18 @@ fn main() {
     if args.next_if(|a| a == "windows").is_some() {
         let numbers: Vec<usize> = args.map(|a| a.parse().expect("a number")).collect();
         let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
-        return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0));
+        let sizes = numbers.get(4..).filter(|sizes| !sizes.is_empty()).unwrap_or(&[5, 21, 101, 255, 257, 501, 1001]);
+        return windows(number(0, 4096), number(1, 5), number(2, 1), number(3, 0), sizes);
     }
     if args.next_if(|a| a == "measures").is_some() {
         let args: Vec<String> = args.collect();
         let number = |i: usize, default| args.get(i).map_or(default, |a: &String| a.parse().expect("a number"));
         return measures(number(0, 2048), number(1, 5), number(2, 2), number(3, 0), args.get(4).map(String::as_str));
+    }
+    if args.next_if(|a| a == "many").is_some() {
+        let numbers: Vec<usize> = args.map(|a| a.parse().expect("a number")).collect();
+        let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
+        return many(number(0, 2048), number(1, 5), number(2, 2), number(3, 21));
     }
     let side: usize = args.next().map_or(4096, |a| a.parse().expect("SIDE is a number"));
     let repeats: usize = args.next().map_or(5, |a| a.parse().expect("REPEATS is a number"));
@@ -94,22 +109,21 @@ fn report(side: usize, repeats: usize, configurations: &[(usize, usize)], paths:
     }
 }
 
-/// Times all window sizes in turn.
-fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
-    const SIZES: [usize; 4] = [5, 21, 101, 255];
+/// Times window sizes in turn.
+fn windows(side: usize, rounds: usize, threads: usize, levels: usize, sizes: &[usize]) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     let mut out = Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square");
     for levels in [16, 256].into_iter().filter(|&l| levels == 0 || l == levels) {
         for (name, cells) in [("random", random(side, levels)), ("clustered", clustered(side, levels))] {
             let view = GridView::new(&cells, side, side).expect("a square");
-            let mut seconds = SIZES.map(|_| Vec::new());
-            let mut busy = SIZES.map(|_| Vec::new());
-            for size in SIZES {
+            let mut seconds = vec![Vec::new(); sizes.len()];
+            let mut busy = seconds.clone();
+            for &size in sizes {
                 pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                 verify(view, size, &out);
             }
             for _ in 0..rounds {
-                for ((size, seconds), busy) in SIZES.into_iter().zip(&mut seconds).zip(&mut busy) {
+                for ((&size, seconds), busy) in sizes.iter().zip(&mut seconds).zip(&mut busy) {
                     let (start, core) = (Instant::now(), core_seconds());
                     pool.install(|| entropy(view, size, levels, Choice::Auto, None, out.view_mut()));
                     seconds.push(start.elapsed().as_secs_f64());
@@ -117,11 +131,11 @@ fn windows(side: usize, rounds: usize, threads: usize, levels: usize) {
                 }
             }
             let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            for ((size, these), busy_now) in SIZES.into_iter().zip(&seconds).zip(&busy) {
+            for ((&size, these), busy_now) in sizes.iter().zip(&seconds).zip(&busy) {
                 let (best, first) = (least(these), least(&seconds[0]));
                 println!(
                     "{{\"size\": {size}, \"levels\": {levels}, \"cells\": \"{name}\", \"threads\": {threads}, \
-                     \"best_mcells_per_s\": {:.1}, \"times_5x5\": {:.2}, \"core_times_5x5\": {:.2}, \
+                     \"best_mcells_per_s\": {:.1}, \"times_first\": {:.2}, \"core_times_first\": {:.2}, \
                      \"seconds\": {these:.5?}, \"core_seconds\": {busy_now:.5?}}}",
                     (side * side) as f64 / best / 1e6,
                     best / first,
@@ -186,6 +200,63 @@ fn measures(side: usize, rounds: usize, threads: usize, levels: usize, set: Opti
     }
 }
 
+/// Times maps of many classes.
+fn many(side: usize, rounds: usize, threads: usize, size: usize) {
+    const CLASSES: usize = 900;
+    /// Cells of a tile, and those near its border that the next one may see.
+    const TILE: usize = 256;
+    const NEAR: usize = 40;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let bytes = clustered(side, 16);
+    let map = |code: &dyn Fn(usize, usize, usize) -> usize| -> Vec<u16> {
+        (0..side * side).map(|i| code(i / side, i % side, usize::from(bytes[i])) as u16).collect()
+    };
+    // 14 classes of its own in a square of so many cells, and two that all have.
+    let zone =
+        |side_of: usize, r: usize, c: usize| (r / side_of * side.div_ceil(side_of) + c / side_of) % (CLASSES / 14);
+    let inner = |at: usize| (NEAR..TILE - NEAR).contains(&(at % TILE));
+    let few = map(&|r, c, class| match class {
+        0..14 if inner(r) && inner(c) => 2 + 14 * zone(TILE, r, c) + class,
+        class => class % 2,
+    });
+    let zones = map(&|r, c, class| if class < 14 { 2 + 14 * zone(200, r, c) + class } else { class - 14 });
+    let anywhere: Vec<u16> = {
+        let mut state = 0x1234_5678_9abc_def1;
+        (0..side * side).map(|_| (step(&mut state) % CLASSES as u64) as u16).collect()
+    };
+    let same: Vec<u16> = bytes.iter().map(|&class| u16::from(class)).collect();
+    let byte_view = GridView::new(&bytes, side, side).expect("a square");
+    let mut out = Grid::<f32>::from_vec(vec![0.0; side * side], side, side).expect("a square");
+    let words = [
+        ("16 as words", &same, 16),
+        ("16 a tile", &few, CLASSES),
+        ("zones", &zones, CLASSES),
+        ("random", &anywhere, CLASSES),
+    ];
+    let views = words.map(|(name, cells, levels)| (name, GridView::new(cells, side, side).expect("a square"), levels));
+    for (_, view, levels) in views {
+        pool.install(|| entropy_of_codes(view, size, levels, out.view_mut()));
+        verify(view, size, &out);
+    }
+    let mut best = [0.0f64; 5];
+    for _ in 0..rounds {
+        let timed = |work: &mut (dyn FnMut() + Send)| {
+            let start = Instant::now();
+            pool.install(work);
+            (side * side) as f64 / start.elapsed().as_secs_f64() / 1e6
+        };
+        best[0] = best[0].max(timed(&mut || entropy_of_codes(byte_view, size, 16, out.view_mut())));
+        for (best, (_, view, levels)) in best[1..].iter_mut().zip(views) {
+            *best = best.max(timed(&mut || entropy_of_codes(view, size, levels, out.view_mut())));
+        }
+    }
+    println!("{side} x {side} cells, {size} x {size}, {threads} threads, f32, fastest of {rounds}, Mcell/s");
+    println!("{:<24} {:7.1}", "16 classes, bytes", best[0]);
+    for (best_of, (name, _, levels)) in best[1..].iter().zip(views) {
+        println!("{:<24} {best_of:7.1}   {:.2} of bytes", format!("{levels} classes, {name}"), best_of / best[0]);
+    }
+}
+
 /// Time that the threads of this process have had on a core; 0 where the system does not say.
 fn core_seconds() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -218,21 +289,21 @@ fn time(repeats: usize, cells: usize, mut work: impl FnMut()) -> Figure {
 }
 
 /// Compares cells of the top, of the middle and of the bottom with the definition.
-fn verify(cells: GridView<'_, u8>, size: usize, got: &Grid<f32>) {
+fn verify<C: Code>(cells: GridView<'_, C>, size: usize, got: &Grid<f32>) {
     let (rows, cols, radius) = (cells.rows(), cells.cols(), size / 2);
     for y in [0, 1, rows / 2, rows - 1] {
         let (top, bottom) = (y.saturating_sub(radius), rows.min(y + radius + 1));
         // The definition is slow: every so many columns of a wide window is enough.
         for x in (0..cols).step_by(1 + size * size / 500) {
             let (left, right) = (x.saturating_sub(radius), cols.min(x + radius + 1));
-            let mut window = vec![0u8; 0];
+            let mut window = Vec::new();
             for row in top..bottom {
                 window.extend_from_slice(&cells.row(row)[left..right]);
             }
             // A window as a grid of one row: its middle sees all of it.
-            let mut counts = [0u32; 256];
+            let mut counts = vec![0u32; C::LEVELS];
             for &value in &window {
-                counts[usize::from(value)] += 1;
+                counts[usize::from(C::get(value))] += 1;
             }
             let n = window.len() as f64;
             let truth: f64 =

@@ -4,6 +4,7 @@
 //! and a GPU is worth it where they are fewer. The estimates were fitted to measurements and are right within a factor of two there;
 //! a choice that is wrong by as much costs little.
 
+use crate::entropy::BYTE_LEVELS;
 use std::fmt;
 use std::str::FromStr;
 
@@ -139,6 +140,12 @@ impl Load {
     /// assert!(load.verdict(2, false).gpu && !load.verdict(64, false).gpu);
     /// ```
     pub fn verdict(self, threads: usize, open: bool) -> Verdict {
+        if self.levels > BYTE_LEVELS {
+            return Verdict {
+                gpu: false,
+                why: format!("GPUs count up to {BYTE_LEVELS} classes, and there are {}", self.levels),
+            };
+        }
         if self.cells < Self::WORTH_AN_ESTIMATE {
             return Verdict { gpu: false, why: format!("{} cells are too few to start a GPU for", self.cells) };
         }
@@ -217,6 +224,12 @@ mod tests {
         assert!((0.5..2.0).contains(&(small.on_cpu(2) / 0.052)), "{}", small.on_cpu(2));
         assert!(START + small.on_gpu() > small.on_cpu(2) && START + large.on_gpu() < large.on_cpu(16));
         assert!((0.5..3.0).contains(&((START + large.on_gpu()) / 1.6)), "{}", large.on_gpu());
+    }
+
+    #[test]
+    fn many_classes_are_for_the_cpu() {
+        let load = Load { cells: 1 << 30, size: 21, levels: 257, bytes: 4 };
+        assert!(!load.verdict(1, true).gpu && Load { levels: 256, ..load }.verdict(1, true).gpu);
     }
 
     #[test]

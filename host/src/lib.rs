@@ -10,6 +10,7 @@ mod arrays;
 pub mod bench;
 pub mod choice;
 pub mod classes;
+pub mod codes;
 pub mod compare;
 pub mod cpu;
 pub mod entropy;

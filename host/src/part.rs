@@ -172,6 +172,25 @@ pub(crate) const STRIP: usize = 512;
 /// 50 ms at the slowest.
 pub(crate) const BAND: usize = 256;
 
+/// Windows of more rows than this are large: a tile has far more rows and columns around it than within it, so it has to be larger.
+pub(crate) const SMALL: usize = 255;
+
+/// Columns of a tile for large windows, where the engine takes any width: the counts of 16 levels stay in the second-level cache.
+pub(crate) const LARGE_STRIP: usize = 2048;
+
+/// Most rows of a tile for large windows. Twice as many gain nothing for 1,001 × 1,001 cells.
+pub(crate) const LARGE_BAND: usize = 1024;
+
+/// Rows of a band of tiles, so many of which lie side by side.
+fn band(rows: usize, across: usize, size: usize) -> usize {
+    // Every thread should get several tiles, but a band pays for its halo rows: a few windows high.
+    let tiles = 4 * rayon::current_num_threads();
+    if size <= SMALL {
+        return rows.div_ceil(tiles).clamp(BAND.min(32.max(2 * size)), BAND);
+    }
+    rows.div_ceil(tiles.div_ceil(across)).clamp(BAND, LARGE_BAND)
+}
+
 impl<T: Send> Part<'_, T> {
     /// Has all its tiles filled by `work`, for windows of `size`, on the current rayon pool. Every thread that takes a tile
     /// makes what it needs with `init`.
@@ -183,9 +202,7 @@ impl<T: Send> Part<'_, T> {
         work: impl Fn(&mut S, &mut Tile<'_, T>) + Sync + Send,
     ) -> Result<(), Cancelled> {
         let Self { top, left, cols, ref views, .. } = self;
-        // Every thread should get several bands, but a band pays for its halo rows: a few windows high.
-        let share = self.rows().div_ceil(4 * rayon::current_num_threads());
-        let band = share.clamp(BAND.min(32.max(2 * size)), BAND);
+        let band = band(self.rows(), 1, size);
         let firsts = views.iter().scan(top, |first, view| {
             let at = *first;
             *first += view.rows();
@@ -235,18 +252,18 @@ impl<T> Tiles<'_, T> {
     }
 }
 
-/// [`Part::for_each_tile`] for several outputs of one shape, the first cell of each at (`top`, `left`). At least one.
+/// [`Part::for_each_tile`] for several outputs of one shape, the first cell of each at (`top`, `left`), in tiles of `strip` columns for
+/// windows of `size` rows. At least one output.
 pub(crate) fn for_each_tile_of<T: Send, S>(
     (top, left): (usize, usize),
     mut planes: Vec<GridViewMut<'_, T>>,
-    size: usize,
+    (size, strip): (usize, usize),
     observer: &dyn Observer,
     init: impl Fn() -> S + Sync + Send + Copy,
     work: impl Fn(&mut S, &mut Tiles<'_, T>) -> Result<(), Cancelled> + Sync + Send,
 ) -> Result<(), Cancelled> {
     let (rows, cols) = (planes[0].rows(), planes[0].cols());
-    let share = rows.div_ceil(4 * rayon::current_num_threads());
-    let band = share.clamp(BAND.min(32.max(2 * size)), BAND);
+    let band = band(rows, cols.div_ceil(strip), size);
     let mut bands = Vec::with_capacity(rows.div_ceil(band));
     for _ in 1..rows.div_ceil(band) {
         let (heads, tails) = planes.into_iter().map(|plane| plane.split_rows(band)).unzip();
@@ -256,13 +273,13 @@ pub(crate) fn for_each_tile_of<T: Send, S>(
     bands.push(planes);
     bands.into_par_iter().enumerate().try_for_each(|(b, planes): (usize, Vec<GridViewMut<'_, T>>)| {
         let mut tiles: Vec<Tiles<'_, T>> = (0..cols)
-            .step_by(STRIP)
+            .step_by(strip)
             .map(|at| Tiles { top: top + b * band, left: left + at, planes: Vec::with_capacity(planes.len()) })
             .collect();
         for plane in planes {
             tiles.iter_mut().for_each(|tile| tile.planes.push(Vec::with_capacity(band)));
             for row in plane.into_rows() {
-                for (tile, part) in tiles.iter_mut().zip(row.chunks_mut(STRIP)) {
+                for (tile, part) in tiles.iter_mut().zip(row.chunks_mut(strip)) {
                     tile.planes.last_mut().expect("it has just been pushed").push(part);
                 }
             }
@@ -348,7 +365,7 @@ mod tests {
             }
             Ok(())
         };
-        for_each_tile_of((5, 7), planes, 5, &(), || (), tile).unwrap();
+        for_each_tile_of((5, 7), planes, (5, STRIP), &(), || (), tile).unwrap();
         for (p, data) in data.iter().enumerate() {
             for (i, &cell) in data.iter().enumerate() {
                 let (row, col) = (i / 700, i % 700);

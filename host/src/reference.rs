@@ -2,9 +2,10 @@
 //!
 //! For every cell: count each value inside the window clipped to the grid, N = Σ n, and
 //! H = −Σ (n/N)·ln(n/N). Nothing is shared between cells, nothing is tabulated, nothing is
-//! parallel. It is meant to be obviously right; every engine is compared with it and none calls it.
+//! parallel; bytes and 16-bit words are counted alike. It is meant to be obviously right; every engine is compared with it and none calls it.
 //! [`measures`] does the same for windows of any shape, any treatment of the edge and any measure.
 
+use crate::codes::Code;
 use crate::entropy::Base;
 use crate::grid::{Grid, GridView};
 use crate::measure::{Edge, Footprint, Measure};
@@ -22,7 +23,7 @@ use crate::measure::{Edge, Footprint, Measure};
 /// assert_eq!(format!("{:.5}", h.row(0)[1]), "1.70455");
 /// # Ok::<(), halotile::grid::ShapeError>(())
 /// ```
-pub fn entropy(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>) -> Grid<f64> {
+pub fn entropy<C: Code>(cells: GridView<'_, C>, size: usize, nodata: Option<C>) -> Grid<f64> {
     Grid::from_fn(cells.rows(), cells.cols(), |row, col| entropy_at(cells, size, nodata, row, col))
         .expect("a view has at least one row and one column")
 }
@@ -30,17 +31,17 @@ pub fn entropy(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>) -> Grid
 /// The same for the one cell at (`row`, `col`), both from 0.
 ///
 /// Panics outside the grid, and for an even `size`.
-pub fn entropy_at(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>, row: usize, col: usize) -> f64 {
+pub fn entropy_at<C: Code>(cells: GridView<'_, C>, size: usize, nodata: Option<C>, row: usize, col: usize) -> f64 {
     assert!(size % 2 == 1, "a window has an odd size, not {size}");
     let (rows, cols, r) = (cells.rows(), cells.cols(), size / 2);
     if Some(cells.row(row)[col]) == nodata {
         return f64::NAN;
     }
-    let mut count = [0u32; 256];
+    let mut count = vec![0u32; C::LEVELS];
     for y in row.saturating_sub(r)..(row + r + 1).min(rows) {
         for &value in &cells.row(y)[col.saturating_sub(r)..(col + r + 1).min(cols)] {
             if Some(value) != nodata {
-                count[value as usize] += 1;
+                count[usize::from(value.get())] += 1;
             }
         }
     }
@@ -58,13 +59,13 @@ pub fn entropy_at(cells: GridView<'_, u8>, size: usize, nodata: Option<u8>, row:
 ///
 /// Made by [`Windows::of`], which sets everything but the shape to its default; the fields are there to be changed.
 #[derive(Debug, Clone)]
-pub struct Windows<'a> {
+pub struct Windows<'a, C = u8> {
     /// The window's shape.
     pub footprint: &'a Footprint,
     /// What it sees beyond the edge of the grid.
     pub edge: Edge,
     /// Cells of this value are not counted, and have no result themselves.
-    pub nodata: Option<u8>,
+    pub nodata: Option<C>,
     /// They have one all the same: that of the valid cells around them.
     pub fill: bool,
     /// The share of the window's cells, 0 to 1, that must be valid for there to be a result. It is a share of all cells of the
@@ -77,7 +78,7 @@ pub struct Windows<'a> {
     pub normalize: Option<usize>,
 }
 
-impl<'a> Windows<'a> {
+impl<'a, C: Code> Windows<'a, C> {
     /// Windows of this shape, clipped at the border; every cell is valid, one is enough, and results are in nats.
     pub fn of(footprint: &'a Footprint) -> Self {
         Self {
@@ -111,7 +112,7 @@ impl<'a> Windows<'a> {
 /// assert_eq!(here, [3.0, 0.625, 1.0 / 0.375]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn measures(cells: GridView<'_, u8>, windows: &Windows<'_>, measures: &[Measure]) -> Vec<Grid<f64>> {
+pub fn measures<C: Code>(cells: GridView<'_, C>, windows: &Windows<'_, C>, measures: &[Measure]) -> Vec<Grid<f64>> {
     let here = |row, col| measures_at(cells, windows, measures, row, col);
     let all = Grid::from_fn(cells.rows(), cells.cols(), here).expect("a view has at least one row and one column");
     let one = |m: usize| Grid::from_fn(cells.rows(), cells.cols(), |row, col| all.row(row)[col][m]);
@@ -121,9 +122,9 @@ pub fn measures(cells: GridView<'_, u8>, windows: &Windows<'_>, measures: &[Meas
 /// The same for the one cell at (`row`, `col`), both from 0: a number a measure.
 ///
 /// Panics outside the grid.
-pub fn measures_at(
-    cells: GridView<'_, u8>,
-    windows: &Windows<'_>,
+pub fn measures_at<C: Code>(
+    cells: GridView<'_, C>,
+    windows: &Windows<'_, C>,
     measures: &[Measure],
     row: usize,
     col: usize,
@@ -133,13 +134,13 @@ pub fn measures_at(
     if Some(cells.row(row)[col]) == nodata && !fill {
         return nothing;
     }
-    let mut count = [0u32; 256];
+    let mut count = vec![0u32; C::LEVELS];
     for r in 0..footprint.rows() {
         for c in (0..footprint.cols()).filter(|&c| footprint.contains(r, c)) {
             let y = edge.seen((row + r) as isize - (footprint.rows() / 2) as isize, cells.rows());
             let x = edge.seen((col + c) as isize - (footprint.cols() / 2) as isize, cells.cols());
             match (y, x) {
-                (Some(y), Some(x)) if Some(cells.row(y)[x]) != nodata => count[usize::from(cells.row(y)[x])] += 1,
+                (Some(y), Some(x)) if Some(cells.row(y)[x]) != nodata => count[usize::from(cells.row(y)[x].get())] += 1,
                 (Some(_), Some(_)) => {}
                 _ if edge == Edge::Nodata => return nothing,
                 _ => {}

@@ -20,10 +20,16 @@ import numpy as np
 
 from halotile import _native
 
+# The longest side of a window; the native module refuses longer ones too.
+MAX_SIZE = 4095
+
 _KINDS = "biuf"
 
 # More threads than any machine has use for, and few enough to be started.
 _MOST_THREADS = 1024
+
+# Codes of 16 bits.
+_MOST_LEVELS = 65536
 
 
 def whole_number(name, value):
@@ -180,10 +186,10 @@ class Plan:
         elif footprint is not None:
             footprint = _cells_of_window(footprint)
             # A footprint that is too large is refused as one.
-            size = min(max(footprint[:2]) | 1, 255)
+            size = min(max(footprint[:2]) | 1, MAX_SIZE)
         size = whole_number("size", size)
-        if not 1 <= size <= 255 or size % 2 == 0:
-            raise ValueError(f"size={size}: an odd number from 1 to 255")
+        if not 1 <= size <= MAX_SIZE or size % 2 == 0:
+            raise ValueError(f"size={size}: an odd number from 1 to {MAX_SIZE}")
         single = isinstance(measure, str)
         try:
             measures = (measure,) if single else tuple(measure)
@@ -331,15 +337,15 @@ class Meaning:
             raise ValueError("levels, classes and bins each say what the classes are; give one of them")
         if levels is not None:
             levels = whole_number("levels", levels)
-            if not 1 <= levels <= 256:
-                raise ValueError(f"levels={levels}: from 1 to 256")
+            if not 1 <= levels <= _MOST_LEVELS:
+                raise ValueError(f"levels={levels}: from 1 to {_MOST_LEVELS}")
         if binning not in ("equal", "quantile"):
             raise ValueError(f'binning={binning!r}: "equal" or "quantile"')
         if bins is not None:
             if np.ndim(bins) == 0:
                 bins = whole_number("bins", bins)
-                if not 1 <= bins <= 256:
-                    raise ValueError(f"bins={bins}: from 1 to 256, or the edges between them")
+                if not 1 <= bins <= _MOST_LEVELS:
+                    raise ValueError(f"bins={bins}: from 1 to {_MOST_LEVELS}, or the edges between them")
             else:
                 bins = _edges(bins)
         if normalize and levels is None and classes is None and bins is None:
@@ -362,8 +368,8 @@ class Meaning:
         if self.listed is not None:
             return _native.Classes.of_list(self.listed, nodata)
         if isinstance(self.bins, tuple):
-            # NaN may occur where numbers are real; 256 classes leave no code for it, which is an error where it is met.
-            occurs = nodata is not None or dtype.kind == "f" and len(self.bins) < 255
+            # NaN may occur where numbers are real; as many classes as there are codes leave none for it, which is an error where it is met.
+            occurs = nodata is not None or dtype.kind == "f" and len(self.bins) < _MOST_LEVELS - 1
             return _native.Classes.of_edges(list(self.bins), occurs, nodata)
         if self.levels is not None:
             return _native.Classes.of_levels(self.levels, nodata)

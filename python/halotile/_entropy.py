@@ -80,24 +80,24 @@ def entropy(
     Parameters
     ----------
     array : array_like, shape (rows, cols)
-        Integers, booleans, or floating-point numbers. The values that occur are the classes (256 at most, 255 where no data occurs),
+        Integers, booleans, or floating-point numbers. The values that occur are the classes (65,536 at most, 65,535 where no data occurs; on a GPU 256 and 255),
         unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
         What a masked array masks is no data. NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
         is, once, as one byte a cell. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
         ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too. A DataArray of xarray's is handed to
         `halotile.xarray.entropy`, and gives a DataArray; a Dask array to `halotile.dask.entropy`, and gives one that is not computed yet.
     size : int, default 5
-        The window is `size` x `size` cells: odd, 1 to 255. It may exceed the array.
+        The window is `size` x `size` cells: odd, 1 to 4095 (255 on a GPU). It may exceed the array.
     footprint : "disk", "square" or array_like, optional
-        The shape of the window: a disk `size` cells across, or a two-dimensional array with odd sides of up to 255, not 0 where a cell
+        The shape of the window: a disk `size` cells across, or a two-dimensional array with odd sides of up to 4095, not 0 where a cell
         belongs to the window. Then `size` is of no account.
     levels : int, optional
-        The numbers are classes from 0 up to `levels` (1 to 256); others than that and `nodata` are an error. Saves a look through the array.
+        The numbers are classes from 0 up to `levels` (1 to 65,536); others than that and `nodata` are an error. Saves a look through the array.
     classes : mapping or path, optional
         From values to classes: values with the same class (any hashable object) are counted together, ``None`` is no data, and the key ``"*"``
         stands for all other values. Or the name of a file with lines ``value,class`` or ``first..last,class``.
     bins : int or sequence of float, optional
-        Sorts numbers into so many bins (1 to 256), or into those between these ascending edges, as `numpy.digitize` does.
+        Sorts numbers into so many bins (1 to 65,536), or into those between these ascending edges, as `numpy.digitize` does.
     binning : {"equal", "quantile"}
         Whether that many bins are equally wide or equally full.
     nodata : number, optional

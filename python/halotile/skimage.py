@@ -3,8 +3,8 @@
     from halotile.skimage import entropy    # in place of skimage.filters.rank
 
 In bits, in float64, the neighbourhood clipped at the border; a mask hides pixels from neighbourhoods, but every pixel has a result, 0 where its
-neighbourhood is empty. What halotile does not do is done by scikit-image, which has to be installed for it: volumes, images with more than 256
-different values, neighbourhoods of more than 255 pixels across. So is the conversion of images that are neither uint8 nor uint16.
+neighbourhood is empty. What halotile does not do is done by scikit-image, which has to be installed for it: volumes, masked images of all 65536
+values, neighbourhoods of more than 4095 pixels across. So is the conversion of images that are neither uint8 nor uint16.
 
 Differences by design: sums are exact integers, so results differ from scikit-image's in the last digits (they are within 1e-12 of the definition);
 and a mask is what scikit-image's documentation says of it, pixels where it is greater than 0, whatever its type (scikit-image scales it to uint8, by which
@@ -98,8 +98,8 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
             )
     shifts = {name: int(value) for name, value in shifts.items()}
     window = _window(np.asarray(footprint) > 0, shifts["shift_y"], shifts["shift_x"])
-    if max(window.shape) > 255:
-        return _by_skimage(image, footprint, out, mask, shifts, "its neighbourhoods are more than 255 pixels across")
+    if max(window.shape) > _arguments.MAX_SIZE:
+        return _by_skimage(image, footprint, out, mask, shifts, "its neighbourhoods are more than 4095 pixels across")
     if not window.any():
         # No neighbourhood has a pixel in it.
         return _given(np.zeros(image.shape), out)
@@ -113,8 +113,8 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
         result = halotile._entropy.compute(given, mask, plan, meaning)
     except ValueError as error:
-        # Nothing else that is wrong with an image of these types comes as late as this.
-        if "different values" not in str(error):
+        # All values and a mask, which leave no code for what it hides, or more of them than GPUs count.
+        if not any(reason in str(error) for reason in ("different values", "classes and no data")):
             raise
         return _by_skimage(image, footprint, out, mask, shifts, str(error))
     # Where a neighbourhood is empty.

@@ -172,7 +172,7 @@ impl Classes {
     ) -> PyResult<Self> {
         let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
         let rule = if quantile { BinRule::Quantile } else { BinRule::EqualWidth };
-        let cells = shown.cells() * rule.passes(shown.array.values()) as u64;
+        let cells = shown.cells() * rule.passes(shown.array.values(), bins) as u64;
         let inner = run(py, cells, threads, None, |watch: &Watch| {
             shown.look(|raster| Inner::bins(raster, bins, rule, shown.nodata, watch))
         })?;

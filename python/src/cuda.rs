@@ -212,7 +212,7 @@ pub fn entropy_on_gpu<'py>(
     let (plan, classes) = (plan.get(), classes.map(|classes| &classes.get().inner));
     // Without classes nobody normalises: that takes their number.
     let entropy = plan.entropy(classes.map_or(1, Inner::levels), whole);
-    let entropy = if classes.is_none() { entropy.nodata(nodata) } else { entropy };
+    let entropy = if classes.is_none() { entropy.nodata(nodata.map(u16::from)) } else { entropy };
     let (shape, size) = (array.shape, plan.side());
     let places = outs.iter().map(Remote::place).collect::<PyResult<Vec<_>>>()?;
     let values = places.first().map(|place| place.values);

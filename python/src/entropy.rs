@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bytes that are codes, in rows      taken where they are
-//! all else                           made into codes, a byte a cell, by all threads
+//! all else                           made into codes, a byte a cell, or two for more than 256 classes, by all threads
 //! columns that lie together          the same of the transpose: rows for columns, in the window and the results too
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! over the same cells in a file.
 
 use halotile::choice::{Devices, Load};
+use halotile::codes::Code;
 use halotile::cpu::Real;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
 use halotile::grid::{Grid, GridViewMut};
@@ -177,7 +178,7 @@ impl Task<'_> {
         let outs = outs.ok_or_else(|| Fault::Value("the results' arrays have rows with gaps".into()))?;
         let inner = &self.classes.inner;
         // SAFETY: as above.
-        let bytes = self.mask.is_none().then(|| unsafe { self.array.view() }).flatten();
+        let bytes = (self.mask.is_none() && inner.width() == 1).then(|| unsafe { self.array.view() }).flatten();
         if let (Some(cells), Some(nodata)) = (bytes, inner.bytes_are_codes()) {
             // Kernels have counters for the codes up to the one of no data.
             if matches!(engine, Engine::Cpu) || nodata.is_none_or(|nodata| usize::from(nodata) <= inner.levels()) {
@@ -186,24 +187,40 @@ impl Task<'_> {
             }
         }
         let coded = self.coded(false)?;
+        match coded.classes().width() {
+            1 => self.run_coded::<T, u8>(&coded, engine, outs, turned, watch),
+            _ => self.run_coded::<T, u16>(&coded, engine, outs, turned, watch),
+        }
+    }
+
+    /// The same of codes that are made first.
+    fn run_coded<T: Real + Number, C: Code>(
+        &self,
+        coded: &CodedRaster,
+        engine: &Engine,
+        outs: Vec<GridViewMut<'_, T>>,
+        turned: bool,
+        watch: &dyn Observer,
+    ) -> Result<Report, Fault> {
         let (rows, cols) = (coded.rows(), coded.cols());
-        let mut cells = Grid::<u8>::zeros(rows, cols)?;
-        if let Err(error) = coded.read_into(0..rows, 0..cols, cells.view_mut()) {
+        let mut cells = Grid::<C>::zeros(rows, cols)?;
+        if let Err(error) = coded.read_into(0..rows, 0..cols, cells.view_mut().into()) {
             // Where a number is no class, its place is said as the caller counts.
             return Err(match turned {
                 true => whole(&self.coded(true)?).err().unwrap_or(error.into()),
                 false => error.into(),
             });
         }
-        let codes = Codes { cells: cells.view(), levels: coded.levels(), nodata: coded.nodata_code() };
+        let nodata = coded.nodata_code().and_then(C::of);
+        let codes = Codes { cells: cells.view(), levels: coded.levels(), nodata };
         Ok(self.entropy.measure_codes_into(engine, codes, outs, watch)?)
     }
 }
 
 /// Reads all of a raster for what is wrong with it.
 fn whole(coded: &CodedRaster) -> Result<(), Fault> {
-    let mut cells = Grid::<u8>::zeros(coded.rows(), coded.cols())?;
-    Ok(coded.read_into(0..coded.rows(), 0..coded.cols(), cells.view_mut())?)
+    let mut cells = Grid::<u16>::zeros(coded.rows(), coded.cols())?;
+    Ok(coded.read_into(0..coded.rows(), 0..coded.cols(), cells.view_mut().into())?)
 }
 
 /// The measures of every cell of `array` into `outs`, arrays of its shape, one a measure; where the array's columns lie together, so do
@@ -254,7 +271,9 @@ pub fn entropy<'py>(
             Chosen::new(&plan.devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         if let (
-            Err(Fault::Entropy(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))),
+            Err(Fault::Entropy(
+                error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::ManyClasses { .. } | Error::Device(_)),
+            )),
             Some(_),
         ) = (&result, &chosen.why)
         {

@@ -304,9 +304,19 @@ def test_values_that_are_no_classes_are_named_by_their_place(cells, place, edge)
 
 
 def test_more_classes_than_there_may_be():
-    array = da.from_array(np.arange(400).reshape(20, 20), chunks=(5, 5))
-    with pytest.raises(ValueError, match="256"):
+    array = da.from_array(np.arange(90_000).reshape(300, 300), chunks=(150, 100))
+    with pytest.raises(ValueError, match="65536"):
         halotile.dask.entropy(array)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_more_classes_than_bytes(rng, dtype):
+    # Chunks of some hundred classes, and of one; a window that sees more than bytes have codes for.
+    cells = (rng.integers(0, 30, (40, 60)) + 40 * (np.arange(60) // 3)).astype("u2")
+    cells[:20, :15] = 5
+    for size in (5, 31):
+        array = da.from_array(cells, chunks=(20, 15))
+        same(halotile.dask.entropy(array, size, dtype=dtype).compute(), halotile.entropy(cells, size, dtype=dtype))
 
 
 # A cluster.

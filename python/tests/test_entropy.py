@@ -264,10 +264,34 @@ def test_bins_leave_nan_and_nodata_out(codes, definition):
     close(halotile.entropy(values, bins=[1.0, 2.0], nodata=1e30, dtype="float64"), definition(cells))
 
 
-def test_255_edges_leave_no_room_for_nodata_and_the_message_says_so():
+def test_65535_edges_leave_no_room_for_nodata_and_the_message_says_so():
     with pytest.raises(ValueError) as caught:
-        halotile.entropy(np.arange(12.0).reshape(3, 4), bins=list(range(255)), nodata=3)
-    assert "file" not in str(caught.value) and "256" in str(caught.value)
+        halotile.entropy(np.arange(12.0).reshape(3, 4), bins=list(range(65535)), nodata=3)
+    assert "file" not in str(caught.value) and "65536" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "i4", "f8"])
+@pytest.mark.parametrize("nodata", [None, 300])
+def test_classes_may_be_more_than_bytes(rng, definition, dtype, nodata):
+    codes = rng.integers(0, 1500, (30, 40))
+    cells = np.where(codes == 7, 300, codes * 11 % 65521) if nodata else codes * 11 % 65521
+    values = cells.astype(dtype)
+    expected = definition(np.where(cells == 300, NODATA, cells) if nodata else cells, 9)
+    close(halotile.entropy(values, 9, nodata=nodata), expected, 2e-6)
+    close(halotile.entropy(values.T, 9, nodata=nodata, dtype="float64").T, expected, 1e-12)
+
+
+def test_levels_and_bins_may_be_more_than_bytes(rng, definition):
+    codes = rng.integers(0, 1000, (25, 35))
+    close(halotile.entropy(codes.astype("u2"), levels=1000, normalize=True, dtype="float64"), definition(codes, levels=1000))
+    values = rng.random((25, 35)) * 100
+    edges = np.linspace(values.min(), values.max(), 801)[1:-1]
+    close(halotile.entropy(values, bins=800, dtype="float64"), definition(np.digitize(values, edges)))
+
+
+def test_a_device_counts_bytes_and_says_so():
+    with pytest.raises(ValueError, match="a map of 400 classes.* is for the CPU engine"):
+        halotile.entropy(np.arange(400).reshape(20, 20), device="emulator")
 
 
 def test_classes_merge_values(codes, definition):
@@ -423,8 +447,10 @@ def test_small_arrays_and_windows_that_exceed_them(rng, definition, shape, edge,
 
 def test_the_largest_window(rng, definition):
     values = rng.integers(0, 3, (4, 5))
-    close(halotile.entropy(values, 255, dtype="float64"), definition(values, 255))
-    close(halotile.entropy(values, 255, edge="reflect", dtype="float64"), definition(values, 255, edge="reflect"))
+    for size in (255, 301):
+        close(halotile.entropy(values, size, dtype="float64"), definition(values, size))
+        close(halotile.entropy(values, size, edge="reflect", dtype="float64"), definition(values, size, edge="reflect"))
+    close(halotile.entropy(values, 4095, dtype="float64"), definition(values, 9))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
@@ -919,6 +945,8 @@ def test_classes_of_nothing():
         lambda: _native.Classes.survey(np.array([[1.0, np.nan]])),
         lambda: _native.Classes.of_levels(12, 3),
         lambda: _native.Classes.of_levels(256),
+        lambda: _native.Classes.of_levels(40000),
+        lambda: _native.Classes.survey(np.arange(1000).reshape(10, 100), None, 12),
         lambda: _native.Classes.of_list("1..3,a\n4,nodata\n*,b\n", None),
         lambda: _native.Classes.of_edges([0.5, 1.25, 1e300], True, float("nan")),
         lambda: _native.Classes.binned(np.array([[0.1, 0.2, 0.9]]), 3, True, None, 0.9, 1),

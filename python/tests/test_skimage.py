@@ -187,27 +187,37 @@ def test_volumes(left_to_skimage, rng):
     assert left_to_skimage == ["it is a volume"] * 3
 
 
-def test_images_of_many_values(left_to_skimage, rng):
-    image = rng.permutation(np.arange(400, dtype=np.uint16)).reshape(20, 20)
-    out, mask = np.empty(image.shape), rng.random(image.shape) < 0.9
-    # scikit-image returns a view of it.
-    assert np.shares_memory(quiet(entropy, image, disk(3), out=out, mask=mask, shift_y=1), out)
-    np.testing.assert_array_equal(out, quiet(rank.entropy, image, disk(3), mask=mask, shift_y=1))
-    assert len(left_to_skimage) == 1 and "different values" in left_to_skimage[0]
+@pytest.mark.parametrize("values", [257, 4000, 65_536])
+def test_images_of_16_bits(not_by_skimage, rng, values):
+    image = rng.permutation(np.arange(3000) % values).reshape(60, 50).astype(np.uint16) * np.uint16(65_536 // values)
+    check(image, disk(9))
+    check(image, np.ones((3, 31)), mask=rng.random(image.shape) < 0.9)
+
+
+def test_masked_images_of_all_values(monkeypatch, rng):
+    """There is no code left for what the mask hides."""
+    image = np.append(rng.permutation(65_536), np.zeros(256)).reshape(257, 256).astype(np.uint16)
+    monkeypatch.setattr(halotile.skimage, "_by_skimage", lambda *arguments: arguments[-1])
+    assert entropy(image, disk(1)).max() == pytest.approx(np.log2(5))
+    mask = np.ones(image.shape, bool)
+    mask[256, 7] = False
+    assert "65536 classes and no data take 65537 codes" in entropy(image, disk(1), mask=mask)
 
 
 def test_warnings_of_scikit_image_name_the_caller_s_line(rng):
-    image = rng.integers(0, 60_000, (20, 20)).astype(np.uint16)
+    volume = rng.integers(0, 60_000, (5, 6, 7)).astype(np.uint16)
     with pytest.warns(UserWarning, match="Bad rank filter performance") as caught:
-        entropy(image, disk(2))
+        entropy(volume, ball(1))
     assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_large_neighbourhoods(left_to_skimage, image):
     check(image, np.ones((3, 257)))
+    assert not left_to_skimage
+    check(image, np.ones((1, 4097)))
     assert len(left_to_skimage) == 1
     # With its centre in a corner it reaches as far as a larger one.
-    check(image, np.ones((3, 151)), shift_x=60)
+    check(image, np.ones((1, 2401)), shift_x=1000)
     assert len(left_to_skimage) == 2
 
 

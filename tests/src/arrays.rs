@@ -286,8 +286,8 @@ impl Question<'_> {
         let mask = self.mask.map(|mask| Box::new(mask.clone()) as Box<dyn Raster>);
         let cells = CodedRaster::new(Box::new(self.numbers.clone()), classes.clone(), mask)?;
         let (rows, cols) = self.shape();
-        let mut codes = Grid::zeros(rows, cols)?;
-        let read = cells.read_into(0..rows, 0..cols, codes.view_mut());
+        let mut codes = Grid::<u16>::zeros(rows, cols)?;
+        let read = cells.read_into(0..rows, 0..cols, codes.view_mut().into());
         Ok(read.map(|()| Vec::new()).map_err(|error| error.to_string()))
     }
 
@@ -527,7 +527,7 @@ pub fn check_case<T: Real + Into<f64>>(
     let Checked { case, expected } = checked;
     let (rows, cols) = (case.cells.rows(), case.cells.cols());
     let numbers = Numbers::new(ValueType::U8, (rows, cols), |r, c| f64::from(case.cells.row(r)[c]));
-    let entropy = Entropy::new().size(case.size).nodata(case.nodata).kernel(kernel);
+    let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from)).kernel(kernel);
     let there = There::of(device, &numbers, arrangement)?;
     let mut room = There::room(device, (rows, cols), size_of::<T>(), arrangement, 0x7E)?;
     let outs = vec![room.grid_mut::<T>((rows, cols))?];

@@ -197,3 +197,21 @@ fn windows() -> Vec<Case> {
     cases.push(Case::new("random 16", random(2, 800, 16), 255));
     cases
 }
+
+/// Windows of more than 255 rows and columns, which devices do not take: beyond the grid on all sides, on some, and within it.
+pub fn large() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for size in [257, 301, 1001, 4095] {
+        cases.push(Case::new("random 16", random(27, 31, 16), size));
+        cases.push(Case::new("clustered 256", clustered(14, 29, 256), size));
+        cases.push(Case::new("constant 3", grid(17, 30, |_, _| 3), size).flat());
+        cases.push(Case::new("random 16", random(2, 1100, 16), size).nodata(3));
+        cases.push(Case::new("random 200", random(620, 5, 200), size).nodata(7));
+    }
+    let two = |r, c| if r == 600 && c < 2 { c as u8 } else { 9 };
+    cases.push(Case::new("two valid cells", grid(602, 3, two), 1001).nodata(9));
+    // More cells in a window than 16 bits count, of one class and of several.
+    cases.push(Case::new("constant 3", grid(258, 259, |_, _| 3), 257).flat());
+    cases.push(Case::new("gradient", grid(261, 260, |_, c| (c / 8) as u8), 257).nodata(20));
+    cases
+}

@@ -36,13 +36,31 @@ fn footprints() -> Vec<Footprint> {
 /// Runs an engine over grids of several shapes, with the kernel if there is one, where it does this kind of work; `updates` bounds how much
 /// work a case may be. Returns how many results it has compared, and the largest difference (of Hill's numbers: by the number).
 pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, updates: usize) -> Result<(usize, f64)> {
+    let grids = [(1, 1, 3), (1, 300, 16), (300, 1, 200), (40, 150, 16), (37, 61, 256)];
+    over::<T>(&grids, &footprints(), engine, kernel, updates)
+}
+
+/// The same with windows of more than 255 rows and columns, in the CPU engine.
+pub fn check_large<T: Real + Into<f64>>() -> Result<(usize, f64)> {
+    let windows = [Footprint::square(257)?, Footprint::disk(301)?, Footprint::square(1001)?];
+    over::<T>(&[(1, 1, 3), (5, 7, 16), (1, 20, 200)], &windows, &Engine::Cpu, None, usize::MAX)
+}
+
+/// Runs every window over every grid, of so many rows, columns and levels.
+fn over<T: Real + Into<f64>>(
+    grids: &[(usize, usize, usize)],
+    footprints: &[Footprint],
+    engine: &Engine,
+    kernel: Option<Kernel>,
+    updates: usize,
+) -> Result<(usize, f64)> {
     let within = if size_of::<T>() == 8 { 1e-12 } else { 2e-6 };
     let (mut compared, mut worst) = (0, 0f64);
     let mut number = 0;
-    for (rows, cols, levels) in [(1, 1, 3), (1, 300, 16), (300, 1, 200), (40, 150, 16), (37, 61, 256)] {
+    for &(rows, cols, levels) in grids {
         let pattern = if levels > 16 { Pattern::Random } else { Pattern::Clustered };
         let cells = Generator::new(pattern, 7, levels)?.grid(rows, cols)?;
-        for footprint in footprints() {
+        for footprint in footprints {
             for edge in Edge::ALL {
                 number += 1;
                 let nodata = [None, Some(1), Some(0)][number % 3];
@@ -51,11 +69,11 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, updat
                 if rows * cols * (footprint.count() + list.len()) > updates {
                     continue;
                 }
-                let windows = Windows { edge, nodata, min_valid, base, ..Windows::of(&footprint) };
+                let windows = Windows { edge, nodata, min_valid, base, ..Windows::of(footprint) };
                 let expected = measures(cells.view(), &windows, &list);
                 let mut outs: Vec<Grid<T>> = list.iter().map(|_| Grid::zeros(rows, cols)).collect::<Result<_, _>>()?;
                 let entropy = Entropy::new().footprint(footprint.clone()).measures(list.clone()).edge(edge);
-                let entropy = entropy.nodata(nodata).min_valid(min_valid).base(base);
+                let entropy = entropy.nodata(nodata.map(u16::from)).min_valid(min_valid).base(base);
                 let what = || format!("{rows} x {cols}, {levels} levels, {footprint:?}, {edge:?}, nodata {nodata:?}");
                 let views = outs.iter_mut().map(Grid::view_mut).collect();
                 match entropy.kernel(kernel).measure_into(engine, cells.view(), views, &()) {

@@ -7,7 +7,8 @@ use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Device, DeviceError};
 use halotile::grid::{Grid, GridView};
 use halotile::observe::Observer;
-use halotile_tests::runner::{Checked, check, compare, table};
+use halotile_tests::cases::large;
+use halotile_tests::runner::{Checked, check, checked, compare, table};
 
 static TABLE: LazyLock<Vec<Checked>> = LazyLock::new(table);
 
@@ -41,6 +42,24 @@ fn all<T: halotile::entropy::Real + Into<f64>>(engine: &Engine, kernel: Option<K
 fn cpu() {
     assert_eq!(all::<f32>(&Engine::Cpu, None), TABLE.len());
     assert_eq!(all::<f64>(&Engine::Cpu, None), TABLE.len());
+}
+
+/// Windows of more than 255 rows and columns: the CPU engine takes them, and a device says that it does not.
+#[test]
+fn large_windows() {
+    for checked in checked(large()) {
+        check::<f32>(&Engine::Cpu, None, &checked).unwrap().expect("no kernel was asked for");
+        check::<f64>(&Engine::Cpu, None, &checked).unwrap().expect("no kernel was asked for");
+        let case = &checked.case;
+        let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
+        let refused = |entropy: Entropy, out: &mut Grid<f32>| {
+            let entropy = entropy.size(case.size).nodata(case.nodata);
+            entropy.compute_into(&emulated(1), case.cells.view(), out.view_mut(), &()).unwrap_err().to_string()
+        };
+        let why = format!("cannot do this: it takes windows of up to 255 x 255, not {0} x {0}", case.size);
+        assert_eq!(refused(Entropy::new().kernel(Kernel::Columns), &mut out), format!("kernel columns {why}"));
+        assert!(refused(Entropy::new(), &mut out).contains("has no kernel that can do this: it takes windows"));
+    }
 }
 
 macro_rules! kernels {
@@ -177,7 +196,7 @@ fn bands_and_devices_change_no_bit() {
             let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
             let report = Entropy::new()
                 .size(case.size)
-                .nodata(case.nodata)
+                .nodata(case.nodata.map(u16::from))
                 .compute_into(engine, case.cells.view(), out.view_mut(), &())
                 .unwrap();
             (report.bands, out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>())
@@ -185,7 +204,7 @@ fn bands_and_devices_change_no_bit() {
         let whole = {
             let Engine::Devices(devices) = emulated(1) else { unreachable!("emulated devices are devices") };
             let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
-            let entropy = Entropy::new().size(case.size).nodata(case.nodata);
+            let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from));
             let mut resident = entropy.resident::<f32>(&devices[0], case.cells.view(), 0).unwrap();
             resident.launch().unwrap();
             resident.download(out.view_mut()).unwrap();
@@ -209,6 +228,8 @@ fn measures_on_every_engine() {
     use halotile_tests::measures;
     assert!(measures::check::<f32>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
     assert!(measures::check::<f64>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check_large::<f32>().unwrap().0 > 10_000);
+    assert!(measures::check_large::<f64>().unwrap().0 > 10_000);
     assert!(measures::check::<f32>(&emulated(2), None, 10_000).unwrap().0 > 10_000);
     assert!(measures::check::<f64>(&emulated(1), None, 10_000).unwrap().0 > 10_000);
     let columns = Some(Kernel::ColumnsMeasures);

@@ -3,7 +3,7 @@
 use halotile::bench::sweep::{Axes, Plan, Precision, Shape, default_effort};
 use halotile::measure::Measure;
 
-use super::{BenchArgs, levels, measure, named, size};
+use super::{BenchArgs, levels_of_bytes, measure, named, size};
 
 /// What the help says of it.
 pub const HELP: &str = "\
@@ -23,11 +23,11 @@ pub struct SweepArgs {
     /// Time what the library chooses over a table of settings, and name the largest steps between neighbours
     #[arg(long, conflicts_with_all = ["kernels", "size", "levels", "export_html"])]
     pub sweep: bool,
-    /// Sides of the windows: odd, 1 to 255 [default: 3,5,9,21,31,51,101,255]
+    /// Sides of the windows: odd, 1 to 4095 [default: 3,5,9,21,31,51,101,255]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = size)]
     pub sweep_sizes: Vec<usize>,
     /// Numbers of classes, 1 to 256 [default: 16,17,44,96,256]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = levels)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = levels_of_bytes)]
     pub sweep_levels: Vec<usize>,
     /// Without nodata, with it [default: no,yes]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = named(&[("no", false), ("yes", true)]))]

@@ -72,7 +72,7 @@ impl Classing {
             (Some(list), ..) => (list.clone().with_nodata(nodata, *lent), "list"),
             (_, Some(bins), _) => {
                 let rule = args.binning.unwrap_or(BinRule::EqualWidth);
-                console.cells("laying out bins", cells * rule.passes(raster.value_type()) as u64);
+                console.cells("laying out bins", cells * rule.passes(raster.value_type(), bins) as u64);
                 (Classes::bins(raster, bins, rule, nodata, console), "bins")
             }
             (.., Some(levels)) if !in_memory => (Classes::identity(levels, nodata), "levels"),

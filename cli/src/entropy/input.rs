@@ -13,8 +13,8 @@ use crate::console::Console;
 use crate::outcome::Usage;
 use crate::source::Source;
 
-/// The longest file of a window: 255 lines of 255 numbers, with room for blanks and comments.
-const LONGEST_WINDOW: u64 = 1 << 20;
+/// The longest file of a window: 4,095 lines of 4,095 numbers, with room for blanks and comments.
+const LONGEST_WINDOW: u64 = 1 << 26;
 
 /// A raster and the value that is no data in it.
 pub struct Sheet {

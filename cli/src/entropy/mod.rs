@@ -309,14 +309,15 @@ impl Run<'_> {
             match result {
                 Ok(report) => break report,
                 // A grid that no kernel takes, or a device that is not up to it: the CPU engine takes any.
-                Err(error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::Device(_)))
-                    if !outputs.begun() =>
-                {
-                    match self.chooser.fall_back(&error.to_string(), self.console) {
-                        Some(cpu) => chosen = cpu,
-                        None => return Err(explain(error, self.name)),
-                    }
-                }
+                Err(
+                    error @ (Error::NoKernel { .. }
+                    | Error::TooWide { .. }
+                    | Error::ManyClasses { .. }
+                    | Error::Device(_)),
+                ) if !outputs.begun() => match self.chooser.fall_back(&error.to_string(), self.console) {
+                    Some(cpu) => chosen = cpu,
+                    None => return Err(explain(error, self.name)),
+                },
                 Err(error) => return Err(explain(error, self.name)),
             }
         };
@@ -340,9 +341,16 @@ impl Run<'_> {
         mut sink: Box<dyn ResultSink<T> + '_>,
     ) -> anyhow::Result<Result<Report, Error>> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
+        if self.cells.classes().width() > 1 {
+            bail!(
+                "{}: kernel {} is a rung, which counts up to 256 classes, no data among them; leave out --kernel",
+                self.name,
+                self.args.kernel.0.map_or("", Kernel::name)
+            );
+        }
         let memory = |error| anyhow!("{}: {error}; take a smaller grid or leave out --kernel", self.name);
-        let mut codes = Grid::zeros(rows, cols).map_err(memory)?;
-        self.cells.read_into(0..rows, 0..cols, codes.view_mut())?;
+        let mut codes = Grid::<u8>::zeros(rows, cols).map_err(memory)?;
+        self.cells.read_into(0..rows, 0..cols, codes.view_mut().into())?;
         let mut results = Grid::<T>::zeros(rows, cols).map_err(memory)?;
         let entropy = self.entropy.clone().nodata(self.cells.nodata_code());
         let report = match entropy.compute_into(engine, codes.view(), results.view_mut(), self.console) {
@@ -362,7 +370,7 @@ impl Run<'_> {
 fn explain(error: Error, name: &str) -> anyhow::Error {
     let advice = match &error {
         Error::KernelMisfit { .. } => "choose another kernel or auto",
-        Error::NoKernel { .. } | Error::TooWide { .. } => "choose --device cpu",
+        Error::NoKernel { .. } | Error::TooWide { .. } | Error::ManyClasses { .. } => "choose --device cpu",
         Error::Memory { .. } => "allow more with --memory, or take a smaller window",
         Error::Threads(_) => "allow more processes or memory (ulimit -u, ulimit -v), or fewer --threads",
         // It names the file that it is about.

@@ -69,7 +69,7 @@ fn what_is_refused() {
         ),
         (
             "--sweep --sweep-sizes 4",
-            "invalid value '4' for '--sweep-sizes <LIST>': a window's size is an odd number from 1 to 255, not 4; see halotile bench \
+            "invalid value '4' for '--sweep-sizes <LIST>': a window's size is an odd number from 1 to 4095, not 4; see halotile bench \
              entropy --help"
                 .to_owned(),
         ),

@@ -37,7 +37,7 @@ fn the_vector_of_the_report_comes_out_digit_for_digit() {
 fn text_is_the_definition_correctly_rounded() {
     let place = Place::new();
     for (rows, cols, levels, size) in
-        [(1, 1, 16, 5), (37, 41, 16, 5), (1, 90, 3, 7), (64, 1, 2, 255), (20, 30, 256, 21)]
+        [(1, 1, 16, 5), (37, 41, 16, 5), (1, 90, 3, 7), (64, 1, 2, 255), (20, 30, 256, 21), (20, 30, 16, 1001)]
     {
         let cells = random(rows, cols, levels);
         place.cells("c.npy", &cells);
@@ -378,7 +378,7 @@ fn a_window_larger_than_the_grid_is_clipped() {
     let place = Place::new();
     let cells = Grid::from_vec(vec![1u8, 2, 2, 3], 2, 2).expect("a shape");
     place.cells("c.txt", &cells);
-    let whole = reference::entropy(GridView::new(&[1, 2, 2, 3], 2, 2).expect("a shape"), 255, None);
+    let whole = reference::entropy(GridView::new(&[1u8, 2, 2, 3], 2, 2).expect("a shape"), 255, None);
     assert!(whole.as_slice().iter().all(|&h| h == whole.row(0)[0]));
     assert_eq!(place.run("entropy c.txt - -q --size 255").quietly(), expected(&cells, 255, None));
 }

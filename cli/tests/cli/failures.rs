@@ -33,15 +33,15 @@ const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colors
 fn files_that_are_no_grids() {
     let large = "2147483648 rows and 2147483648 columns, more than the 2^40 cells a grid may have; correct the header";
     let rgb = picture(ColorType::Rgb, BitDepth::Eight, 1, 1, &[1, 2, 3]);
-    let deep = picture(ColorType::Grayscale, BitDepth::Sixteen, 1, 1, &[1, 2]);
+    let shallow = picture(ColorType::Grayscale, BitDepth::Four, 1, 1, &[0x10]);
     let grey = picture(ColorType::Grayscale, BitDepth::Eight, 32, 32, &[7; 1024]);
     let half: Vec<u8> = [1.0, 2.5f32].into_iter().flat_map(f32::to_le_bytes).collect();
     let table: Vec<(&str, Vec<u8>, &str, String)> = vec![
         ("f.txt", b"".to_vec(), "", format!("f.txt: the file is empty; {HEADER}")),
         ("f.bin", b"".to_vec(), "", "f.bin: the file is empty; begin with width and height, 4 bytes each".into()),
         ("f.npy", b"".to_vec(), "", "f.npy: the file is empty; save an array with numpy.save".into()),
-        ("f.png", b"".to_vec(), "", "f.png: the file is empty; give an 8-bit grey PNG picture".into()),
-        ("f.pgm", b"".to_vec(), "", "f.pgm: the file is empty; give an 8-bit PGM picture".into()),
+        ("f.png", b"".to_vec(), "", "f.png: the file is empty; give a grey PNG picture of 8 or 16 bits".into()),
+        ("f.pgm", b"".to_vec(), "", "f.pgm: the file is empty; give a PGM picture".into()),
         // Cut short.
         (
             "f.txt",
@@ -97,15 +97,15 @@ fn files_that_are_no_grids() {
         // Values.
         (
             "f.txt",
-            b"1 2\n1 256\n".to_vec(),
+            b"1 2\n1 65536\n".to_vec(),
             "",
-            format!("f.txt: row 0, column 1 (counted from 0), line 2: the value 256 is not in 0..=255; {VALUE}"),
+            format!("f.txt: row 0, column 1 (counted from 0), line 2: the value 65536 is not in 0..=65535; {VALUE}"),
         ),
         (
             "f.txt",
             b"2 1\n1\n-3\n".to_vec(),
             "",
-            format!("f.txt: row 1, column 0 (counted from 0), line 3: the value -3 is not in 0..=255; {VALUE}"),
+            format!("f.txt: row 1, column 0 (counted from 0), line 3: the value -3 is not in 0..=65535; {VALUE}"),
         ),
         (
             "f.txt",
@@ -193,8 +193,8 @@ fn files_that_are_no_grids() {
             "",
             "f.png: this is not a PNG file; give the format by name if it is another one".into(),
         ),
-        ("f.png", rgb, "", format!("f.png: the picture is in colour, not 8-bit grey; {CONVERT}")),
-        ("f.png", deep, "", format!("f.png: the picture is 16-bit grey, not 8-bit grey; {CONVERT}")),
+        ("f.png", rgb, "", format!("f.png: the picture is in colour, not 8-bit or 16-bit grey; {CONVERT}")),
+        ("f.png", shallow, "", format!("f.png: the picture is 4-bit grey, not 8-bit or 16-bit grey; {CONVERT}")),
         (
             "f.bin",
             seed_binary(&[(1, 1, &[1]), (1, 1, &[2])]),
@@ -225,26 +225,26 @@ fn command_lines_that_cannot_be_meant() {
     for (options, message) in [
         (
             "--size 4",
-            format!("invalid value '4' for '--size <N>': a window's size is an odd number from 1 to 255, not 4; {see}"),
+            format!("invalid value '4' for '--size <N>': a window's size is an odd number from 1 to 4095, not 4; {see}"),
         ),
         (
             "--size 0",
-            format!("invalid value '0' for '--size <N>': a window's size is an odd number from 1 to 255, not 0; {see}"),
+            format!("invalid value '0' for '--size <N>': a window's size is an odd number from 1 to 4095, not 0; {see}"),
         ),
         (
-            "--size 257",
+            "--size 4097",
             format!(
-                "invalid value '257' for '--size <N>': a window's size is an odd number from 1 to 255, not 257; {see}"
+                "invalid value '4097' for '--size <N>': a window's size is an odd number from 1 to 4095, not 4097; {see}"
             ),
         ),
         ("--size five", format!("invalid value 'five' for '--size <N>': it is not a whole number; {see}")),
         (
             "--levels 0",
-            format!("invalid value '0' for '--levels <N>': the number of levels is from 1 to 256, not 0; {see}"),
+            format!("invalid value '0' for '--levels <N>': the number of levels is from 1 to 65536, not 0; {see}"),
         ),
         (
-            "--levels 257",
-            format!("invalid value '257' for '--levels <N>': the number of levels is from 1 to 256, not 257; {see}"),
+            "--levels 65537",
+            format!("invalid value '65537' for '--levels <N>': the number of levels is from 1 to 65536, not 65537; {see}"),
         ),
         (
             "--normalize",

@@ -160,9 +160,9 @@ fn values_of_any_size_are_classes() {
         assert_eq!(told["nodata"], nodata);
     }
     // What has too many values, or fractions.
-    npy_i32(&place, "many.npy", 20, 20, |r, c| (r * 20 + c) as i32);
+    npy_i32(&place, "many.npy", 260, 260, |r, c| (r * 260 + c) as i32);
     let ran = place.run("entropy many.npy x.npy -q");
-    let many = "halotile: many.npy: 400 different values occur, and 256 can be classes; \
+    let many = "halotile: many.npy: more than 65536 different values occur, and 65536 can be classes; \
                 merge some with --classes FILE, or sort them with --bins N\n";
     assert_eq!((ran.code, ran.err.as_str()), (1, many));
     let ran = place.run("entropy c.npy x.npy -q --levels 16");
@@ -200,7 +200,7 @@ fn lists_of_classes_merge_values() {
     let cells = random(30, 30, 6);
     npy_i32(&place, "c.npy", 30, 30, |r, c| [41, 42, 43, 11, -9999, 255][usize::from(cells.row(r)[c])]);
     place.write("classes.csv", "# forests are one\n41..43,forest\n11,water\n*,nodata\n");
-    let merged = Grid::from_fn(30, 30, |r, c| [0, 0, 0, 1, 2, 2][usize::from(cells.row(r)[c])]).expect("a shape");
+    let merged = Grid::from_fn(30, 30, |r, c| [0u8, 0, 0, 1, 2, 2][usize::from(cells.row(r)[c])]).expect("a shape");
     let told = json_of(&place, "entropy c.npy h.npy --classes classes.csv --normalize");
     let nats = reference::entropy(merged.view(), 5, Some(2));
     let evenness = Grid::from_fn(30, 30, |r, c| nats.row(r)[c] / 2f64.ln()).expect("a shape");
@@ -267,8 +267,8 @@ fn bins_are_equally_wide_or_equally_full() {
         "{}",
         ran.err
     );
-    let ran = place.run("entropy dem.tif x.npy -q --bins 256");
-    assert!(ran.err.starts_with("halotile: dem.tif: 256 classes and no data take 257 codes"), "{}", ran.err);
+    let ran = place.run("entropy dem.tif x.npy -q --bins 65536");
+    assert!(ran.err.starts_with("halotile: dem.tif: 65536 classes and no data take 65537 codes"), "{}", ran.err);
     // Grids in memory have bins too.
     place.cells("c.png", &random(20, 20, 200));
     json_of(&place, "entropy c.png h.npy --bins 4 --normalize");
@@ -392,8 +392,8 @@ fn options_that_contradict_each_other() {
         ("--levels 4 --classes w.txt", "cannot be used with"),
         ("--classes w.txt --bins 9", "cannot be used with"),
         ("--binning equal", "--bins <N>"),
-        ("--bins 0", "the number of bins is from 1 to 256"),
-        ("--bins 257", "the number of bins is from 1 to 256"),
+        ("--bins 0", "the number of bins is from 1 to 65536"),
+        ("--bins 65537", "the number of bins is from 1 to 65536"),
         ("--bins 9 --binning jenks", "[possible values: equal, quantile]"),
         ("--band 0", "it is not a whole number of at least 1"),
         ("--memory much", "it is no size such as 512MiB, 1.5G or 2000000000"),
@@ -581,4 +581,74 @@ fn a_small_grid_asks_for_little_memory() {
     place.run("entropy m.tif h.tif --memory 16MiB -q").quietly();
     let ran = place.run("entropy m.tif no.tif --memory 4MiB -q");
     assert!(ran.code == 1 && ran.err.contains("allow more with --memory"), "{}", ran.err);
+}
+
+/// Vegetation types are some hundreds, more than bytes: found, listed, binned and as levels, from GeoTIFF and NPY, piece by piece.
+#[test]
+fn maps_have_more_classes_than_bytes() {
+    let place = Place::new();
+    let (rows, cols) = (90, 120);
+    let class = |r: usize, c: usize| (r / 3 * 37 + c / 4 * 11) % 700;
+    npy_i32(&place, "veg.npy", rows, cols, |r, c| if c == 7 { -9999 } else { class(r, c) as i32 * 13 - 40 });
+    let codes = Grid::from_fn(rows, cols, |r, c| if c == 7 { 9999 } else { class(r, c) as u16 }).expect("a shape");
+    let expected = reference::entropy(codes.view(), 21, Some(9999));
+    for options in ["", "--memory 64MiB --threads 2", "--device auto"] {
+        let told = json_of(&place, &format!("entropy veg.npy h.npy --size 21 --nodata -9999 {options}"));
+        assert!(close(&numbers(&place, "h.npy"), &expected), "{options}");
+        assert_eq!((told["device"].as_str(), &told["kernel"]), (Some("cpu"), &Value::Null));
+        assert_eq!((&told["classes"]["from"], &told["classes"]["nodata_cells"]), (&json!("survey"), &json!(rows)));
+        let table = told["classes"]["table"].as_array().expect("a table");
+        let distinct = codes.as_slice().iter().filter(|&&code| code != 9999).collect::<std::collections::BTreeSet<_>>();
+        assert!(table.len() == distinct.len() && table.len() > 256);
+        assert_eq!(
+            (&table[300]["code"], &table[300]["values"]),
+            (&json!(300), &json!([**distinct.iter().nth(300).expect("so many") as i32 * 13 - 40]))
+        );
+    }
+    // Measures, normalised by the number of levels; a window that sees more than 256 of them.
+    npy_i32(&place, "levels.npy", rows, cols, |r, c| class(r, c) as i32);
+    let ran = place.run("entropy levels.npy h.tif --size 61 --levels 900 --normalize --measure shannon,richness -q");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let all = Grid::from_fn(rows, cols, |r, c| class(r, c) as u16).expect("a shape");
+    let footprint = halotile::measure::Footprint::square(61).expect("a size");
+    let windows = reference::Windows { normalize: Some(900), ..reference::Windows::of(&footprint) };
+    let [shannon, richness] = &reference::measures(all.view(), &windows, &[Measure::Shannon, Measure::Richness])[..]
+    else {
+        panic!("two measures")
+    };
+    assert!(richness.as_slice().iter().any(|&classes| classes > 256.0));
+    for (band, expected) in [(1, shannon), (2, richness)] {
+        let raster = GeoTiff::open(&place.path("h.tif"), band).expect("a GeoTIFF");
+        assert!(close(&halotile::raster::whole(&raster).expect("numbers"), expected), "band {band}");
+    }
+    // Bins of fractions, and more of them than bytes.
+    let heights = Grid::from_fn(rows, cols, |r, c| (r * cols + c) as f32 / 7.0).expect("a shape");
+    tiff(&place, "dem.tif", &[heights], &[]);
+    let told = json_of(&place, "entropy dem.tif h.npy --bins 1000 --normalize");
+    assert_eq!(told["classes"]["table"].as_array().map(Vec::len), Some(1000));
+    let binned = Grid::from_fn(rows, cols, |r, c| ((r * cols + c) * 1000 / (rows * cols - 1)).min(999) as u16);
+    let nats = reference::entropy(binned.expect("a shape").view(), 5, None);
+    let even = Grid::from_fn(rows, cols, |r, c| nats.row(r)[c] / 1000f64.ln()).expect("a shape");
+    assert!(close(&numbers(&place, "h.npy"), &even));
+    // Text and pictures of 16 bits, which are read whole; a list that names more than bytes.
+    let numbers_of = |of: &dyn Fn(u16) -> u16| {
+        let row = |r: usize| all.row(r).iter().map(|&code| of(code).to_string()).collect::<Vec<_>>().join(" ");
+        (0..rows).map(row).collect::<Vec<_>>().join("\n")
+    };
+    place.write("c.txt", format!("{rows} {cols}\n{}\n", numbers_of(&|code| 60_000 - 7 * code)));
+    place.write("c.pgm", format!("P2 {cols} {rows} 65535\n{}\n", numbers_of(&|code| 90 * code)));
+    let raw: Vec<u8> = all.as_slice().iter().flat_map(|code| code.to_be_bytes()).collect();
+    place.write("raw.pgm", [format!("P5 {cols} {rows} 1000\n").into_bytes(), raw].concat());
+    place.write("list.csv", (0..900).map(|code| format!("{code},type {code}\n")).collect::<String>());
+    let expected = reference::entropy(all.view(), 5, None);
+    for args in ["c.txt", "c.pgm", "raw.pgm", "raw.pgm --levels 900", "raw.pgm --classes list.csv"] {
+        let (input, options) = args.split_once(' ').unwrap_or((args, ""));
+        json_of(&place, &format!("entropy {input} h.npy {options}"));
+        assert!(close(&numbers(&place, "h.npy"), &expected), "{args}");
+    }
+    // A device that is asked for by name has no counters for so many.
+    let ran = place.run("entropy veg.npy x.npy -q --device emulator");
+    let many = "halotile: veg.npy: a map of 694 classes, or of 256 and no data, is for the CPU engine: \
+                the kernels of devices count up to 256 codes; choose --device cpu\n";
+    assert_eq!((ran.code, ran.err.as_str()), (1, many));
 }

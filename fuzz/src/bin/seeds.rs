@@ -292,6 +292,7 @@ fn grids(seeds: &mut Vec<Seed>) {
         ("nodata", "2 2\n-9999 1\n1.0 2e0\n"),
         ("windows", "\u{feff}1 2\r\n1\t2\r\n"),
         ("many", "1 2 3 4\n"),
+        ("words", "2 3\n-1 255 256\n65535 -1 0\n"),
     ] {
         seeds.push(("seed_text", name.into(), text.into()));
         seeds.push(("reals", format!("{name}.txt"), text.into()));

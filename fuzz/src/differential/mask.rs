@@ -90,15 +90,15 @@ fn check(map: NpyRaster, mask: NpyRaster, nodata: Option<Nodata>) {
     assert_eq!(classes.levels(), found.len().max(1), "classes of {found:?}");
     let coded = CodedRaster::new(Box::new(map), classes, Some(Box::new(mask)));
     let Some(coded) = value(coded) else {
-        assert_eq!(found.len(), 256, "only that many classes leave no code for cells without data");
+        assert_eq!(found.len(), 65_536, "only that many classes leave no code for cells without data");
         return;
     };
-    let mut codes = Grid::zeros(rows, cols).expect("a shape");
-    coded.read_into(0..rows, 0..cols, codes.view_mut()).expect("every value has a class");
+    let mut codes = Grid::<u16>::zeros(rows, cols).expect("a shape");
+    coded.read_into(0..rows, 0..cols, codes.view_mut().into()).expect("every value has a class");
     let mut valid = 0;
     for (r, c) in (0..rows).flat_map(|r| (0..cols).map(move |c| (r, c))) {
         let expected =
-            seen(r, c).map(|value| found.iter().position(|&class| class == order(value)).expect("it was found") as u8);
+            seen(r, c).map(|value| found.iter().position(|&class| class == order(value)).expect("it was found") as u16);
         valid += u64::from(expected.is_some());
         assert_eq!(Some(codes.row(r)[c]), expected.or(coded.nodata_code()), "({r}, {c}) of {found:?}");
     }

@@ -8,6 +8,7 @@ use halotile::cpu::Real;
 use halotile::entropy::{Codes, Engine};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
+use halotile::measure::Footprint;
 use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, ValueType, Values};
 
 use super::POOL;
@@ -23,7 +24,11 @@ pub fn stream(input: &[u8]) {
     let whole_rows = case.flip();
     let memory = case.one(&[None, Some(1 << 20), Some(16 << 20), Some(100 << 20), Some(128 << 20), Some(1 << 30)]);
     let plain = case.flip();
-    let question = Question::draw(&mut case, (70, 90), 15, plain);
+    let mut question = Question::draw(&mut case, (70, 90), 15, plain);
+    if case.seldom(8) {
+        // Pieces with halos that are larger than they are.
+        question.footprint = Footprint::square(257 + 2 * case.number(0, 60)).expect("the side of a window is odd");
+    }
     let run = || match double {
         true => streamed::<f64>(&question, blocks, (out_blocks, whole_rows), memory),
         false => streamed::<f32>(&question, blocks, (out_blocks, whole_rows), memory),
@@ -42,7 +47,7 @@ fn streamed<T: Real>(
     // The same codes as in memory, where levels and nodata are codes.
     let classes = Classes::identity(question.levels, nodata);
     let Ok(classes) = classes else { return };
-    let raster = Blocks { grid: GridRaster::new("f", question.cells.clone(), question.nodata), block };
+    let raster = Blocks { grid: GridRaster::new("f", question.cells.clone(), question.nodata.map(u16::from)), block };
     let Ok(cells) = CodedRaster::new(Box::new(raster), classes, None) else { return };
     let results: Vec<Grid<T>> = (0..planes).map(|_| Grid::zeros(rows, cols).expect("a shape")).collect();
     let results = Arc::new(Mutex::new((results, 0)));
@@ -57,8 +62,8 @@ fn streamed<T: Real>(
     }
     let (results, written) = &*results.lock().expect("no thread has panicked");
     assert_eq!(*written, rows * cols, "cells that were written; {question:?}");
-    let mut codes = Grid::zeros(rows, cols).expect("a shape");
-    halotile::raster::Cells::read_into(&cells, 0..rows, 0..cols, codes.view_mut()).expect("all cells are codes");
+    let mut codes = Grid::<u16>::zeros(rows, cols).expect("a shape");
+    halotile::raster::Cells::read_into(&cells, 0..rows, 0..cols, codes.view_mut().into()).expect("all cells are codes");
     let coded = Codes { cells: codes.view(), levels: question.levels, nodata: cells.classes().nodata_code() };
     let mut expected: Vec<Grid<T>> = (0..planes).map(|_| Grid::zeros(rows, cols).expect("a shape")).collect();
     let outs = expected.iter_mut().map(Grid::view_mut).collect();

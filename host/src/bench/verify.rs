@@ -168,7 +168,7 @@ pub struct Oracle<'a> {
 }
 
 impl<'a> Oracle<'a> {
-    /// The entropies of `cells`, all below `levels`, in windows of `size` × `size` (odd, 1 to 255).
+    /// The entropies of `cells`, all below `levels`, in windows of `size` × `size` (odd).
     pub fn new(cells: GridView<'a, u8>, size: usize, levels: usize) -> Self {
         let footprint = Footprint::square(size).expect("the size has been checked");
         let definition = Definition { footprint, measure: Measure::Shannon, levels, nodata: None };

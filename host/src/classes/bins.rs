@@ -6,9 +6,10 @@
 //!
 //! Quantiles are selected by digits, as a radix sort would find them. A pass finds the smallest and the largest key; the next one counts
 //! the values by the first 20 bits of what their keys are above the smallest; and the next ones, in the few buckets where a
-//! quantile lies, by as many of the following bits as [`BUCKETS`] counters allow: 12 at least, since there are no more than
-//! 255 edges. That is exact for 32 bits after three passes. With 64 bits it ends after four, with 44 bits known and 20 open, and
-//! the edge is the lowest number that begins like the quantile. Numbers of 8 and 16 bits need one pass.
+//! quantile lies, by as many of the following bits as there are counters for ([`Counting`]): 12 at least for up to 255 edges.
+//! That is exact for 32 bits after three passes. With 64 bits it ends after four, with 44 bits known and 20 open, and
+//! the edge is the lowest number that begins like the quantile. Thousands of bins have more counters and three passes more.
+//! Numbers of 8 and 16 bits need one pass.
 
 use super::cell::{Cell, each, of_type};
 use super::{BinRule, ClassesError, pass};
@@ -16,11 +17,25 @@ use crate::io::Nodata;
 use crate::observe::Observer;
 use crate::raster::{Raster, ValueType, Values};
 
-/// Counters of a pass, in all buckets together.
-const BUCKETS: usize = 1 << 20;
+/// What passes count.
+struct Counting {
+    /// Counters of a pass, in all buckets together.
+    buckets: usize,
+    /// Passes that count, at most.
+    passes: usize,
+}
 
-/// Passes that count, at most.
-const COUNTING: usize = 3;
+impl Counting {
+    /// For so many bins.
+    fn of(bins: usize) -> Self {
+        match bins {
+            // 20 bits, and 12 in each of the following passes.
+            ..=256 => Self { buckets: 1 << 20, passes: 3 },
+            // 22 bits, and 5 in each of the following.
+            _ => Self { buckets: 1 << 22, passes: 6 },
+        }
+    }
+}
 
 /// Edges and what they were made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,13 +82,19 @@ impl Edges {
 }
 
 impl BinRule {
-    /// How often the raster is read at most to find the edges.
-    pub fn passes(self, values: ValueType) -> usize {
+    /// How often the raster is read at most to find the edges of so many bins.
+    pub fn passes(self, values: ValueType, bins: usize) -> usize {
         match self {
             Self::EqualWidth => 1,
             Self::Quantile if values.bytes() <= 2 => 1,
-            Self::Quantile if values.bytes() == 4 => 3,
-            Self::Quantile => 1 + COUNTING,
+            Self::Quantile if values.bytes() == 4 => {
+                if bins <= 256 {
+                    3
+                } else {
+                    4
+                }
+            }
+            Self::Quantile => 1 + Counting::of(bins).passes,
         }
     }
 }
@@ -229,8 +250,9 @@ fn quantiles(numbers: &dyn Passes, bins: usize) -> Result<Edges, ClassesError> {
     let (mut prefixes, mut known) = (vec![0], 0);
     // The ranks of the edges, and how far they are known.
     let mut homes: Vec<(u64, Bucket)> = Vec::new();
-    for _ in 0..COUNTING {
-        let more = (BUCKETS / prefixes.len()).ilog2().min(width - known);
+    let Counting { buckets, passes } = Counting::of(bins);
+    for _ in 0..passes {
+        let more = (buckets / prefixes.len()).ilog2().min(width - known);
         let digits = Digits { low, span: high - low, rest: width - known - more, more, prefixes: &prefixes };
         let mut counts = vec![0u64; prefixes.len() << more];
         skipped |= numbers.count(&digits, &mut counts)?;
@@ -244,18 +266,22 @@ fn quantiles(numbers: &dyn Passes, bins: usize) -> Result<Edges, ClassesError> {
             let ranks = (0..bins).map(rank).chain([total - 1]);
             homes = ranks.map(|rank| (rank, Bucket { prefix: 0, below: 0 })).collect();
         }
+        // Ranks ascend, so in a bucket the search goes on where the one before has ended.
+        let mut last: Option<(Bucket, usize, u64)> = None;
         for (rank, home) in &mut homes {
             // A file that changes between passes may lack what it had: any bucket is as good as any other.
             let bucket = prefixes.binary_search(&home.prefix).unwrap_or(0);
             let counts = &counts[bucket << more..][..1 << more];
-            let mut below = home.below;
-            let digit = counts.iter().position(|&cells| {
-                let here = *rank < below + cells;
-                below += if here { 0 } else { cells };
-                here
-            });
-            let digit = digit.unwrap_or(counts.len() - 1);
-            *home = Bucket { prefix: home.prefix << more | digit as u64, below };
+            let (mut digit, mut below) = match last {
+                Some((bucket, digit, below)) if bucket == *home => (digit, below),
+                _ => (0, home.below),
+            };
+            while digit < counts.len() && *rank >= below + counts[digit] {
+                below += counts[digit];
+                digit += 1;
+            }
+            last = Some((*home, digit, below));
+            *home = Bucket { prefix: home.prefix << more | digit.min(counts.len() - 1) as u64, below };
         }
         known += more;
         prefixes = homes.iter().map(|(_, home)| home.prefix).collect();

@@ -7,8 +7,9 @@ use super::bins::{self, Digits, Extent, Passes};
 use super::cell::{Cell, of_type};
 use super::steps::first_key;
 use super::survey::MOST;
-use super::{BinRule, Classes, ClassesError, check};
+use super::{BinRule, Classes, ClassesError};
 use crate::arrays::{self, Cells, Numbers};
+use crate::entropy::BYTE_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{DeviceError, DeviceGrid, Guest};
 use crate::io::{Nodata, Value};
@@ -19,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 const NAME: &str = "the array";
 
 impl Classes {
-    /// The values that occur in a grid on a device are the classes, as [`survey`](Self::survey) says; cells that `mask` hides, where it is 0 or
+    /// The values that occur in a grid on a device, 256 at most with no data, are the classes, as [`survey`](Self::survey) says; cells that `mask` hides, where it is 0 or
     /// NaN, count for nothing.
     ///
     /// ```
@@ -50,7 +51,7 @@ impl Classes {
         Self::of_values(values, nodata, occurs)
     }
 
-    /// Bins of the numbers of a grid on a device, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
+    /// Bins of the numbers of a grid on a device, 256 at most, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
     /// nothing. Quantiles of wide numbers bring counters of 4 MiB to the host in every pass.
     pub fn bins_on(
         grid: &DeviceGrid<'_>,
@@ -59,7 +60,9 @@ impl Classes {
         rule: BinRule,
         nodata: Option<Nodata>,
     ) -> Result<Self, ClassesError> {
-        check("bins", bins)?;
+        if !(1..=BYTE_LEVELS).contains(&bins) {
+            return Err(ClassesError::Count { what: "bins", most: BYTE_LEVELS, got: bins });
+        }
         let cells = cells(grid, mask)?;
         let _guest = Guest::of(&**grid.device());
         let edges = scope(grid.device(), 0, 1, |queues| {
@@ -110,6 +113,7 @@ fn survey<T: Cell>(
         seen: seen.min(MOST),
         more: seen > MOST,
         nodata,
+        most: BYTE_LEVELS,
     };
     let whole = |key: u64| T::of_key(key).value().whole();
     if values.bytes() == 1 {
@@ -117,7 +121,7 @@ fn survey<T: Cell>(
         let keys = (0..256).filter(|&bits| present.bytes[bits as usize]).map(|bits| T::of_bits(bits).key());
         let (without, keys): (Vec<_>, Vec<_>) = keys.partition(|&key| Some(key) == number.nodata);
         let occurs = !without.is_empty();
-        if keys.len() + usize::from(occurs) > 256 {
+        if keys.len() + usize::from(occurs) > BYTE_LEVELS {
             return Err(too_many(keys.len(), occurs));
         }
         return Ok((keys.into_iter().filter_map(whole).collect(), occurs));
@@ -132,7 +136,7 @@ fn survey<T: Cell>(
         let value = T::of_bits(cells.grid.bits(row, col)?).value().show();
         return Err(ClassesError::Fraction { name: NAME.into(), row, col, value });
     }
-    if found.count + usize::from(found.nodata) > 256 {
+    if found.count + usize::from(found.nodata) > BYTE_LEVELS {
         return Err(too_many(found.count, found.nodata));
     }
     Ok((found.keys.into_iter().filter_map(whole).collect(), found.nodata))

@@ -8,7 +8,7 @@
 //! wider, bins                        a guess by arithmetic, then the edges decide; a search where widths differ
 //! ```
 //!
-//! Tables hold 16 bits a number: the code, or [`MISFIT`], which no code has. The loops only collect it; where one turns up, the
+//! Tables hold 32 bits a number: the code, or [`MISFIT`], which no code has. Codes come out as bytes or words, as they are asked for. The loops only collect it; where one turns up, the
 //! numbers are looked through again for the first. No data is in the table like any other number, or met where the
 //! table does not reach.
 
@@ -17,10 +17,11 @@ use std::ops::Range;
 use super::bins::Edges;
 use super::cell::{Cell, each, of_type};
 use super::{Classes, Misfit, Others, Rule};
+use crate::codes::Code;
 use crate::raster::{ValueType, Values};
 
 /// What is no class.
-pub(super) const MISFIT: u16 = 1 << 8;
+const MISFIT: u32 = 1 << 16;
 
 /// The longest table of numbers wider than 16 bits.
 const SPAN: i128 = 1 << 18;
@@ -33,9 +34,9 @@ pub(super) struct Encoder {
     /// The number that is no data.
     nodata: Option<u64>,
     /// The code of no data.
-    nodata_code: u16,
+    nodata_code: u32,
     /// The code of numbers that nothing was said about.
-    others: u16,
+    others: u32,
     /// Bytes below this are their own codes, and others have none.
     bytes_below: Option<usize>,
 }
@@ -43,19 +44,19 @@ pub(super) struct Encoder {
 #[derive(Debug, Clone)]
 enum Method {
     /// The codes of the numbers from `low` on, one apart.
-    Table { low: u64, codes: Vec<u16> },
+    Table { low: u64, codes: Vec<u32> },
     /// Numbers, ascending, and their codes.
-    Search { keys: Vec<u64>, codes: Vec<u16> },
+    Search { keys: Vec<u64>, codes: Vec<u32> },
     /// The code is the bin; `scale`: bins for each one of value, a guess.
     Bins { edges: Edges, scale: f64 },
 }
 
 impl Classes {
     /// The codes of no data and of numbers that nothing was said about.
-    fn code_of_others(&self) -> (u16, u16) {
-        let nodata = self.nodata_code().map_or(MISFIT, u16::from);
+    fn code_of_others(&self) -> (u32, u32) {
+        let nodata = self.nodata_code().map_or(MISFIT, u32::from);
         let others = match &self.rule {
-            Rule::Listed { others: Others::Class(code), .. } => u16::from(*code),
+            Rule::Listed { others: Others::Class(code), .. } => u32::from(*code),
             Rule::Listed { others: Others::Nodata, .. } => nodata,
             Rule::Listed { others: Others::Misfit, .. } | Rule::Bins { .. } => MISFIT,
         };
@@ -63,15 +64,15 @@ impl Classes {
     }
 
     /// The code of a number, or [`MISFIT`]: what all ways to encode come to, said slowly.
-    pub(super) fn code_of<T: Cell>(&self, number: T) -> u16 {
+    pub(super) fn code_of<T: Cell>(&self, number: T) -> u32 {
         let (nodata_code, others) = self.code_of_others();
         let is_nodata = || self.nodata.and_then(T::nodata).is_some_and(|nodata| nodata.key() == number.key());
         match &self.rule {
             _ if number.is_nan() => nodata_code,
-            Rule::Bins { edges, .. } if !is_nodata() => edges.bin(number.to_f64()) as u16,
+            Rule::Bins { edges, .. } if !is_nodata() => edges.bin(number.to_f64()) as u32,
             Rule::Bins { .. } => nodata_code,
             Rule::Listed { codes, .. } => match codes.get(&number.value().whole().unwrap_or(i128::MIN)) {
-                Some(listed) => listed.map_or(nodata_code, u16::from),
+                Some(listed) => listed.map_or(nodata_code, u32::from),
                 None if is_nodata() => nodata_code,
                 None => others,
             },
@@ -87,7 +88,7 @@ impl Encoder {
     fn of<T: Cell>(classes: &Classes, values: ValueType) -> Self {
         let (nodata_code, others) = classes.code_of_others();
         let nodata = classes.nodata.and_then(T::nodata).map(T::key);
-        let code = |code: Option<u8>| code.map_or(nodata_code, u16::from);
+        let code = |code: Option<u16>| code.map_or(nodata_code, u32::from);
         let of = |number: T| classes.code_of(number);
         let method = match &classes.rule {
             _ if T::WIDTH <= 16 => {
@@ -124,19 +125,19 @@ impl Encoder {
     }
 
     /// The codes of the numbers in `range`.
-    pub fn encode(&self, values: &Values, range: Range<usize>, out: &mut [u8]) -> Result<(), Misfit> {
+    pub fn encode<C: Code>(&self, values: &Values, range: Range<usize>, out: &mut [C]) -> Result<(), Misfit> {
         if let (Values::U8(values), Some(below)) = (values, self.bytes_below) {
             let values = &values[range.clone()];
             // Written for the vectoriser; the table finds out which it was.
             if usize::from(values.iter().fold(0, |max, &value| max.max(value))) < below {
-                out.copy_from_slice(values);
+                out.iter_mut().zip(values).for_each(|(out, &value)| *out = C::low(value.into()));
                 return Ok(());
             }
         }
         each!(values, values => self.encode_slice(&values[range], out))
     }
 
-    fn encode_slice<T: Cell>(&self, values: &[T], out: &mut [u8]) -> Result<(), Misfit> {
+    fn encode_slice<T: Cell, C: Code>(&self, values: &[T], out: &mut [C]) -> Result<(), Misfit> {
         let nodata = self.nodata.map(T::of_key);
         // A number that the method does not know.
         let rest = |value: T| {
@@ -172,7 +173,7 @@ impl Encoder {
                     }
                     let value = value.to_f64();
                     if *scale == 0.0 {
-                        return edges.bin(value) as u16;
+                        return edges.bin(value) as u32;
                     }
                     let mut bin = (((value - edges.low) * scale) as usize).min(inner.len());
                     while bin > 0 && value < inner[bin - 1] {
@@ -181,7 +182,7 @@ impl Encoder {
                     while bin < inner.len() && value >= inner[bin] {
                         bin += 1;
                     }
-                    bin as u16
+                    bin as u32
                 })
             }
         };
@@ -192,14 +193,14 @@ impl Encoder {
     }
 }
 
-/// Writes the low byte of every code; the first number that has none.
+/// Writes the low bits of every code; the first number that has none.
 #[inline]
-fn map<T: Copy>(values: &[T], out: &mut [u8], mut code: impl FnMut(T) -> u16) -> Option<usize> {
+fn map<T: Copy, C: Code>(values: &[T], out: &mut [C], mut code: impl FnMut(T) -> u32) -> Option<usize> {
     assert_eq!(values.len(), out.len(), "a code for every number");
     let mut all = 0;
     for (out, &value) in out.iter_mut().zip(values) {
         let code = code(value);
-        *out = code as u8;
+        *out = C::low(code);
         all |= code;
     }
     if all & MISFIT == 0 { None } else { values.iter().position(|&value| code(value) == MISFIT) }

@@ -11,12 +11,12 @@ pub enum ClassesError {
     /// A file could not be read, or is no list of classes.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// More different values than a byte has codes.
+    /// More different values than there are codes.
     #[error(
         "{name}: {}{seen} different values occur{}, and {} can be classes; merge some, or sort the values into bins",
         if *more { "more than " } else { "" },
         if *nodata { " and no data besides" } else { "" },
-        256 - usize::from(*nodata)
+        most - usize::from(*nodata)
     )]
     TooMany {
         /// The raster.
@@ -27,6 +27,8 @@ pub enum ClassesError {
         more: bool,
         /// No data occurs too, and takes a code.
         nodata: bool,
+        /// Codes there are: 65,536, or 256 on a device.
+        most: usize,
     },
     /// A number is not whole, and nobody has said what bins to use.
     #[error(
@@ -43,16 +45,18 @@ pub enum ClassesError {
         /// The number.
         value: String,
     },
-    /// 256 classes leave no code for no data.
+    /// 65,536 classes leave no code for no data.
     #[error(
-        "256 classes and no data take 257 codes, and a code is a byte; take 255 classes or fewer, or no mask and no value for no data"
+        "65536 classes and no data take 65537 codes, and there are 65536; take 65535 classes or fewer, or no mask and no value for no data"
     )]
     NoRoom,
     /// The number of levels or bins is 0 or too large.
-    #[error("the number of {what} is from 1 to 256, not {got}")]
+    #[error("the number of {what} is from 1 to {most}, not {got}")]
     Count {
         /// "levels" or "bins".
         what: &'static str,
+        /// The largest there may be: 65,536, or 256 on a device.
+        most: usize,
         /// The number given.
         got: usize,
     },

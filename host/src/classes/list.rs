@@ -1,7 +1,7 @@
 //! A list of classes as text; see [`Classes::from_file`](super::Classes::from_file) for what may stand in it.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::Path;
 
@@ -20,9 +20,11 @@ const NODATA: &str = "nodata";
 /// A list as it was understood.
 #[derive(Debug)]
 pub(super) struct List {
-    pub codes: BTreeMap<i128, Option<u8>>,
+    pub codes: BTreeMap<i128, Option<u16>>,
     pub others: Others,
     pub names: Vec<String>,
+    /// The code of each name.
+    known: HashMap<String, u16>,
 }
 
 /// The text of a file.
@@ -41,7 +43,7 @@ pub(super) fn read(path: &Path, name: &str) -> Result<String, FormatError> {
 
 /// The classes that a text lists.
 pub(super) fn parse(text: &str, name: &str) -> Result<List, FormatError> {
-    let mut list = List { codes: BTreeMap::new(), others: Others::Misfit, names: Vec::new() };
+    let mut list = List { codes: BTreeMap::new(), others: Others::Misfit, names: Vec::new(), known: HashMap::new() };
     // The lines that the values come from.
     let mut lines: BTreeMap<i128, u64> = BTreeMap::new();
     let mut others_line = None;
@@ -102,18 +104,18 @@ pub(super) fn parse(text: &str, name: &str) -> Result<List, FormatError> {
 
 impl List {
     /// The code of a class, a new one if it has none yet; `None` is no data.
-    fn code(&mut self, class: &str) -> Result<Option<u8>, Problem> {
+    fn code(&mut self, class: &str) -> Result<Option<u16>, Problem> {
         if class.eq_ignore_ascii_case(NODATA) {
             return Ok(None);
         }
-        let known = self.names.iter().position(|name| name == class);
-        let index = known.unwrap_or(self.names.len());
-        let Ok(code) = u8::try_from(index) else {
-            return Err(Problem::new("there are more than 256 classes", "give several values the same class"));
-        };
-        if known.is_none() {
-            self.names.push(class.to_owned());
+        if let Some(&code) = self.known.get(class) {
+            return Ok(Some(code));
         }
+        let Ok(code) = u16::try_from(self.names.len()) else {
+            return Err(Problem::new("there are more than 65536 classes", "give several values the same class"));
+        };
+        self.names.push(class.to_owned());
+        self.known.insert(class.to_owned(), code);
         Ok(Some(code))
     }
 }

@@ -1,4 +1,4 @@
-//! Classes: from a raster's numbers, whatever their type, to dense codes 0, 1, 2, … that fit in a byte.
+//! Classes: from a raster's numbers, whatever their type, to dense codes 0, 1, 2, …: bytes where there are few.
 //!
 //! Engines count classes by their codes, and every code costs them time, whether it occurs or not. Land-cover maps number their
 //! classes 11, 21, .., 95, keep them in 32-bit or floating-point numbers and mark no data by −9999; elevations have no
@@ -14,7 +14,8 @@
 //! of_values, of_extent, of_edges    what was found in parts of a raster, or is known: no pass
 //! ```
 //!
-//! There are 256 codes; no data takes one where it may occur. NaN is no data everywhere.
+//! There are 65,536 codes; no data takes one where it may occur. Up to 256 of them are bytes, more are 16-bit words ([`width`](Classes::width)).
+//! NaN is no data everywhere.
 //!
 //! ```
 //! use halotile::classes::Classes;
@@ -22,9 +23,9 @@
 //! use halotile::raster::{GridRaster, Raster};
 //! use halotile::grid::Grid;
 //!
-//! let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 255, 21, 11, 95], 2, 3)?, Some(255));
+//! let map = GridRaster::new("map", Grid::from_vec(vec![11u8, 95, 255, 21, 11, 95], 2, 3)?, Some(255));
 //! let (classes, survey) = Classes::survey(&map, map.nodata(), &())?;
-//! let mut codes = [0; 6];
+//! let mut codes = [0u8; 6];
 //! classes.encode(&map.read(0..2, 0..3)?, &mut codes)?;
 //! assert_eq!(codes, [0, 2, 3, 1, 0, 2]);
 //! assert_eq!((classes.levels(), classes.nodata_code()), (3, Some(3)));
@@ -57,7 +58,8 @@ use encode::Encoder;
 pub use error::{ClassesError, Misfit};
 pub use parts::Extent;
 
-use crate::entropy::MAX_LEVELS;
+use crate::codes::{self, Code};
+use crate::entropy::{BYTE_LEVELS, MAX_LEVELS};
 use crate::io::{Nodata, Problem};
 use crate::observe::Observer;
 use crate::raster::{Raster, ValueType, Values};
@@ -93,7 +95,7 @@ pub struct Classes {
     levels: usize,
     nodata: Option<Nodata>,
     /// The code of no data. `None`: no data does not occur, or nothing was said about it.
-    code: Option<u8>,
+    code: Option<u16>,
     /// It is known whether no data occurs.
     surveyed: bool,
     origin: Origin,
@@ -105,7 +107,7 @@ pub struct Classes {
 #[derive(Debug, Clone, PartialEq)]
 enum Rule {
     /// Codes of whole numbers; `None` is no data.
-    Listed { codes: BTreeMap<i128, Option<u8>>, others: Others, names: Vec<Option<String>> },
+    Listed { codes: BTreeMap<i128, Option<u16>>, others: Others, names: Vec<Option<String>> },
     /// `equal`: all are equally wide.
     Bins { edges: Edges, equal: bool },
 }
@@ -115,7 +117,7 @@ enum Rule {
 enum Others {
     Misfit,
     Nodata,
-    Class(u8),
+    Class(u16),
 }
 
 /// Where classes come from, for messages.
@@ -132,7 +134,7 @@ enum Origin {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Class {
     /// Its code.
-    pub code: u8,
+    pub code: u16,
     /// Its name, where a list gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -174,7 +176,7 @@ fn numbers<S: Serializer>(values: &[i128], serializer: S) -> Result<S::Ok, S::Er
 
 impl Classes {
     /// The values that occur in the raster are the classes, in ascending order. They have to be whole numbers, in floating-point
-    /// rasters too, and 256 at most, or 255 and no data. `nodata` is the value that is no data.
+    /// rasters too, and 65,536 at most, or 65,535 and no data. `nodata` is the value that is no data.
     ///
     /// Reads all of the raster, once, in parallel and in bounded memory. The observer hears of the cells that were looked at.
     pub fn survey(
@@ -188,17 +190,18 @@ impl Classes {
         Ok((classes, survey))
     }
 
-    /// The numbers are codes already, below `levels` (1 to 256). `nodata` is the value that is no data; it may be below `levels`.
+    /// The numbers are codes already, below `levels` (1 to 65,536). `nodata` is the value that is no data; it may be below `levels`.
     pub fn identity(levels: usize, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
         check("levels", levels)?;
-        let mut codes: BTreeMap<_, _> = (0..levels as i128).zip((0..=255).map(Some)).collect();
+        let mut codes: BTreeMap<_, _> = (0..levels as i128).zip((0..=u16::MAX).map(Some)).collect();
         let inside = match nodata {
             Some(Nodata::Whole(value)) => codes.remove(&value).flatten(),
             _ => None,
         };
         let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
         let mut classes = Self::new(rule, levels, nodata, Origin::Identity);
-        if levels == MAX_LEVELS && inside.is_some() {
+        // One of all bytes, or of all codes, needs no code besides.
+        if matches!(levels, BYTE_LEVELS | MAX_LEVELS) && inside.is_some() {
             classes.code = inside;
         } else if nodata.is_some() {
             classes.reserve()?;
@@ -228,7 +231,7 @@ impl Classes {
 
     /// The same from the list's text; `name` is for messages.
     pub fn parse(text: &str, name: &str, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
-        let list::List { codes, others, names } = list::parse(text, name)?;
+        let list::List { codes, others, names, .. } = list::parse(text, name)?;
         let levels = names.len();
         let marks = others == Others::Nodata || codes.values().any(Option::is_none);
         let names = names.into_iter().map(Some).collect();
@@ -254,7 +257,7 @@ impl Classes {
         Ok(self)
     }
 
-    /// `bins` bins (1 to 256, or 255 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
+    /// `bins` bins (1 to 65,536, or 65,535 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
     ///
     /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer hears of the cells
     /// that were looked at, in every pass.
@@ -303,14 +306,26 @@ impl Classes {
         Self { rule, levels, nodata, code: None, surveyed: false, origin, encoder: OnceLock::new() }
     }
 
-    /// Codes of classes are below this: 1 to 256.
+    /// Codes of classes are below this: 1 to 65,536.
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// The code of cells without data, if there may be any: [`levels`](Self::levels), or a code below where that is 256.
-    pub fn nodata_code(&self) -> Option<u8> {
+    /// The code of cells without data, if there may be any: [`levels`](Self::levels), or a code below where that is 256 or 65,536.
+    pub fn nodata_code(&self) -> Option<u16> {
         self.code
+    }
+
+    /// The bytes that a code takes: 1 where all of them, with that of no data, are below 256, else 2.
+    ///
+    /// ```
+    /// use halotile::classes::Classes;
+    /// assert_eq!(Classes::of_values(0..256, None, false)?.width(), 1);
+    /// assert_eq!(Classes::of_values(0..256, None, true)?.width(), 2);
+    /// # Ok::<(), halotile::classes::ClassesError>(())
+    /// ```
+    pub fn width(&self) -> usize {
+        codes::width(self.levels, self.code)
     }
 
     /// The classes in the order of their codes.
@@ -320,7 +335,7 @@ impl Classes {
                 .map(|bin| {
                     let from = if bin == 0 { edges.low } else { edges.inner[bin - 1] };
                     let to = edges.inner.get(bin).copied().unwrap_or(edges.high);
-                    Class { code: bin as u8, name: None, members: Members::Between(from, to) }
+                    Class { code: bin as u16, name: None, members: Members::Between(from, to) }
                 })
                 .collect(),
             Rule::Listed { codes, others, names } => {
@@ -330,25 +345,31 @@ impl Classes {
                         values[usize::from(*code)].push(value);
                     }
                 }
-                let class = |((code, name), values): ((u8, &Option<String>), Vec<i128>)| {
+                let class = |((code, name), values): ((u16, &Option<String>), Vec<i128>)| {
                     let members = match others {
                         Others::Class(others) if *others == code => Members::OthersAnd(values),
                         _ => Members::Values(values),
                     };
                     Class { code, name: name.clone(), members }
                 };
-                (0..=255).zip(names).zip(values).map(class).collect()
+                (0..=u16::MAX).zip(names).zip(values).map(class).collect()
             }
         }
     }
 
-    /// The codes of `values`, into `out`, which has as many places (otherwise it panics).
-    pub fn encode(&self, values: &Values, out: &mut [u8]) -> Result<(), Misfit> {
+    /// The codes of `values`, into `out`, which has as many places for codes of the [`width`](Self::width) or more (otherwise it panics).
+    pub fn encode<C: Code>(&self, values: &Values, out: &mut [C]) -> Result<(), Misfit> {
         self.encode_part(values, 0..values.len(), out)
     }
 
     /// The codes of some of the values.
-    pub(crate) fn encode_part(&self, values: &Values, range: Range<usize>, out: &mut [u8]) -> Result<(), Misfit> {
+    pub(crate) fn encode_part<C: Code>(
+        &self,
+        values: &Values,
+        range: Range<usize>,
+        out: &mut [C],
+    ) -> Result<(), Misfit> {
+        assert!(self.width() <= size_of::<C>(), "codes of {} levels are no bytes", self.levels);
         let encoder = self.encoder.get_or_init(|| Encoder::new(self, values.value_type()));
         if encoder.values == values.value_type() {
             encoder.encode(values, range, out)
@@ -360,7 +381,7 @@ impl Classes {
     /// Makes sure that there is a code for no data.
     pub(crate) fn reserve(&mut self) -> Result<(), ClassesError> {
         if self.code.is_none() {
-            self.code = Some(u8::try_from(self.levels).map_err(|_| ClassesError::NoRoom)?);
+            self.code = Some(u16::try_from(self.levels).map_err(|_| ClassesError::NoRoom)?);
             self.encoder = OnceLock::new();
         }
         Ok(())
@@ -379,12 +400,12 @@ impl Classes {
         let value = &misfit.value;
         match &self.origin {
             _ if value == "NaN" => Problem::new(
-                "the value is NaN, which is no data, and 256 classes leave no code for it",
-                "take 255 classes or fewer",
+                "the value is NaN, which is no data, and 65536 classes leave no code for it",
+                "take 65535 classes or fewer",
             ),
             _ if value == HIDDEN => Problem::new(
-                "the file's own mask says that there is no data, and 256 classes leave no code for it",
-                "take 255 classes or fewer, or leave masks out of account",
+                "the file's own mask says that there is no data, and 65536 classes leave no code for it",
+                "take 65535 classes or fewer, or leave masks out of account",
             ),
             Origin::Survey | Origin::Bins => Problem::new(
                 format!("the value {value} was not there when the file was looked through"),
@@ -402,7 +423,7 @@ impl Classes {
 }
 
 fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
-    if (1..=MAX_LEVELS).contains(&got) { Ok(()) } else { Err(ClassesError::Count { what, got }) }
+    if (1..=MAX_LEVELS).contains(&got) { Ok(()) } else { Err(ClassesError::Count { what, most: MAX_LEVELS, got }) }
 }
 
 impl ValueType {

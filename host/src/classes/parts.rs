@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::bins::{self, Edges};
 use super::{Classes, ClassesError, Members, Origin, Others, Rule, check};
+use crate::entropy::MAX_LEVELS;
 use crate::io::Nodata;
 use crate::observe::Observer;
 use crate::raster::Raster;
@@ -53,7 +54,7 @@ impl Classes {
     /// ```
     ///
     /// # Errors
-    /// More than 256 values, or 255 and no data.
+    /// More than 65,536 values, or 65,535 and no data.
     pub fn of_values(
         values: impl IntoIterator<Item = i128>,
         nodata: Option<Nodata>,
@@ -63,15 +64,16 @@ impl Classes {
         if let Some(Nodata::Whole(value)) = nodata {
             values.remove(&value);
         }
-        if values.len() > 256 - usize::from(occurs) {
+        if values.len() > MAX_LEVELS - usize::from(occurs) {
             return Err(ClassesError::TooMany {
                 name: "the parts together".to_owned(),
                 seen: values.len(),
                 more: false,
                 nodata: occurs,
+                most: MAX_LEVELS,
             });
         }
-        let codes: std::collections::BTreeMap<_, _> = values.into_iter().zip((0..=255).map(Some)).collect();
+        let codes: std::collections::BTreeMap<_, _> = values.into_iter().zip((0..=u16::MAX).map(Some)).collect();
         let levels = codes.len().max(1);
         let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
         let mut classes = Self::new(rule, levels, nodata, Origin::Survey);
@@ -82,7 +84,7 @@ impl Classes {
         Ok(classes)
     }
 
-    /// `bins` bins of equal width (1 to 256, or 255 where no data occurs) over an extent: what [`bins`](Self::bins) makes of a raster
+    /// `bins` bins of equal width (1 to 65,536, or 65,535 where no data occurs) over an extent: what [`bins`](Self::bins) makes of a raster
     /// that has it.
     ///
     /// ```
@@ -203,7 +205,7 @@ mod tests {
             let nodata = Some(Nodata::Whole(42));
             let raster = |numbers: &[i128]| Numbers::line(of_type(values, numbers).unwrap());
             let encode = |classes: &Classes| {
-                let mut codes = vec![0; numbers.len()];
+                let mut codes = vec![0u8; numbers.len()];
                 classes.encode(&of_type(values, &numbers).unwrap(), &mut codes).unwrap();
                 (codes, classes.levels(), classes.nodata_code())
             };

@@ -4,9 +4,11 @@
 //! data, and where NaNs end and begin. There the rule is asked; in between nothing changes.
 
 use super::cell::{Cell, of_type};
-use super::encode::MISFIT;
 use super::{Classes, Rule};
 use crate::raster::ValueType;
+
+/// What is no class: what kernels know as such. Devices count no more codes than are below.
+const MISFIT: u16 = 1 << 8;
 
 /// Every key has the code of the last start that is not larger, or [`MISFIT`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl Steps {
 }
 
 impl Classes {
-    /// The codes of all numbers of a type.
+    /// The codes of all numbers of a type, of which there are 256 at most.
     pub(crate) fn steps(&self, values: ValueType) -> Steps {
         of_type!(values, T => self.steps_of::<T>())
     }
@@ -68,7 +70,7 @@ impl Classes {
         keys.retain(|&key| key <= largest);
         keys.sort_unstable();
         keys.dedup();
-        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)))))
+        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)).min(MISFIT.into()) as u16)))
     }
 }
 

@@ -1,19 +1,20 @@
 //! The first look at a raster: which values it holds and how often.
 //!
 //! Numbers of 8 and 16 bits are counted in a table of all that there can be. Wider ones go through a small table of the values met
-//! last (land cover comes in patches), and only what drops out of that is counted in a map. Nobody needs more
-//! than 256 values, but the message about too many is more useful with their number, so the map grows up to [`MOST`].
+//! last (land cover comes in patches), and only what drops out of that is counted in a map, which grows up to as many values as there are
+//! codes.
 
 use std::collections::BTreeMap;
 
 use super::cell::{Cell, each};
 use super::{ClassesError, pass};
+use crate::entropy::MAX_LEVELS;
 use crate::io::{Nodata, Value};
 use crate::observe::Observer;
 use crate::raster::{Raster, Values};
 
 /// Different values after which counting is given up.
-pub(super) const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = MAX_LEVELS;
 
 /// Values and how often they occur.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub(super) fn survey(
         seen: found.cells.len().min(MOST),
         more,
         nodata: found.nodata > 0,
+        most: MAX_LEVELS,
     };
     let look = |piece: &pass::Piece<'_>| {
         let counted = each!(&piece.values, values => count(values, nodata));
@@ -43,9 +45,13 @@ pub(super) fn survey(
                 let (row, col) = piece.place(index);
                 ClassesError::Fraction { name: piece.name(), row, col, value: value.show() }
             }
-            Stop::TooMany(nodata) => {
-                ClassesError::TooMany { name: piece.name(), seen: MOST, more: true, nodata: nodata > 0 }
-            }
+            Stop::TooMany(nodata) => ClassesError::TooMany {
+                name: piece.name(),
+                seen: MOST,
+                more: true,
+                nodata: nodata > 0,
+                most: MAX_LEVELS,
+            },
         })
     };
     pass::over(raster, observer, look, |found| {
@@ -55,7 +61,7 @@ pub(super) fn survey(
         }
         if all.cells.len() > MOST { Err(too_many(&all, true)) } else { Ok(()) }
     })?;
-    let room = if all.nodata > 0 { 255 } else { 256 };
+    let room = MAX_LEVELS - usize::from(all.nodata > 0);
     if all.cells.len() > room { Err(too_many(&all, false)) } else { Ok(all) }
 }
 

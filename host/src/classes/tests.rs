@@ -145,9 +145,14 @@ impl Random {
     }
 }
 
-fn codes(classes: &Classes, values: &Values) -> Result<Vec<u8>, Misfit> {
+fn codes(classes: &Classes, values: &Values) -> Result<Vec<u16>, Misfit> {
     let mut out = vec![77; values.len()];
     classes.encode(values, &mut out)?;
+    if classes.width() == 1 {
+        let mut bytes = vec![77u8; values.len()];
+        classes.encode(values, &mut bytes)?;
+        assert!(bytes.into_iter().map(u16::from).eq(out.iter().copied()), "bytes are other codes than words");
+    }
     Ok(out)
 }
 
@@ -184,14 +189,14 @@ fn codes_ascend_with_the_values_that_occur() {
 }
 
 #[test]
-fn every_byte_is_a_code_and_one_more_is_too_many() {
+fn every_byte_is_a_code_and_one_more_makes_them_words() {
     for kind in TYPES {
         let low = if matches!(kind, ValueType::I8) { -128 } else { 0 };
         let numbers: Vec<i128> = (low..low + 256).collect();
         let values = of_type(kind, &numbers).unwrap();
         let (classes, _) = Classes::survey(&Numbers::line(values.clone()), None, &()).unwrap();
         assert_eq!((classes.levels(), classes.nodata_code()), (256, None));
-        assert_eq!(codes(&classes, &values).unwrap(), (0..=255).collect::<Vec<u8>>(), "{}", kind.name());
+        assert_eq!(codes(&classes, &values).unwrap(), (0..=255).collect::<Vec<u16>>(), "{}", kind.name());
         // One of them is no data, and has the code that is left.
         let nodata = Some(Nodata::Whole(low + 3));
         let (classes, _) = Classes::survey(&Numbers::line(values.clone()), nodata, &()).unwrap();
@@ -203,34 +208,63 @@ fn every_byte_is_a_code_and_one_more_is_too_many() {
         if kind.bytes() == 1 {
             continue;
         }
-        let numbers: Vec<i128> = (0..300).map(|i| i * 7).collect();
-        let raster = Numbers::line(of_type(kind, &numbers).unwrap());
-        let error = Classes::survey(&raster, None, &()).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "numbers: 300 different values occur, and 256 can be classes; merge some, or sort the values into bins"
-        );
+        // More values than bytes, with and without no data among them.
+        let numbers: Vec<i128> = (0..300).map(|i| i * 7 % 300 * 40).collect();
+        let Some(values) = of_type(kind, &numbers) else { continue };
+        for (nodata, levels) in [(None, 300), (Some(Nodata::Whole(80)), 299)] {
+            let (classes, survey) = Classes::survey(&Numbers::line(values.clone()), nodata, &()).unwrap();
+            assert_eq!((classes.levels(), classes.width(), survey.cells.len()), (levels, 2, levels));
+            assert_eq!(classes.nodata_code(), nodata.map(|_| 299));
+            let expected: Vec<u16> = numbers
+                .iter()
+                .map(|&number| match (number, nodata) {
+                    (80, Some(_)) => 299,
+                    (81.., Some(_)) => (number / 40 - 1) as u16,
+                    _ => (number / 40) as u16,
+                })
+                .collect();
+            assert_eq!(codes(&classes, &values).unwrap(), expected, "{} {nodata:?}", kind.name());
+        }
+        // As many values as bytes, and no data: its code is no byte.
         let numbers: Vec<i128> = (0..257).collect();
-        let raster = Numbers::line(of_type(kind, &numbers).unwrap());
-        let error = Classes::survey(&raster, Some(Nodata::Whole(0)), &()).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "numbers: 256 different values occur and no data besides, and 255 can be classes; \
-             merge some, or sort the values into bins"
-        );
+        let values = of_type(kind, &numbers).unwrap();
+        let (classes, _) = Classes::survey(&Numbers::line(values), Some(Nodata::Whole(0)), &()).unwrap();
+        assert_eq!((classes.levels(), classes.nodata_code(), classes.width()), (256, Some(256), 2));
     }
 }
 
 #[test]
 fn counting_is_given_up_after_65536_values() {
     let many: Vec<i32> = (0..200_000).map(|i: i32| i.wrapping_mul(0x01e3_779b)).collect();
-    for (n, expected) in [(65_536, "numbers: 65536 different"), (200_000, "numbers: more than 65536 different")] {
+    for n in [65_536, 65_544, 200_000] {
         for raster in [Numbers::line(Values::I32(many[..n].to_vec())), {
             let rows = many[..n].iter().map(|&v| f64::from(v)).collect();
             Numbers::new(n / 8, 8, Values::F64(rows)).blocks(4, 8)
         }] {
-            let error = Classes::survey(&raster, None, &()).unwrap_err().to_string();
-            assert!(error.starts_with(expected), "{error}");
+            let levels = Classes::survey(&raster, None, &()).map(|(classes, _)| classes.levels());
+            match levels {
+                Ok(levels) => assert_eq!((levels, n), (65_536, 65_536)),
+                Err(error) => assert_eq!(
+                    (error.to_string().as_str(), n > 65_536),
+                    (
+                        "numbers: more than 65536 different values occur, and 65536 can be classes; \
+                         merge some, or sort the values into bins",
+                        true
+                    )
+                ),
+            }
+            if n == 65_536 {
+                let all = &many[..n];
+                // One value more, which is no data.
+                let raster = Numbers::line(Values::I32([all, &[i32::MIN][..]].concat()));
+                let error = Classes::survey(&raster, Some(Nodata::Whole(i32::MIN.into())), &()).map(drop).unwrap_err();
+                assert!(
+                    error.to_string().starts_with(
+                        "numbers: 65536 different values occur and no data besides, and 65535 can be classes; "
+                    ),
+                    "{error}"
+                );
+            }
         }
     }
 }
@@ -286,9 +320,9 @@ fn large_rasters_of_every_type_are_coded_as_a_plain_search_would() {
         palette.retain(|&number| number != nodata);
         palette.sort_unstable();
         palette.dedup();
-        let expected: Vec<u8> = numbers
+        let expected: Vec<u16> = numbers
             .iter()
-            .map(|number| palette.iter().position(|p| p == number).unwrap_or(palette.len()) as u8)
+            .map(|number| palette.iter().position(|p| p == number).unwrap_or(palette.len()) as u16)
             .collect();
         assert!(codes(&classes, &raster.values).unwrap() == expected, "{} {spread}", kind.name());
         assert_eq!(survey.cells.iter().sum::<u64>() + survey.nodata, (rows * cols) as u64);
@@ -325,8 +359,13 @@ fn numbers_that_are_no_class_are_named() {
     // All codes are levels: a value for no data among them has its own, another one has none.
     let full = Classes::identity(256, Some(Nodata::Whole(7))).unwrap();
     assert_eq!((full.nodata_code(), codes(&full, &Values::U8(vec![7, 255])).unwrap()), (Some(7), vec![7, 255]));
-    assert!(matches!(Classes::identity(256, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
-    for levels in [0, 257] {
+    let full = Classes::identity(65_536, Some(Nodata::Whole(7))).unwrap();
+    assert_eq!((full.nodata_code(), codes(&full, &Values::U16(vec![7, 65_535])).unwrap()), (Some(7), vec![7, 65_535]));
+    let many = Classes::identity(1000, Some(Nodata::Whole(-1))).unwrap();
+    assert_eq!((many.nodata_code(), codes(&many, &Values::I32(vec![-1, 999])).unwrap()), (Some(1000), vec![1000, 999]));
+    assert_eq!(codes(&many, &Values::F32(vec![999.0, 1000.0])).unwrap_err().index, 1);
+    assert!(matches!(Classes::identity(65_536, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
+    for levels in [0, 65_537] {
         assert!(matches!(Classes::identity(levels, None), Err(ClassesError::Count { .. })));
     }
 }
@@ -364,8 +403,8 @@ fn lists_merge_values_into_classes() {
 
 #[test]
 fn lists_say_where_they_are_wrong() {
-    let long: String = (0..257).map(|i| format!("{i}\n")).collect();
-    let full: String = (0..256).map(|i| format!("{i}\n")).collect();
+    let full: String = (0..65_536).map(|i| format!("{i}\n")).collect();
+    let long = format!("{full}*,others");
     for (text, expected) in [
         ("", "list: there is no class in the list; give lines VALUE or VALUE,CLASS"),
         ("*,nodata\n", "list: there is no class in the list; give lines VALUE or VALUE,CLASS"),
@@ -387,13 +426,13 @@ fn lists_say_where_they_are_wrong() {
             "-170141183460469231731687303715884105728..170141183460469231731687303715884105727,a",
             "list: line 1: there are more than 65536 values",
         ),
-        (&long, "list: line 257: there are more than 256 classes; give several values the same class"),
+        (&long, "list: line 65537: there are more than 65536 classes; give several values the same class"),
     ] {
         let error = Classes::parse(text, "list", None).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
     assert!(Classes::parse(&full, "list", None).is_ok());
-    assert!(matches!(Classes::parse(&full, "list", Some(Nodata::Whole(256))), Err(ClassesError::NoRoom)));
+    assert!(matches!(Classes::parse(&full, "list", Some(Nodata::Whole(-1))), Err(ClassesError::NoRoom)));
     assert!(matches!(Classes::parse(&format!("{full}\n*,nodata"), "list", None), Err(ClassesError::NoRoom)));
     assert!(Classes::parse("1..65536,a", "list", None).is_ok());
     let error = Classes::from_file(Path::new("no/such/list"), None).unwrap_err().to_string();
@@ -401,8 +440,8 @@ fn lists_say_where_they_are_wrong() {
 }
 
 /// The bin that the definition gives: inner edges at or below the value.
-fn bin(edges: &[f64], value: f64) -> u8 {
-    edges.iter().filter(|&&edge| edge <= value).count() as u8
+fn bin(edges: &[f64], value: f64) -> u16 {
+    edges.iter().filter(|&&edge| edge <= value).count() as u16
 }
 
 fn inner_edges(classes: &Classes) -> Vec<f64> {
@@ -425,13 +464,13 @@ fn equal_bins_are_closed_at_the_top_and_clamp_what_is_outside() {
     assert_eq!(codes(&classes, &values).unwrap(), [0, 0, 4, 5, 0, 1]);
     assert_eq!(codes(&classes, &Values::I8(vec![-128, 127])).unwrap(), [0, 4]);
     // NaN where nobody made room for it.
-    let full = Classes::with_range(0.0, 1.0, 256, None).unwrap();
+    let full = Classes::with_range(0.0, 1.0, 65_536, None).unwrap();
     assert_eq!(codes(&full, &Values::F32(vec![0.0, f32::NAN])).unwrap_err().value, "NaN");
     for (low, high) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
         assert!(matches!(Classes::with_range(low, high, 4, None), Err(ClassesError::Bounds { .. })));
     }
     assert!(matches!(Classes::with_range(0.0, 1.0, 0, None), Err(ClassesError::Count { .. })));
-    assert!(matches!(Classes::with_range(0.0, 1.0, 256, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
+    assert!(matches!(Classes::with_range(0.0, 1.0, 65_536, Some(Nodata::Nan)), Err(ClassesError::NoRoom)));
     // The width overflows, and the bins do not.
     let wide = Classes::with_range(f64::MIN, f64::MAX, 4, None).unwrap();
     assert_eq!(codes(&wide, &Values::F64(vec![f64::MIN, -1e307, 1e307, f64::MAX])).unwrap(), [0, 1, 2, 3]);
@@ -453,7 +492,7 @@ fn bins_of_a_raster_reach_from_its_smallest_value_to_its_largest() {
     assert_eq!(equal(Values::U32(vec![5; 4]), 32, None).unwrap(), (vec![0; 4], 1, None));
     assert_eq!(equal(Values::F64(vec![f64::NAN; 2]), 32, None).unwrap(), (vec![1; 2], 1, Some(1)));
     assert_eq!(equal(Values::U8(vec![0, 255, 254]), 256, None).unwrap(), (vec![0, 255, 254], 256, None));
-    assert!(matches!(equal(Values::F64(vec![f64::NAN, 0.0, 1.0]), 256, None), Err(ClassesError::NoRoom)));
+    assert!(matches!(equal(Values::F64(vec![f64::NAN, 0.0, 1.0]), 65_536, None), Err(ClassesError::NoRoom)));
     let error = equal(Values::F64(vec![f64::INFINITY, f64::NAN]), 8, None).unwrap_err().to_string();
     assert!(error.starts_with("numbers: all values that are not no data are infinite"), "{error}");
 }
@@ -461,7 +500,7 @@ fn bins_of_a_raster_reach_from_its_smallest_value_to_its_largest() {
 #[test]
 fn equal_bins_of_random_numbers_follow_the_edges() {
     let mut random = Random(7);
-    for bins in [1, 2, 3, 7, 10, 100, 256] {
+    for bins in [1, 2, 3, 7, 10, 100, 256, 4000] {
         let values: Vec<f64> = (0..20_000).map(|_| random.below(5_001) as f64 / 500.0 - 3.0).collect();
         let raster = Numbers::new(100, 200, Values::F64(values.clone()));
         let classes = Classes::bins(&raster, bins, BinRule::EqualWidth, None, &()).unwrap();
@@ -470,7 +509,7 @@ fn equal_bins_of_random_numbers_follow_the_edges() {
         for (k, edge) in edges.iter().enumerate() {
             assert!((edge - (10.0 * (k + 1) as f64 / bins as f64 - 3.0)).abs() < 1e-12);
         }
-        let expected: Vec<u8> = values.iter().map(|&value| bin(&edges, value)).collect();
+        let expected: Vec<u16> = values.iter().map(|&value| bin(&edges, value)).collect();
         assert!(codes(&classes, &raster.values).unwrap() == expected, "{bins}");
     }
 }
@@ -502,7 +541,7 @@ fn quantile_bins_are_equally_full_whatever_the_type() {
         let raster = Numbers::new(rows, cols, values.clone()).blocks(16, 32);
         let mut sorted: Vec<f64> = (0..rows * cols).map(as_f64).filter(|&value| value != skip).collect();
         sorted.sort_by(f64::total_cmp);
-        for bins in [1, 2, 5, 64, 255] {
+        for bins in [1, 2, 5, 64, 255, 3000] {
             let classes = Classes::bins(&raster, bins, BinRule::Quantile, Some(nodata), &()).unwrap();
             let mut expected: Vec<f64> = (1..bins).map(|k| sorted[sorted.len() * k / bins]).collect();
             expected.retain(|&edge| edge > sorted[0]);
@@ -521,7 +560,7 @@ fn quantile_bins_are_equally_full_whatever_the_type() {
             }
             // No bin is empty, and without ties all would hold as many.
             for level in 0..classes.levels() {
-                assert!(coded.contains(&(level as u8)), "{} {bins}: bin {level}", kind.name());
+                assert!(coded.contains(&(level as u16)), "{} {bins}: bin {level}", kind.name());
             }
         }
     }
@@ -539,10 +578,12 @@ fn quantiles_of_the_widest_numbers_are_as_near_as_promised() {
     let mut sorted: Vec<f64> = wild.iter().copied().filter(|value| !value.is_nan()).collect();
     sorted.sort_by(f64::total_cmp);
     let raster = Numbers::line(Values::F64(wild));
-    let classes = Classes::bins(&raster, 255, BinRule::Quantile, None, &()).unwrap();
-    for (k, edge) in inner_edges(&classes).into_iter().enumerate() {
-        let exact = sorted[sorted.len() * (k + 1) / 255];
-        assert!(edge <= exact && exact - edge <= exact.abs() * 2.0f64.powi(-32), "{k}: {edge:e} {exact:e}");
+    for bins in [255, 20_000] {
+        let classes = Classes::bins(&raster, bins, BinRule::Quantile, None, &()).unwrap();
+        for (k, edge) in inner_edges(&classes).into_iter().enumerate() {
+            let exact = sorted[sorted.len() * (k + 1) / bins];
+            assert!(edge <= exact && exact - edge <= exact.abs() * 2.0f64.powi(-32), "{k}: {edge:e} {exact:e}");
+        }
     }
     // Whole numbers near each other, but far out, are exact.
     let far: Vec<i64> = (0..50_000).map(|_| (random.next() >> 20) as i64 - (1 << 43)).collect();
@@ -584,6 +625,6 @@ fn observers_count_cells_and_stop_the_work() {
         let watch = Watch(AtomicU64::new(0), u64::MAX);
         Classes::bins(&raster, 5, rule, None, &watch).unwrap();
         assert_eq!(watch.0.into_inner(), 200 * passes, "{}", kind.name());
-        assert_eq!(rule.passes(kind), passes as usize);
+        assert_eq!(rule.passes(kind, 5), passes as usize);
     }
 }

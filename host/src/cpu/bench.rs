@@ -2,7 +2,8 @@
 #![doc(hidden)]
 
 use super::plan::{Engine, Force};
-use super::{Real, Task, measures, run_forced};
+use super::{Real, Task, measures, run_codes, run_forced};
+use crate::codes::Code;
 use crate::entropy::Base;
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::window::{Scales, Window};
@@ -41,6 +42,12 @@ pub fn entropy<T: Real>(
     };
     let isa = set.map(|set| super::isa::Isa::available()[set]);
     run_forced(&task, out, &(), Force { engine, isa }).expect("nobody cancels");
+}
+
+/// Entropy in nats of a whole grid of so many levels, bytes or words, by what the plan says.
+pub fn entropy_of_codes<T: Real, C: Code>(cells: GridView<'_, C>, size: usize, levels: usize, out: GridViewMut<'_, T>) {
+    let task = Task { levels, ..Task::whole(cells, size) };
+    run_codes(&task, None, vec![out], &()).expect("nothing cancels");
 }
 
 /// Measures of a whole grid, in nats; `set` is an index into [`instruction_sets`].

@@ -20,6 +20,7 @@
 
 use super::aligned::Aligned;
 use super::consumer::Consumer;
+use super::count::is_wide;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use super::isa::Kind;
@@ -65,8 +66,14 @@ pub struct Moves {
     next: Vec<Move>,
 }
 
+/// Whether a row has room for what the windows of a shape reach, and 16 bits for their counts.
+pub fn fits(window: &Window, largest: usize) -> bool {
+    let copies = (window.reach.right - window.reach.left) as usize / 64 + 2;
+    copies + WORDS <= ROW + 1 && !is_wide(largest)
+}
+
 impl Moves {
-    /// For windows of a shape.
+    /// For windows of a shape that [`fits`].
     pub fn new(window: &Window) -> Self {
         let list = |stretches: &[Stretch], down: isize, leaves: bool| -> Vec<Move> {
             let cells = stretches.iter().flat_map(|s| (0..s.len as isize).map(|i| (s.row, s.col + i)));
@@ -123,13 +130,14 @@ pub struct Scratch {
     some: Vec<bool>,
     alive: Vec<usize>,
     places: Vec<At>,
+    nodata: Vec<u32>,
 }
 
 impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         let (bits, counts) = (Aligned::new(), Aligned::new());
-        Self { bits, counts, some: Vec::new(), alive: Vec::new(), places: Vec::new() }
+        Self { bits, counts, some: Vec::new(), alive: Vec::new(), places: Vec::new(), nodata: Vec::new() }
     }
 }
 
@@ -179,7 +187,7 @@ fn body<C: Consumer>(
     let padded = place.width.next_multiple_of(BLOCK);
     let (planes, levels) = (layout.planes.len(), layout.levels());
     let stride = STRIP + APART;
-    let Scratch { bits, counts, some, alive, places } = scratch;
+    let Scratch { bits, counts, some, alive, places, nodata } = scratch;
     let mut sight = Sight::new(layout, moves, place, bits, some, alive);
     counts.resize(planes * stride);
     counts.fill(0);
@@ -212,7 +220,11 @@ fn body<C: Consumer>(
         if first {
             consumer.nothing(0);
         }
-        consumer.finish(0, i, (planes > levels).then(|| &counts[levels * stride..][..padded]));
+        nodata.clear();
+        if planes > levels {
+            nodata.extend(counts[levels * stride..][..padded].iter().map(|&n| u32::from(n)));
+        }
+        consumer.finish(0, i, (planes > levels).then_some(&**nodata));
     }
 }
 

@@ -20,5 +20,5 @@ pub trait Consumer {
     /// Instead of any group, where no level occurs.
     fn nothing(&mut self, slot: usize);
     /// Writes the results of row `i` of the tile. `nodata`: how many cells of each window are nodata, where any may be.
-    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>);
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>);
 }

@@ -1,5 +1,6 @@
 //! The plane engine for windows of more than 63 cells: window counts that slide down, so that a larger window costs
-//! no more than a small one.
+//! no more than a small one. For windows of more than 255 rows or columns it is the only one by planes: [`super::planes`] has its
+//! column counts in bytes.
 //!
 //! ```text
 //! for each row of the tile:
@@ -16,16 +17,23 @@
 //! lanes; with the 16 *levels* in the lanes it is one addition and one subtraction a cell for all of them, and the price
 //! is a transposition (64 shuffles for 32 cells × 16 levels). There are only 17 · 17 different d: a table has them.
 //!
+//! A change along a row, D, is at most the window's height, and fits 16 bits whatever the counts themselves take ([`Count`]). Instruction
+//! sets without code of their own for the transposition leave it to loops; that is still half of what adding up anew takes where
+//! windows are large.
+//!
+//! The counts above a tile's first row have no row to come from. They are column counts, added up along the row: the work of half a row for
+//! every row of the window, which is why tiles are as high as large windows ([`crate::part`]).
+//!
 //! Several groups of levels take some rows ([`ROWS`]) before the next group's turn: a group's counts then stay in the
 //! first-level cache, and so do the sums of the rows in the second.
 
 use super::aligned::Aligned;
 use super::consumer::Consumer;
+use super::count::Count;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use super::isa::Kind;
-use super::lookup::{BLOCK, Counts, GROUP, Group};
-use super::window::{Between, Steps, room, sum_words};
+use super::lookup::{BLOCK, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_deltas;
 use super::{Layout, Place};
@@ -87,11 +95,12 @@ pub static CHANGES: [Change; PAIRS] = {
 
 /// Memory that a thread needs for a place.
 #[derive(Debug)]
-pub struct Scratch {
-    columns: Vec<u8>,
-    between: Between,
+pub struct Scratch<C> {
+    /// How often values occur in the rows that are counted at a time, and in all.
+    bytes: Vec<u8>,
+    columns: Vec<u16>,
     /// The window counts of all planes.
-    words: Aligned<u16>,
+    words: Aligned<C>,
     /// The planes of the cells that enter and leave in [`ROWS`] rows.
     entering: Vec<u8>,
     leaving: Vec<u8>,
@@ -99,15 +108,15 @@ pub struct Scratch {
     offsets: Vec<u16>,
     /// How many cells of a group lie in the current rows.
     cells: Vec<i64>,
-    nodata: Vec<u16>,
+    nodata: Vec<u32>,
 }
 
-impl Scratch {
+impl<C: Count> Scratch<C> {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
+            bytes: Vec::new(),
             columns: Vec::new(),
-            between: Between::new(0),
             words: Aligned::new(),
             entering: Vec::new(),
             leaving: Vec::new(),
@@ -118,7 +127,7 @@ impl Scratch {
     }
 }
 
-/// Whether there is code for an instruction set.
+/// Whether there is code of its own for an instruction set.
 pub fn has(isa: Isa) -> bool {
     match isa.kind() {
         #[cfg(target_arch = "x86_64")]
@@ -127,25 +136,40 @@ pub fn has(isa: Isa) -> bool {
     }
 }
 
-/// Computes a tile, on an instruction set that [`has`] code.
-pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+/// Computes a tile.
+pub fn run<C: Count>(
+    layout: &Layout<'_>,
+    place: Place,
+    consumer: &mut impl Consumer,
+    scratch: &mut Scratch<C>,
+    isa: Isa,
+) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe { avx2(layout, place, consumer, scratch, isa) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
-        _ => unreachable!("no code for {isa:?}"),
+        _ => body(layout, place, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, place, consumer, scratch, isa);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(layout, place, consumer, scratch, isa);
+fn avx512<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, place, consumer, scratch, isa);
 }
 
 /// The engine, compiled for each instruction set.
 #[inline(always)]
-fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
     let (cells, size) = (layout.task.cells, layout.task.size);
     let (rows, radius, width) = (cells.rows(), size / 2, place.width);
     let left = place.left.saturating_sub(radius);
@@ -159,9 +183,9 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
     let groups = planes.div_ceil(GROUP);
     let together = if groups == 1 { 1 } else { ROWS };
 
-    let Scratch { columns, between, words, entering, leaving, offsets, cells: present, nodata } = scratch;
+    let Scratch { bytes, columns, words, entering, leaving, offsets, cells: present, nodata } = scratch;
     words.resize(groups * GROUP * stride);
-    first_counts(isa, layout, place, columns, between, words, lead, left..right);
+    first_counts(isa, layout, place, (bytes, columns), words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
     if groups > 1 {
@@ -212,14 +236,15 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
                     add_changes(isa, counts, stride, offsets, size);
                 }
                 if looked_up > 0 && present[group] > 0 {
-                    let group = Group { counts: Counts::Large(counts), stride, levels: looked_up, first: group == 0 };
+                    let group = Group { counts: C::group(counts), stride, levels: looked_up, first: group == 0 };
                     consumer.add(isa, i - start, group);
                 } else if group == 0 {
                     consumer.nothing(i - start);
                 }
                 if planes > levels && group + 1 == groups {
                     let last = &counts[(planes - 1) % GROUP * stride..][..padded];
-                    nodata[(i - start) * padded..][..padded].copy_from_slice(last);
+                    let nodata = &mut nodata[(i - start) * padded..][..padded];
+                    nodata.iter_mut().zip(last).for_each(|(nodata, &n)| *nodata = n.into());
                 }
             }
         }
@@ -232,56 +257,72 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
 
 /// The counts of the windows one row above the tile, without the row that its first row adds.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn first_counts(
+fn first_counts<C: Count>(
     isa: Isa,
     layout: &Layout<'_>,
     place: Place,
-    columns: &mut Vec<u8>,
-    between: &mut Between,
-    words: &mut [u16],
+    (bytes, columns): (&mut Vec<u8>, &mut Vec<u16>),
+    words: &mut [C],
     lead: usize,
     cols: std::ops::Range<usize>,
 ) {
     let (cells, size, planes) = (layout.task.cells, layout.task.size, layout.planes.len());
     let (rows, radius) = (cells.rows(), size / 2);
     let padded = place.width.next_multiple_of(BLOCK);
-    let stride = room(padded, size);
-    let steps = Steps::new(size, size.min(rows));
+    let (reach, across) = (padded + size - 1, cols.len());
     let above = place.top.saturating_sub(radius)..rows.min(place.top + radius);
-    words.fill(0);
+    words.fill(C::default());
     if above.is_empty() {
         return;
     }
-    *between = Between::new(stride);
     let by_cell = planes > BY_CELL;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
-    columns.resize(if by_cell { planes + 1 } else { TOGETHER } * stride, 0);
+    columns.resize(if by_cell { planes + 1 } else { TOGETHER } * reach, 0);
+    bytes.resize(TOGETHER * across, 0);
     if by_cell {
         for y in above.clone() {
             for (x, &value) in cells.row(y)[cols.clone()].iter().enumerate() {
-                let n = &mut columns[layout.slots[usize::from(value)] * stride + lead + x];
+                let n = &mut columns[layout.slots[usize::from(value)] * reach + lead + x];
                 *n = n.wrapping_add(1);
             }
         }
     }
     for (group, values) in layout.planes.chunks(TOGETHER).enumerate() {
         if !by_cell {
-            let rows = above.clone().map(|y| &cells.row(y)[cols.clone()]);
-            occurrences(isa, &mut columns[lead..], stride, values, rows, cols.len());
+            columns.fill(0);
+            // So many rows that a byte holds how often a value occurs in them.
+            for first in above.clone().step_by(255) {
+                let rows = (first..above.end.min(first + 255)).map(|y| &cells.row(y)[cols.clone()]);
+                occurrences(isa, bytes, across, values, rows, across);
+                for (i, bytes) in bytes.chunks_exact(across).enumerate().take(values.len()) {
+                    let columns = &mut columns[i * reach + lead..][..across];
+                    columns.iter_mut().zip(bytes).for_each(|(n, &byte)| *n += u16::from(byte));
+                }
+            }
         }
         for i in 0..values.len() {
             let plane = group * TOGETHER + i;
-            let columns = &columns[if by_cell { plane } else { i } * stride..][..stride];
+            let columns = &columns[if by_cell { plane } else { i } * reach..][..reach];
             if columns.iter().fold(0, |any, n| any | n) != 0 {
-                sum_words(columns, &steps, between, &mut words[plane * (padded + APART)..][..padded]);
+                add_up(columns, size, &mut words[plane * (padded + APART)..][..padded]);
             }
         }
     }
 }
 
-/// Counts how often each of some values occurs in each of `width` columns, at most 255: value i of column x at
+/// Window counts: `counts[x]` = Σ of `columns[x .. x + size]`.
+#[inline(always)]
+fn add_up<C: Count>(columns: &[u16], size: usize, counts: &mut [C]) {
+    let mut sum: u32 = columns[..size - 1].iter().map(|&n| u32::from(n)).sum();
+    for ((count, &come), &go) in counts.iter_mut().zip(&columns[size - 1..]).zip(columns) {
+        sum += u32::from(come);
+        *count = C::of(sum);
+        sum -= u32::from(go);
+    }
+}
+
+/// Counts how often each of some values occurs in each of `width` columns of at most 255 rows: value i of column x at
 /// i · stride + x.
 #[inline(always)]
 fn occurrences<'a>(
@@ -400,13 +441,36 @@ fn members(planes: Option<&[u8]>, base: u8) -> u32 {
 
 /// Adds the changes of a row to the window counts of 16 planes.
 #[inline(always)]
-fn add_changes(isa: Isa, counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
+fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
         // of lanes up to NONE.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe { x86_deltas::add_avx512(counts, stride, offsets, size) },
-        _ => unreachable!("no code for {isa:?}"),
+        _ => add_plain(counts, stride, offsets, size),
+    }
+}
+
+/// [`add_changes`] in loops.
+#[inline(always)]
+fn add_plain<C: Count>(counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
+    let change = |offset: u16| &CHANGES[usize::from(offset / ENTRY)].0;
+    let (go, come) = (offsets, &offsets[size - 1..]);
+    let mut sum = [0i16; GROUP];
+    for &offset in &offsets[..size - 1] {
+        sum.iter_mut().zip(change(offset)).for_each(|(sum, change)| *sum += change);
+    }
+    let mut running = [[0i16; GROUP]; BLOCK];
+    for x in (0..come.len()).step_by(BLOCK) {
+        for (i, running) in running.iter_mut().enumerate() {
+            sum.iter_mut().zip(change(come[x + i])).for_each(|(sum, change)| *sum += change);
+            *running = sum;
+            sum.iter_mut().zip(change(go[x + i])).for_each(|(sum, change)| *sum -= change);
+        }
+        for level in 0..GROUP {
+            let counts = &mut counts[level * stride + x..][..BLOCK];
+            counts.iter_mut().zip(&running).for_each(|(count, running)| *count = count.changed(running[level]));
+        }
     }
 }
 
@@ -425,6 +489,53 @@ mod tests {
                     let truth = i16::from(lane == usize::from(entering)) - i16::from(lane == usize::from(leaving));
                     assert_eq!(change, truth, "lane {lane} of ({entering}, {leaving})");
                 }
+            }
+        }
+    }
+
+    /// Windows of any width, narrower and wider than a block, counts of both widths, on every instruction set: what the definition says.
+    #[test]
+    fn changes_are_added_up_along_the_row() {
+        fn check<C: Count + std::fmt::Debug>(width: usize, size: usize) {
+            let mut state = (width * 4097 + size) as u64;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) as u8
+            };
+            let pairs: Vec<(u8, u8)> =
+                (0..width + size - 1).map(|_| (next() % (NONE + 1), next() % (NONE + 1))).collect();
+            let offsets: Vec<u16> = pairs.iter().map(|&(new, old)| offset(new, old)).collect();
+            let stride = width + APART;
+            for isa in Isa::available() {
+                let mut counts = vec![C::of(40_000); GROUP * stride];
+                add_changes(isa, &mut counts, stride, &offsets, size);
+                for (lane, x) in (0..GROUP).flat_map(|lane| (0..width).map(move |x| (lane, x))).step_by(7) {
+                    let window = &pairs[x..x + size];
+                    let new = window.iter().filter(|pair| usize::from(pair.0) == lane).count();
+                    let old = window.iter().filter(|pair| usize::from(pair.1) == lane).count();
+                    let truth = C::of((40_000 + new - old) as u32);
+                    assert_eq!(counts[lane * stride + x], truth, "lane {lane}, cell {x}, size {size}, {isa:?}");
+                }
+            }
+        }
+        for (width, size) in [(64, 1), (64, 9), (128, 255), (192, 257), (64, 1001), (1024, 4095)] {
+            check::<u16>(width, size);
+            check::<u32>(width, size);
+        }
+    }
+
+    #[test]
+    fn columns_are_added_up_to_windows() {
+        for size in [1, 9, 255, 257, 4095] {
+            let columns: Vec<u16> = (0..64 + size - 1).map(|i| (i * 7919 % (size + 1)) as u16).collect();
+            let mut counts = [0u32; 64];
+            add_up(&columns, size, &mut counts);
+            for (x, &count) in counts.iter().enumerate() {
+                assert_eq!(
+                    count,
+                    columns[x..x + size].iter().map(|&n| u32::from(n)).sum::<u32>(),
+                    "size {size}, cell {x}"
+                );
             }
         }
     }

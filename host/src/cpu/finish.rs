@@ -39,7 +39,7 @@ impl<T: Real> Consumer for Entropies<'_, '_, T> {
 
     #[inline(always)]
     fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
-        T::Sum::add_group(isa, group, &self.job.tables, &mut self.sums[slot * self.padded..][..self.padded]);
+        T::Sum::add_group(isa, group, self.job.tables, &mut self.sums[slot * self.padded..][..self.padded]);
     }
 
     #[inline(always)]
@@ -48,7 +48,7 @@ impl<T: Real> Consumer for Entropies<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>) {
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>) {
         let sums = &self.sums[slot * self.padded..][..self.padded];
         let (y, out) = (self.tile.top + i, &mut *self.tile.rows[i]);
         if let (Some(nodata), Some(value)) = (nodata, self.job.layout.task.nodata) {
@@ -114,14 +114,14 @@ impl<T: Real> Finish<T> {
         job: &Job<'_, T>,
         y: usize,
         sums: &[T::Sum],
-        nodata: &[u16],
+        nodata: &[u32],
         centre: &[u8],
         value: u8,
         out: &mut [T],
     ) {
         let height = extent(y, job.layout.task.size / 2, job.layout.task.cells.rows());
         for (x, out) in out.iter_mut().enumerate() {
-            let n = (height * usize::from(self.widths[x])).wrapping_sub(usize::from(nodata[x]));
+            let n = (height * usize::from(self.widths[x])).wrapping_sub(nodata[x] as usize);
             *out = if centre[x] == value {
                 T::NAN
             } else {

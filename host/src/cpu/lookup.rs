@@ -1,7 +1,8 @@
 //! From counts to sums: for a row of cells, S(x) += Σ F(count of level l at x) over a group of levels.
 //!
 //! This is where most of the time goes, so every instruction set may have its own version; all add
-//! the same integers. The portable ones: with windows of at most 63 cells two levels share one
+//! the same integers. Windows of so many cells that a count takes 32 bits have sums of 64 bits, and one way for all sets. The portable
+//! ones: with windows of at most 63 cells two levels share one
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
 
@@ -23,8 +24,10 @@ pub const GROUP: usize = 16;
 pub enum Counts<'a> {
     /// Windows of at most [`super::table::SMALL`] cells.
     Small(&'a [u8]),
-    /// Any window.
+    /// Windows of fewer than [`super::table::ALL`] cells.
     Large(&'a [u16]),
+    /// Any window.
+    Wide(&'a [u32]),
 }
 
 /// A group of levels whose counts are to be looked up.
@@ -55,6 +58,10 @@ pub trait Lookup: Fixed {
             Counts::Large(counts) => {
                 assert!(counts.len() >= needed);
                 Self::add_large(isa, counts, group, tables, sums);
+            }
+            Counts::Wide(counts) => {
+                assert!(counts.len() >= needed);
+                wide(counts, group, tables.entries(), sums);
             }
         }
     }
@@ -178,6 +185,34 @@ fn large<S: Fixed>(counts: &[u16], group: Group<'_>, tables: &Tables<S>, sums: &
             let n = level(g);
             for i in 0..BLOCK {
                 sums[i] = sums[i].plus(f[usize::from(n[i])]);
+            }
+        }
+    }
+}
+
+/// [`large`] for wide counts. Their table is as long as the largest window; what a row of windows has of it lies close together, since
+/// neighbours have neighbouring counts.
+fn wide<S: Fixed>(counts: &[u32], group: Group<'_>, f: &[S], sums: &mut [S]) {
+    for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
+        let level = |g: usize| -> &[u32; BLOCK] {
+            counts[g * group.stride + b * BLOCK..][..BLOCK].try_into().expect("a block is BLOCK long")
+        };
+        if group.first {
+            sums.fill(S::default());
+        }
+        let mut g = 0;
+        while g + 4 <= group.levels {
+            let (n0, n1, n2, n3) = (level(g), level(g + 1), level(g + 2), level(g + 3));
+            for i in 0..BLOCK {
+                let one = f[n0[i] as usize].plus(f[n1[i] as usize]);
+                let two = f[n2[i] as usize].plus(f[n3[i] as usize]);
+                sums[i] = sums[i].plus(one.plus(two));
+            }
+            g += 4;
+        }
+        for g in g..group.levels {
+            for (sum, &n) in sums.iter_mut().zip(level(g)) {
+                *sum = sum.plus(f[n as usize]);
             }
         }
     }

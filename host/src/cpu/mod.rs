@@ -14,14 +14,20 @@
 //!                                                                    /            all measures              measures
 //! ```
 //!
+//! Windows of more than 255 rows or columns have Shannon's entropy from `measures` too: few valid cells in so large a window would ask for
+//! sums of more than the 31 bits that f32 results are made of here, and 255 is what a byte counts in a column.
+//!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
 //! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
-//! hands large windows to `deltas` (with `x86_deltas`), and `bits` (with `x86_bits`); `histogram`, `plan`; then `measures`, which has a
-//! histogram and a plan of its own.
+//! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`,
+//! `plan`; then `measures`, which has a histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into
+//! tiles that mostly have fewer.
 
 use std::ops::Range;
 
+use crate::codes::{Code, CodesView};
 use crate::grid::{GridView, GridViewMut};
+use crate::measure::window::Window;
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
@@ -29,6 +35,7 @@ mod aligned;
 pub mod bench;
 mod bits;
 mod consumer;
+mod count;
 mod deltas;
 mod finish;
 mod histogram;
@@ -42,6 +49,7 @@ mod real;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wide;
 mod window;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -57,32 +65,57 @@ use plan::{Engine, Force};
 pub use real::Real;
 use table::Tables;
 
+/// The longest side of a window whose entropy has sums of its own for f32 results.
+const MOST: usize = planes::BYTES;
+
 /// One piece of work for the engine: a rectangle of a grid, or of a part of one.
 #[derive(Debug, Clone)]
-pub(crate) struct Task<'a> {
+pub(crate) struct Task<'a, C = u8> {
     /// The grid, or a part of it that holds the output cells and all of their windows.
-    pub cells: GridView<'a, u8>,
+    pub cells: GridView<'a, C>,
     /// Rows and columns of the whole grid: they decide the unit of the sums, so that parts come out as the whole does.
     pub grid: (usize, usize),
     /// The output rows to compute, counted in `cells`.
     pub rows: Range<usize>,
     /// The output columns to compute, counted in `cells`.
     pub cols: Range<usize>,
-    /// Window size, odd, 1..=255.
+    /// Window size, odd, 1..=[`MAX_SIZE`](crate::entropy::MAX_SIZE).
     pub size: usize,
-    /// Every cell is below `levels` (1..=256) or equal to `nodata`.
+    /// Every cell is below `levels` (1..=[`Code::LEVELS`]) or equal to `nodata`. Of words more may be below it than occur.
     pub levels: usize,
     /// The value that is not counted. May be below `levels`: then that level never occurs otherwise.
-    pub nodata: Option<u8>,
+    pub nodata: Option<C>,
     /// What the entropy in nats is multiplied by (base, normalisation).
     pub scale: f64,
 }
 
-impl<'a> Task<'a> {
-    /// All of a grid, its values below 256, in nats.
-    pub fn whole(cells: GridView<'a, u8>, size: usize) -> Self {
-        let (rows, cols) = (cells.rows(), cells.cols());
-        Self { cells, grid: (rows, cols), rows: 0..rows, cols: 0..cols, size, levels: 256, nodata: None, scale: 1.0 }
+impl<'a, C: Code> Task<'a, C> {
+    /// All of a grid, its values any codes, in nats.
+    pub fn whole(cells: GridView<'a, C>, size: usize) -> Self {
+        let (rows, cols, levels) = (cells.rows(), cells.cols(), C::LEVELS);
+        Self { cells, grid: (rows, cols), rows: 0..rows, cols: 0..cols, size, levels, nodata: None, scale: 1.0 }
+    }
+
+    /// The same for its cells in the type that they are known to have.
+    fn of<D: Code>(&self, cells: GridView<'a, D>) -> Task<'a, D> {
+        let Self { grid, ref rows, ref cols, size, levels, nodata, scale, .. } = *self;
+        let nodata = nodata.and_then(|code| D::of(code.get()));
+        Task { cells, grid, rows: rows.clone(), cols: cols.clone(), size, levels, nodata, scale }
+    }
+}
+
+/// Fills `outs` with what `window` measures, one for each of its planes; without a window the one of them with Shannon's entropy of squares
+/// that are clipped at the edge. Codes of either type.
+pub(crate) fn run_codes<T: Real, C: Code>(
+    task: &Task<'_, C>,
+    window: Option<&Window>,
+    mut outs: Vec<GridViewMut<'_, T>>,
+    observer: &dyn Observer,
+) -> Result<(), Cancelled> {
+    match (C::view(task.cells), window) {
+        (CodesView::Bytes(cells), Some(window)) => measures::run(&task.of(cells), window, outs, observer),
+        (CodesView::Bytes(cells), None) => run(&task.of(cells), outs.remove(0), observer),
+        (CodesView::Words(cells), window) => wide::run(&task.of(cells), window, outs, observer),
     }
 }
 
@@ -118,7 +151,7 @@ impl<'a> Layout<'a> {
 /// A task and what all its tiles share.
 struct Job<'a, T: Real> {
     layout: Layout<'a>,
-    tables: Tables<T::Sum>,
+    tables: &'a Tables<T::Sum>,
 }
 
 /// Where a tile lies in the grid.
@@ -142,26 +175,50 @@ fn run_forced<T: Real>(
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
-    let Task { cells, grid, size, levels, .. } = *task;
-    assert!(size % 2 == 1 && size <= 255, "a window of size {size}");
+    let Task { cells, grid, size, levels, scale, .. } = *task;
+    assert!(size % 2 == 1, "a window of size {size}");
     assert!((1..=256).contains(&levels), "{levels} levels");
     assert!(task.rows.end <= cells.rows() && task.cols.end <= cells.cols());
     assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
+    if size > MOST {
+        // The sums of 64 bits that all measures have.
+        let engine = force.engine.map(|engine| match engine {
+            Engine::Planes => measures::Engine::Planes,
+            Engine::Histogram => measures::Engine::Histogram,
+        });
+        let force = measures::Force { engine, isa: force.isa };
+        return measures::run_forced(task, &Window::shannon(size, scale), vec![out], observer, force);
+    }
     let largest = size.min(grid.0) * size.min(grid.1);
-    let job = Job::<T> { layout: Layout::new(task, largest), tables: Tables::new(largest, levels, task.scale) };
+    let tables = Tables::new(largest, levels, task.scale);
+    let job = Job::<T> { layout: Layout::new(task, largest), tables: &tables };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
     Part::at(task.rows.start, task.cols.start, out).for_each_tile(
         size,
         observer,
         || (planes::Scratch::new(), Aligned::new()),
-        |(scratch, sums), tile| match force.engine.unwrap_or_else(|| plan::engine(&job, tile, isa)) {
-            Engine::Planes => {
-                let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
-                planes::run(&job.layout, place, &mut Entropies::new(&job, tile, sums), scratch, isa);
-            }
-            Engine::Histogram => histogram::run(&job, tile),
-        },
+        |scratch, tile| run_tile(&job, tile, scratch, isa, force.engine),
     )
+}
+
+/// Memory that a thread needs for a tile.
+type Scratch<T> = (planes::Scratch, Aligned<<T as real::Sealed>::Sum>);
+
+/// Computes a tile, by the engine that is forced or the one that the plan chooses.
+fn run_tile<T: Real>(
+    job: &Job<'_, T>,
+    tile: &mut Tile<'_, T>,
+    (scratch, sums): &mut Scratch<T>,
+    isa: Isa,
+    forced: Option<Engine>,
+) {
+    match forced.unwrap_or_else(|| plan::engine(job, tile, isa)) {
+        Engine::Planes => {
+            let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+            planes::run(&job.layout, place, &mut Entropies::new(job, tile, sums), scratch, isa);
+        }
+        Engine::Histogram => histogram::run(job, tile),
+    }
 }

@@ -16,6 +16,7 @@
 //! windows take no path of their own: only N differs, and it comes from a small array.
 
 use super::consumer::Consumer;
+use super::count::is_wide;
 use super::deltas;
 use super::isa::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -34,16 +35,20 @@ const SKIP: usize = 16;
 /// From this window size on, counts slide down ([`deltas`]) where the instruction set has code for it.
 const DELTAS: usize = 9;
 
-/// Memory that a thread needs for a tile, about 0.3 MiB at the most.
+/// The longest window whose column counts are bytes.
+pub const BYTES: usize = 255;
+
+/// Memory that a thread needs for a tile: about 0.3 MiB at the most, but for the counts of many levels that slide.
 #[derive(Debug)]
 pub struct Scratch {
-    /// For large windows.
-    deltas: deltas::Scratch,
+    /// For large windows, whose counts slide, and for those of so many cells that a count takes 32 bits.
+    deltas: deltas::Scratch<u16>,
+    wide: deltas::Scratch<u32>,
     columns: Vec<u8>,
     bytes: Vec<u8>,
     words: Vec<u16>,
     between: Between,
-    nodata: Vec<u16>,
+    nodata: Vec<u32>,
     /// The entering and the leaving row, padded.
     rows: [Vec<u8>; 2],
 }
@@ -53,6 +58,7 @@ impl Scratch {
     pub fn new() -> Self {
         Self {
             deltas: deltas::Scratch::new(),
+            wide: deltas::Scratch::new(),
             columns: Vec::new(),
             bytes: Vec::new(),
             words: Vec::new(),
@@ -65,11 +71,14 @@ impl Scratch {
 
 /// Whether window counts of up to `largest` cells slide down ([`deltas`]) instead of being added up in every row.
 pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
-    largest > SMALL && size >= DELTAS && deltas::has(isa)
+    size > BYTES || (largest > SMALL && size >= DELTAS && deltas::has(isa))
 }
 
 /// Computes a place.
 pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    if is_wide(layout.largest) {
+        return deltas::run(layout, place, consumer, &mut scratch.wide, isa);
+    }
     if slides(isa, layout.task.size, layout.largest) {
         return deltas::run(layout, place, consumer, &mut scratch.deltas, isa);
     }
@@ -112,7 +121,7 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
     let planes = layout.planes.len();
     let steps = Steps::new(size, size.min(rows));
 
-    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, deltas: _ } = scratch;
+    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, deltas: _, wide: _ } = scratch;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
     columns.resize((planes + 1) * stride, 0);
@@ -186,11 +195,11 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
             if small {
                 let bytes = &mut bytes[..padded];
                 sum_bytes(columns, &steps, between, bytes);
-                for (n, &byte) in nodata.iter_mut().zip(&*bytes) {
-                    *n = u16::from(byte);
-                }
+                nodata.iter_mut().zip(&*bytes).for_each(|(n, &byte)| *n = u32::from(byte));
             } else {
-                sum_words(columns, &steps, between, nodata);
+                let words = &mut words[..padded];
+                sum_words(columns, &steps, between, words);
+                nodata.iter_mut().zip(&*words).for_each(|(n, &word)| *n = u32::from(word));
             }
         }
         consumer.finish(0, i, layout.task.nodata.map(|_| &**nodata));

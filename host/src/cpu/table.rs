@@ -20,6 +20,8 @@
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
 //! be looked up; all others are n·ln n, rounded.
 
+use std::sync::Arc;
+
 use super::log::Log;
 
 /// Integer type of the sums: u32 for an f32 output, u64 for f64.
@@ -52,10 +54,19 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
 /// corner has a quarter of the cells of the largest. The fewest bits that keep the result within
 /// 1.3e-6 nats then, wherever the roundings all fall on one side.
 pub fn low_bits(levels: usize, largest: usize) -> u32 {
+    (12..15).find(|&low| fits(levels, largest, low)).unwrap_or(15)
+}
+
+/// Whether the result is within 1.3e-6 nats with so many low bits, wherever the roundings all fall on one side.
+fn fits(levels: usize, largest: usize, low: u32) -> bool {
     // At most one level in two cells has an entry: F(1) is 0.
     let entries_a_cell = (4.0 * levels as f64 / largest as f64).min(0.5);
-    let fits = |low: u32| 0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6;
-    (12..15).find(|&low| fits(low)).unwrap_or(15)
+    0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6
+}
+
+/// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
+pub fn is_single_enough(levels: usize, largest: usize) -> bool {
+    levels <= 256 || fits(levels, largest, 15)
 }
 
 /// The largest F(N) − S of any window.
@@ -171,6 +182,8 @@ pub struct Tables<S: Fixed> {
     pub low_bits: u32,
     /// Most cells a window can have.
     pub largest: usize,
+    /// F(n) of windows of [`ALL`] cells and more, in place of all others; else empty.
+    wide: Arc<Vec<S>>,
 }
 
 fn boxed<V: Copy + Default, const N: usize>() -> Box<[V; N]> {
@@ -201,6 +214,16 @@ impl<S: Fixed> Tables<S> {
         Self { low, high, factor, mask: S::mask(bits), log, low_bits, ..entries }
     }
 
+    /// A table for windows of so many cells that a count takes 32 bits.
+    pub fn wide(wide: Arc<Vec<S>>) -> Self {
+        Self { largest: wide.len() - 1, wide, ..Self::of(0, |_| S::default()) }
+    }
+
+    /// F(n) of every number of cells that a window can have, from 0 on.
+    pub fn entries(&self) -> &[S] {
+        if self.wide.is_empty() { &*self.f } else { &self.wide }
+    }
+
     /// Tables of any function of numbers up to `largest`, for lookups and nothing else.
     pub fn of(largest: usize, entry: impl Fn(usize) -> S) -> Self {
         let mut f = boxed::<S, ALL>();
@@ -227,7 +250,20 @@ impl<S: Fixed> Tables<S> {
             }
         }
         let (low, high, factor) = (Vec::new(), Vec::new(), Vec::new());
-        Self { f, step, pairs, low, high, limbs, factor, mask: S::default(), log: None, low_bits: 0, largest }
+        Self {
+            f,
+            step,
+            pairs,
+            low,
+            high,
+            limbs,
+            factor,
+            mask: S::default(),
+            log: None,
+            low_bits: 0,
+            largest,
+            wide: Arc::default(),
+        }
     }
 }
 

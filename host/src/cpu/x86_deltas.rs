@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::count::Count;
 use super::deltas::{CHANGES, Change, PAIRS, STILL};
 use super::lookup::{BLOCK, GROUP};
 
@@ -86,8 +87,8 @@ fn transpose(a: [__m512i; 8]) -> [__m512i; 8] {
 /// # Panics
 /// When the counts are too few, or the windows are not a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], size: usize) {
-    const { assert!(size_of::<Change>() == 32) };
+pub unsafe fn add_avx512<C: Count>(counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
+    const { assert!(size_of::<Change>() == 32 && (size_of::<C>() == 2 || size_of::<C>() == 4)) };
     let width = (offsets.len() + 1).saturating_sub(size);
     assert!(width.is_multiple_of(BLOCK) && width <= stride && counts.len() == GROUP * stride);
     let (go, come) = (offsets, &offsets[size - 1..]);
@@ -115,10 +116,19 @@ pub unsafe fn add_avx512(counts: &mut [u16], stride: usize, offsets: &[u16], siz
                     _mm512_shuffle_i32x4::<0b11_01_11_01>(left[i], right[i]),
                 ];
                 for (h, level) in levels.into_iter().enumerate() {
-                    // SAFETY: 32 counts from x + 32·half, at most to stride, of one of 16 levels.
+                    // SAFETY: 32 counts from x + 32·half, at most to stride, of one of 16 levels: a register of narrow ones, two of
+                    // wide ones.
                     unsafe {
                         let to = counts.as_mut_ptr().add((i + 8 * h) * stride + x + 32 * half).cast::<__m512i>();
-                        _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_loadu_si512(to), level));
+                        if size_of::<C>() == 2 {
+                            _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_loadu_si512(to), level));
+                        } else {
+                            let halves = [_mm512_castsi512_si256(level), _mm512_extracti64x4_epi64::<1>(level)];
+                            for (to, level) in [to, to.add(1)].into_iter().zip(halves) {
+                                let level = _mm512_cvtepi16_epi32(level);
+                                _mm512_storeu_si512(to, _mm512_add_epi32(_mm512_loadu_si512(to), level));
+                            }
+                        }
                     }
                 }
             }
@@ -135,7 +145,7 @@ pub fn prefetch<V>(row: &[V]) {
     }
 }
 
-/// How often each of four values occurs in each of 64 columns, at most 255.
+/// How often each of four values occurs in each of 64 columns of at most 255 rows.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub fn occurrences_avx512<'a>(values: [u8; 4], rows: impl Iterator<Item = &'a [u8; 64]>) -> [[u8; 64]; 4] {

@@ -6,7 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::Error;
+use super::{BYTE_LEVELS, Error};
+use crate::codes::{Code, CodesView};
 use crate::grid::{Grid, GridView, ShapeError};
 
 /// Levels up to which a code of its own would gain nothing: the fastest engines take this many.
@@ -133,9 +134,9 @@ fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeE
 
 /// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, whatever
 /// rows are.
-fn in_runs<R: Send>(
-    cells: GridView<'_, u8>,
-    look: impl Fn(&[u8]) -> R + Sync + Send,
+fn in_runs<C: Code, R: Send>(
+    cells: GridView<'_, C>,
+    look: impl Fn(&[C]) -> R + Sync + Send,
     nothing: impl Fn() -> R + Sync + Send,
     join: impl Fn(R, R) -> R + Sync + Send,
 ) -> R {
@@ -183,25 +184,117 @@ fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
     all
 }
 
-/// An error if a value is neither below `levels` nor `nodata`. `cells` are a part of a grid, from (`top`, `left`) on.
-pub(crate) fn check(
-    cells: GridView<'_, u8>,
-    place: (usize, usize),
-    levels: usize,
-    nodata: Option<u8>,
-) -> Result<(), Error> {
-    match extremes(cells, nodata).0 {
-        Some(max) if usize::from(max) >= levels => Err(first_above(cells, place, levels, nodata)),
-        _ => Ok(()),
+/// What is known of a grid of words: which values occur.
+pub(crate) struct Words {
+    /// Not [`nodata`](Self::nodata).
+    present: Vec<bool>,
+    /// As of bytes: one more than the largest where that is small, else as many as occur.
+    pub levels: usize,
+    /// The value without data, if it occurs.
+    pub nodata: Option<u16>,
+}
+
+/// What makes words bytes.
+pub(crate) struct Numbers {
+    /// Of every word.
+    bytes: Vec<u8>,
+    /// The number of the value without data.
+    pub nodata: Option<u8>,
+}
+
+impl Words {
+    /// Looks through `cells`. With `levels` given, a value that is neither below it nor `nodata` is an error.
+    pub fn of(cells: GridView<'_, u16>, levels: Option<usize>, nodata: Option<u16>) -> Result<Self, Error> {
+        let look = |run: &[u16]| {
+            let mut seen = vec![false; u16::LEVELS];
+            run.iter().for_each(|&value| seen[usize::from(value)] = true);
+            seen
+        };
+        let join = |mut a: Vec<bool>, b: Vec<bool>| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
+            a
+        };
+        let mut present = in_runs(cells, look, || vec![false; u16::LEVELS], join);
+        let nodata = nodata.filter(|&value| std::mem::take(&mut present[usize::from(value)]));
+        let max = present.iter().rposition(|&is| is);
+        if let (Some(levels), Some(max)) = (levels, max)
+            && max >= levels
+        {
+            return Err(first_above(cells, (0, 0), levels, nodata));
+        }
+        let levels = match max.map_or(1, |max| max + 1) {
+            few @ ..=FEW => few,
+            _ => present.iter().filter(|&&is| is).count(),
+        };
+        Ok(Self { present, levels, nodata })
+    }
+
+    /// Numbers that are bytes, if so many are enough.
+    pub fn as_bytes(&self) -> Option<Numbers> {
+        let most = BYTE_LEVELS - usize::from(self.nodata.is_some());
+        if self.levels > most {
+            return None;
+        }
+        let few = self.present[FEW..].iter().all(|&is| !is);
+        let (mut bytes, mut next) = (vec![0; u16::LEVELS], 0u8);
+        for (value, byte) in bytes.iter_mut().enumerate().filter(|(value, _)| self.present[*value]) {
+            *byte = if few { value as u8 } else { next };
+            next = next.wrapping_add(1);
+        }
+        let nodata = self.nodata.map(|value| {
+            bytes[usize::from(value)] = self.levels as u8;
+            self.levels as u8
+        });
+        Some(Numbers { bytes, nodata })
     }
 }
 
+impl Numbers {
+    /// A copy of `cells` with every value's number.
+    pub fn of(&self, cells: GridView<'_, u16>) -> Result<Grid<u8>, ShapeError> {
+        let mut coded = Grid::zeros(cells.rows(), cells.cols())?;
+        coded.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
+            for (byte, &value) in row.iter_mut().zip(cells.row(r)) {
+                *byte = self.bytes[usize::from(value)];
+            }
+        });
+        Ok(coded)
+    }
+}
+
+/// An error if a value is neither below `levels` nor `nodata`. `cells` are a part of a grid, from (`top`, `left`) on.
+pub(crate) fn check<C: Code>(
+    cells: GridView<'_, C>,
+    place: (usize, usize),
+    levels: usize,
+    nodata: Option<C>,
+) -> Result<(), Error> {
+    let above = match C::view(cells) {
+        CodesView::Bytes(cells) => {
+            extremes(cells, nodata.and_then(|code| u8::of(code.get()))).0.is_some_and(|max| usize::from(max) >= levels)
+        }
+        // No word is above all levels that there can be.
+        CodesView::Words(_) if levels == u16::LEVELS => false,
+        CodesView::Words(cells) => {
+            let (levels, nodata) = (levels as u16, nodata.map_or(0, C::get));
+            let look = |run: &[u16]| run.iter().fold(false, |any, &code| any | ((code >= levels) & (code != nodata)));
+            in_runs(cells, look, || false, |a, b| a | b)
+        }
+    };
+    if above { Err(first_above(cells, place, levels, nodata)) } else { Ok(()) }
+}
+
 /// The error for the first value, in reading order, that is too large.
-fn first_above(cells: GridView<'_, u8>, (top, left): (usize, usize), levels: usize, nodata: Option<u8>) -> Error {
+fn first_above<C: Code>(
+    cells: GridView<'_, C>,
+    (top, left): (usize, usize),
+    levels: usize,
+    nodata: Option<C>,
+) -> Error {
     for row in 0..cells.rows() {
-        let above = |value: u8| usize::from(value) >= levels && Some(value) != nodata;
+        let above = |value: C| usize::from(value.get()) >= levels && Some(value) != nodata;
         if let Some(col) = cells.row(row).iter().position(|&value| above(value)) {
-            return Error::Value { row: top + row, col: left + col, value: cells.row(row)[col], levels };
+            return Error::Value { row: top + row, col: left + col, value: cells.row(row)[col].get(), levels };
         }
     }
     unreachable!("the largest value was at least {levels}")

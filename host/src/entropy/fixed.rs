@@ -8,25 +8,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The tables that were made last. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
 /// grids, or chunks of one, asks for the same again and again.
-struct Kept<K, V>(Mutex<Vec<(K, Arc<V>)>>);
+pub(crate) struct Kept<K, V, const MOST: usize = KEPT>(Mutex<Vec<(K, Arc<V>)>>);
 
 /// How many of a kind are kept.
 const KEPT: usize = 4;
 
-impl<K: PartialEq + Copy, V> Kept<K, V> {
-    const fn new() -> Self {
+impl<K: PartialEq + Copy, V, const MOST: usize> Kept<K, V, MOST> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
     /// The table of this key, which `make` makes where it is not there. Others need not wait for that.
-    fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+    pub fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, value)) = kept().iter().find(|(of, _)| *of == key) {
             return Arc::clone(value);
         }
         let value = Arc::new(make());
         let mut kept = kept();
-        if kept.len() == KEPT {
+        if kept.len() == MOST {
             kept.remove(0);
         }
         kept.push((key, Arc::clone(&value)));
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_made_once_and_the_oldest_makes_room() {
-        let kept = Kept::new();
+        let kept = Kept::<_, _>::new();
         let made = |key: usize| {
             let mut made = false;
             let value = kept.get(key, || {

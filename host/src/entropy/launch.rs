@@ -104,6 +104,10 @@ impl Kernel {
             let (needs, has) = (of(entry.arch), of(limits.arch));
             return Some(format!("it needs compute capability {needs}, and the device has {has}"));
         }
+        let most = self.longest_side();
+        if size > most {
+            return Some(format!("it takes windows of up to {most} x {most}, not {size} x {size}"));
+        }
         if work.runs.is_some() && !self.measures() {
             return Some("it measures Shannon's entropy in squares, and nothing else".into());
         }
@@ -137,6 +141,11 @@ impl Kernel {
         (needed > limits.shared_per_block).then(|| {
             format!("it needs {needed} bytes of shared memory a block, and there are {}", limits.shared_per_block)
         })
+    }
+
+    /// The longest side of its windows: all kernels have counters of 16 bits, or of a byte for a column.
+    fn longest_side(self) -> usize {
+        255
     }
 
     /// True when it does any measures.

@@ -38,6 +38,7 @@ pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
 use crate::classes::ClassesError;
+use crate::codes::{Code, CodesView};
 use crate::cpu;
 pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
@@ -49,11 +50,15 @@ use crate::measure::window::{Scales, Window};
 use crate::measure::{Edge, Footprint, Measure};
 use crate::observe::{Cancelled, Observer};
 
-/// The largest window: 255 × 255.
-pub const MAX_SIZE: usize = 255;
+/// The largest window: 4,095 × 4,095 cells, in the CPU engine; devices take 255 × 255. Results in f64 of windows of more than 1,447 rows and
+/// columns are within 6e-12 of the definition instead of 1e-12 where only a handful of the window's cells are valid.
+pub const MAX_SIZE: usize = 4095;
 
-/// The most levels: all values of a byte.
-pub const MAX_LEVELS: usize = 256;
+/// The most levels: all values of 16 bits.
+pub const MAX_LEVELS: usize = 1 << 16;
+
+/// The most levels that devices, ladders and bytes know.
+pub const BYTE_LEVELS: usize = 1 << 8;
 
 /// The most measures at a time.
 pub const MAX_MEASURES: usize = 64;
@@ -68,6 +73,17 @@ pub enum Error {
     /// The number of levels is 0 or too large.
     #[error("the number of levels is from 1 to {MAX_LEVELS}, not {0}")]
     Levels(usize),
+    /// More levels than codes that are bytes can tell apart.
+    #[error("{0} levels are too many for codes that are bytes, which are 256 at most; give codes of 16 bits")]
+    LevelsOfBytes(usize),
+    /// Devices were asked for, and there are more classes than their kernels have counters for.
+    #[error(
+        "a map of {levels} classes, or of 256 and no data, is for the CPU engine: the kernels of devices count up to 256 codes"
+    )]
+    ManyClasses {
+        /// Levels of the map.
+        levels: usize,
+    },
     /// There is nothing to measure, or too much.
     #[error("there are from 1 to {MAX_MEASURES} measures at a time, not {0}")]
     Measures(usize),
@@ -91,7 +107,7 @@ pub enum Error {
         /// Column of the cell, from 0.
         col: usize,
         /// Its value.
-        value: u8,
+        value: u16,
         /// The number of levels.
         levels: usize,
     },
@@ -246,15 +262,16 @@ pub enum Engine {
     Devices(Vec<Arc<dyn Device>>),
 }
 
-/// A grid in memory whose values are codes of classes already, as [`Cells`](crate::raster::Cells) gives them of a raster.
+/// A grid in memory whose values are codes of classes already, as [`Cells`](crate::raster::Cells) gives them of a raster: bytes, or 16-bit
+/// words where there are more than 256.
 #[derive(Debug, Clone, Copy)]
-pub struct Codes<'a> {
+pub struct Codes<'a, C = u8> {
     /// The codes.
-    pub cells: GridView<'a, u8>,
-    /// Codes are below this, 1 to [`MAX_LEVELS`], or the one for nodata.
+    pub cells: GridView<'a, C>,
+    /// Codes are below this, 1 to [`Code::LEVELS`], or the one for nodata.
     pub levels: usize,
-    /// The code of cells without data, if there may be any. It may be below `levels` where that is [`MAX_LEVELS`].
-    pub nodata: Option<u8>,
+    /// The code of cells without data, if there may be any. It may be below `levels`.
+    pub nodata: Option<C>,
 }
 
 /// What was done, for whoever wants to tell.
@@ -279,7 +296,7 @@ pub struct Entropy {
     levels: Option<usize>,
     base: Base,
     normalize: bool,
-    nodata: Option<u8>,
+    nodata: Option<u16>,
     kernel: Option<Kernel>,
     edge: Edge,
     /// `None` for the square of `size`.
@@ -330,7 +347,7 @@ impl Entropy {
     /// use halotile::measure::Footprint;
     ///
     /// // The cell itself and the four beside it.
-    /// let cells = GridView::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9], 3, 3)?;
+    /// let cells = GridView::new(&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], 3, 3)?;
     /// let h = Entropy::new().footprint(Footprint::disk(3)?).compute::<f64>(cells)?;
     /// assert!((h.row(1)[1] - 5f64.ln()).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -363,7 +380,7 @@ impl Entropy {
     /// ```
     /// use halotile::entropy::Entropy;
     /// use halotile::grid::GridView;
-    /// let cells = GridView::new(&[1, 1, 9, 2, 2], 1, 5)?;
+    /// let cells = GridView::new(&[1u8, 1, 9, 2, 2], 1, 5)?;
     /// let h = Entropy::new().nodata(9).fill(true).compute::<f64>(cells)?;
     /// assert!((h.row(0)[2] - 2f64.ln()).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -412,7 +429,7 @@ impl Entropy {
     }
 
     /// Cells of this value are not counted, and give NaN.
-    pub fn nodata(mut self, nodata: impl Into<Option<u8>>) -> Self {
+    pub fn nodata(mut self, nodata: impl Into<Option<u16>>) -> Self {
         self.nodata = nodata.into();
         self
     }
@@ -506,9 +523,9 @@ impl Entropy {
     }
 
     /// Checks what is asked for against the grid and the places for results.
-    fn check_outs<T>(
+    fn check_outs<T, C>(
         &self,
-        cells: GridView<'_, u8>,
+        cells: GridView<'_, C>,
         outs: &[GridViewMut<'_, T>],
         on_device: bool,
     ) -> Result<(), Error> {
@@ -550,8 +567,17 @@ impl Entropy {
     /// The entropy of every cell, by the CPU engine on the current rayon thread pool.
     ///
     /// The result has the grid's shape. f32 results are within 2e-6 of the definition (in nats), f64
-    /// results within 1e-12.
-    pub fn compute<T: Real>(&self, cells: GridView<'_, u8>) -> Result<Grid<T>, Error> {
+    /// results within 1e-12. Cells are `u8` or `u16`, whatever their values.
+    ///
+    /// ```
+    /// use halotile::entropy::Entropy;
+    /// use halotile::grid::GridView;
+    /// let vegetation = GridView::new(&[7292u16, 7292, 7296, 7299], 2, 2)?;
+    /// let h = Entropy::new().compute::<f64>(vegetation)?;
+    /// assert!((h.row(0)[0] - 1.5 * 2f64.ln()).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compute<T: Real>(&self, cells: GridView<'_, impl Code>) -> Result<Grid<T>, Error> {
         let mut out = Grid::zeros(cells.rows(), cells.cols())?;
         self.compute_into(&Engine::Cpu, cells, out.view_mut(), &())?;
         Ok(out)
@@ -583,7 +609,7 @@ impl Entropy {
     pub fn compute_into<T: Real>(
         &self,
         engine: &Engine,
-        cells: GridView<'_, u8>,
+        cells: GridView<'_, impl Code>,
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
@@ -592,7 +618,7 @@ impl Entropy {
 
     /// All measures of every cell, by `engine`, into `outs`, one for each measure in their order, each of the grid's shape.
     ///
-    /// Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
+    /// More than 256 different values are computed by the CPU engine alone ([`Error::ManyClasses`]). Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
     /// within 2e-6 (of Hill's numbers: times the number; richness is exact).
     ///
     /// ```
@@ -600,7 +626,7 @@ impl Entropy {
     /// use halotile::grid::{Grid, GridView};
     /// use halotile::measure::Measure;
     ///
-    /// let cells = GridView::new(&[1, 1, 2, 2], 2, 2)?;
+    /// let cells = GridView::new(&[1u8, 1, 2, 2], 2, 2)?;
     /// let (mut simpson, mut richness) = (Grid::<f32>::zeros(2, 2)?, Grid::<f32>::zeros(2, 2)?);
     /// let outs = vec![simpson.view_mut(), richness.view_mut()];
     /// let measures = [Measure::Simpson, Measure::Richness];
@@ -609,6 +635,19 @@ impl Entropy {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn measure_into<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, impl Code>,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        match CodesView::from(cells) {
+            CodesView::Bytes(cells) => self.measure_bytes(engine, cells, outs, observer),
+            CodesView::Words(cells) => self.measure_words(engine, cells, outs, observer),
+        }
+    }
+
+    fn measure_bytes<T: Real>(
         &self,
         engine: &Engine,
         cells: GridView<'_, u8>,
@@ -620,12 +659,35 @@ impl Entropy {
         // Devices are faster than a look through the cells: pieces are looked at on their way, where that is enough.
         let promised = match self.kernel {
             Some(Kernel::Rung(_)) => None,
-            _ if on_device => Coding::promised(self.levels, self.nodata),
+            _ if on_device => Coding::promised(self.levels, self.nodata_byte()),
             _ => None,
         };
         let unseen = promised.is_some();
-        let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata, on_device), Ok)?;
+        let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata_byte(), on_device), Ok)?;
         self.compute_coded(engine, cells, &coding, unseen, outs, observer)
+    }
+
+    /// The value without data of bytes: one beyond 255 does not occur.
+    fn nodata_byte(&self) -> Option<u8> {
+        self.nodata.and_then(u8::of)
+    }
+
+    /// Words are made bytes where they are few, as bytes themselves are numbered anew where their values are scattered.
+    fn measure_words<T: Real>(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u16>,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        self.check_outs(cells, &outs, matches!(engine, Engine::Devices(_)))?;
+        let counted = census::Words::of(cells, self.levels, self.nodata)?;
+        if let Some(numbers) = counted.as_bytes() {
+            let coding = Coding { levels: counted.levels, nodata: numbers.nodata, codes: None };
+            let bytes = numbers.of(cells)?;
+            return self.compute_coded(engine, bytes.view(), &coding, false, outs, observer);
+        }
+        self.compute_words(engine, Codes { cells, levels: counted.levels, nodata: counted.nodata }, outs, observer)
     }
 
     /// All measures of every cell of a grid whose codes are known, into `outs`, one for each measure in their order, each of the
@@ -648,10 +710,10 @@ impl Entropy {
     ///
     /// # Errors
     /// Those of [`measure_into`](Self::measure_into); [`Error::Value`] for a cell that is no code.
-    pub fn measure_codes_into<T: Real>(
+    pub fn measure_codes_into<T: Real, C: Code>(
         &self,
         engine: &Engine,
-        codes: Codes<'_>,
+        codes: Codes<'_, C>,
         outs: Vec<GridViewMut<'_, T>>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
@@ -660,9 +722,50 @@ impl Entropy {
         if !(1..=MAX_LEVELS).contains(&levels) {
             return Err(Error::Levels(levels));
         }
+        if levels > C::LEVELS {
+            return Err(Error::LevelsOfBytes(levels));
+        }
         census::check(cells, (0, 0), levels, nodata)?;
-        let coding = Coding { levels, nodata, codes: None };
-        self.compute_coded(engine, cells, &coding, false, outs, observer)
+        let nodata = nodata.map(Code::get);
+        match C::view(cells) {
+            CodesView::Bytes(cells) => {
+                let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
+                self.compute_coded(engine, cells, &coding, false, outs, observer)
+            }
+            CodesView::Words(cells) => self.compute_words(engine, Codes { cells, levels, nodata }, outs, observer),
+        }
+    }
+
+    /// Codes that are known to be as they should.
+    fn compute_words<T: Real>(
+        &self,
+        engine: &Engine,
+        codes: Codes<'_, u16>,
+        outs: Vec<GridViewMut<'_, T>>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        let Codes { cells, levels, nodata } = codes;
+        if let Some(kernel) = self.kernel {
+            let reason = format!("it counts up to {BYTE_LEVELS} codes, and there are more");
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
+        }
+        let report = match (engine, self.edge.extends() || self.edge == Edge::Nodata) {
+            (Engine::Devices(_), _) => return Err(Error::ManyClasses { levels }),
+            (Engine::Cpu, true) => stream::words_in_memory(self, codes, outs, observer)?,
+            (Engine::Cpu, false) => {
+                let task = cpu::Task {
+                    grid: self.whole.unwrap_or((cells.rows(), cells.cols())),
+                    levels,
+                    nodata,
+                    scale: self.scale(),
+                    ..cpu::Task::whole(cells, self.size)
+                };
+                let window = self.window();
+                cpu::run_codes(&task, window.as_ref(), outs, observer)?;
+                Report { cpu_cells: cells.rows() * cells.cols(), ..Report::default() }
+            }
+        };
+        Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
 
     /// The grid is `unseen` where nobody has made sure that its cells are as the coding says.
@@ -738,7 +841,7 @@ impl Entropy {
             let reason = "it is a plan over devices, and no single launch".into();
             return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
-        let coding = Coding::of(cells, self.levels, self.nodata, true)?;
+        let coding = Coding::of(cells, self.levels, self.nodata_byte(), true)?;
         Resident::new(device, self.kernel, cells, &coding, self.size, self.scale(), spread)
     }
 }

@@ -93,7 +93,7 @@ impl fmt::Display for Place {
 /// let e = io::read(InputFormat::SeedText, &b"1 2\n7 -4\n"[..], "map.txt", &ReadOptions::default()).unwrap_err();
 /// assert_eq!(
 ///     e.to_string(),
-///     "map.txt: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=255; \
+///     "map.txt: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=65535; \
 ///      reclassify the grid, or name the nodata value if this is it"
 /// );
 /// ```

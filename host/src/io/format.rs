@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A format of cells (whole numbers 0..=255).
+/// A format of cells (whole numbers 0..=65,535; in seed-binary 0..=255).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InputFormat {
     /// `rows columns`, then the rows as lines of numbers.
@@ -20,9 +20,9 @@ pub enum InputFormat {
     SeedBinary,
     /// NumPy's array file.
     Npy,
-    /// An 8-bit grey PNG picture.
+    /// A grey PNG picture of 8 or 16 bits.
     Png,
-    /// An 8-bit grey Netpbm picture (P2 or P5).
+    /// A grey Netpbm picture (P2 or P5).
     Pgm,
     /// A TIFF with a place on the earth.
     GeoTiff,

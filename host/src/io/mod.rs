@@ -56,7 +56,7 @@ pub use results::{Number, ResultWriter, write_results};
 /// use halotile::io::{self, InputFormat, Nodata, ReadOptions};
 /// let options = ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(16) };
 /// let samples = io::read(InputFormat::SeedText, &b"1 3\n4 -9999 7\n"[..], "map.txt", &options)?;
-/// assert_eq!(samples[0].cells.row(0), &[4, 16, 7]);
+/// assert_eq!(samples[0].cells.bytes().map(|cells| cells.row(0)), Some(&[4, 16, 7][..]));
 /// assert_eq!(samples[0].nodata, Some(16));
 /// # Ok::<(), io::FormatError>(())
 /// ```

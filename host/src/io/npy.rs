@@ -12,6 +12,7 @@ use super::intake::{Intake, Nodata, ReadOptions, Sample, Value, check_shape, out
 use super::npy_header::{self, Header, Kind};
 use super::scan::{read_full, read_some};
 use super::seed_binary::body;
+use crate::codes::CodesGrid;
 use crate::grid::Grid;
 
 /// Bytes read at a time, a multiple of every element's size.
@@ -95,7 +96,7 @@ macro_rules! dispatch {
 /// let grid = halotile::grid::Grid::from_vec(vec![1u8, 2, 3], 1, 3)?;
 /// let file = io::write_cells(InputFormat::Npy, Vec::new(), grid.view())?;
 /// let sample = io::npy::read(&file[..], "map.npy", &Default::default())?;
-/// assert_eq!(sample.cells, grid);
+/// assert_eq!(sample.cells, grid.into());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
@@ -113,8 +114,12 @@ pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<S
         dispatch!(header, name, read_elements(&mut input, name, &header, intake))
     }?;
     ended(&mut input, name, rows, cols)?;
-    let cells = if header.fortran { transpose(&sample.cells, name)? } else { sample.cells };
-    Ok(Sample { cells, ..sample })
+    let cells = match sample.cells {
+        cells if !header.fortran => cells,
+        CodesGrid::Bytes(cells) => transpose(&cells, name)?.into(),
+        CodesGrid::Words(cells) => transpose(&cells, name)?.into(),
+    };
+    Ok(Sample { cells, nodata: sample.nodata })
 }
 
 /// Reads an NPY file of any of the types as f64 (64-bit integers beyond 2^53 are rounded); `name` is for messages.
@@ -301,7 +306,7 @@ mod tests {
     #[test]
     fn every_byte_but_0_is_true_to_every_reader() {
         let file = file("|b1", "False", "(1, 4)", &[0, 1, 2, 255]);
-        assert_eq!(read_bytes(&file, None).unwrap().cells.row(0), [0, 1, 1, 1]);
+        assert_eq!(read_bytes(&file, None).unwrap().cells.bytes().unwrap().row(0), [0, 1, 1, 1]);
         assert_eq!(read_reals(&file[..], "f").unwrap().row(0), [0.0, 1.0, 1.0, 1.0]);
     }
 
@@ -310,14 +315,19 @@ mod tests {
         for descr in ALL {
             let elements = encode(descr, &[0.0, 1.0, 2.0, 30.0, 40.0, 127.0]);
             let c = read_bytes(&file(descr, "False", "(2, 3)", &elements), None).unwrap();
-            assert_eq!((c.cells.row(0), c.cells.row(1)), (&[0u8, 1, 2][..], &[30u8, 40, 127][..]), "{descr}");
+            assert_eq!(
+                (c.cells.bytes().unwrap().row(0), c.cells.bytes().unwrap().row(1)),
+                (&[0u8, 1, 2][..], &[30u8, 40, 127][..]),
+                "{descr}"
+            );
             let f = file(descr, "True", "(2, 3)", &elements);
             let cells = read_bytes(&f, None).unwrap().cells;
+            let cells = cells.bytes().unwrap();
             assert_eq!((cells.row(0), cells.row(1)), (&[0u8, 2, 40][..], &[1u8, 30, 127][..]), "{descr}");
             assert_eq!(read_reals(&f[..], "f").unwrap().row(1), &[1.0, 30.0, 127.0], "{descr}");
         }
         let bools = read_bytes(&file("|b1", "False", "(1, 3)", &[0, 1, 7]), None).unwrap();
-        assert_eq!(bools.cells.as_slice(), &[0, 1, 1]);
+        assert_eq!(bools.cells.bytes().unwrap().as_slice(), &[0, 1, 1]);
     }
 
     #[test]
@@ -326,7 +336,7 @@ mod tests {
         let bytes = file(">i2", "True", "(300, 201)", &encode(">i2", &values));
         let got = read_bytes(&bytes, None).unwrap();
         for (r, c) in [(0, 0), (299, 0), (17, 200), (299, 200)] {
-            assert_eq!(f64::from(got.cells.row(r)[c]), values[c * 300 + r]);
+            assert_eq!(f64::from(got.cells.get(r, c)), values[c * 300 + r]);
         }
     }
 
@@ -334,7 +344,7 @@ mod tests {
     fn nodata_of_every_kind() {
         let cells = |bytes: &[u8], nodata| {
             let s = read_bytes(bytes, Some(nodata)).unwrap();
-            (s.cells.into_vec(), s.nodata)
+            (s.cells.bytes().unwrap().as_slice().to_vec(), s.nodata)
         };
         let nan = file("<f4", "False", "(1, 3)", &encode("<f4", &[1.0, f64::NAN, 3.0]));
         assert_eq!(cells(&nan, Nodata::Nan), (vec![1, 255, 3], Some(255)));
@@ -368,12 +378,12 @@ mod tests {
             ),
             (
                 file("<i2", "False", "(1, 2)", &encode("<i2", &[1.0, -1.0])),
-                format!("f: row 0, column 1 (counted from 0): the value -1 is not in 0..=255; {value}"),
+                format!("f: row 0, column 1 (counted from 0): the value -1 is not in 0..=65535; {value}"),
             ),
             (
                 file("<u8", "False", "(1, 1)", &[255; 8]),
                 format!(
-                    "f: row 0, column 0 (counted from 0): the value 18446744073709551615 is not in 0..=255; {value}"
+                    "f: row 0, column 0 (counted from 0): the value 18446744073709551615 is not in 0..=65535; {value}"
                 ),
             ),
             (

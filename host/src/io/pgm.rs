@@ -9,7 +9,8 @@
 //! 5 5 1
 //! ```
 //!
-//! The largest value may be up to 255 and is checked, not scaled by: pixels are cells as they stand. Netpbm
+//! The largest value may be up to 65,535 and is checked, not scaled by: pixels are cells as they stand. Beyond 255 the pixels of `P5` are two
+//! bytes each, the higher one first. Netpbm
 //! lets several pictures follow one another in a file; a second one is an error here, as is anything else after
 //! the first.
 
@@ -19,11 +20,11 @@ use super::error::{FormatError, Place, Problem, quote};
 use super::intake::{Intake, ReadOptions, Sample, Value, check_shape};
 use super::scan::Scanner;
 
-/// Reads a PGM picture with values up to 255; `name` is for messages.
+/// Reads a PGM picture; `name` is for messages.
 ///
 /// ```
 /// let sample = halotile::io::pgm::read(&b"P2 3 1 9  0 4 9"[..], "map.pgm", &Default::default())?;
-/// assert_eq!(sample.cells.row(0), &[0, 4, 9]);
+/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(0)), Some(&[0, 4, 9][..]));
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
@@ -33,17 +34,11 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
     let height = header_number(&mut scan, "height")?;
     let largest = header_number(&mut scan, "largest value")?;
     let place = Place::line(scan.line());
-    let largest = match u8::try_from(largest) {
-        Ok(0) => {
-            return Err(Problem::new("the largest value is 0", "it has to be from 1 to 255").at(name, place));
-        }
-        Ok(largest) => largest,
-        Err(_) => {
-            return Err(Problem::new(
-                format!("the largest value is {largest}, so that pixels have 16 bits"),
-                "convert it, for example: magick in.pgm -depth 8 out.pgm",
-            )
-            .at(name, place));
+    let largest = match u16::try_from(largest) {
+        Ok(largest @ 1..) => largest,
+        _ => {
+            let what = format!("the largest value is {largest}");
+            return Err(Problem::new(what, "it has to be from 1 to 65535").at(name, place));
         }
     };
     let (rows, cols) = check_shape(height, width).map_err(|problem| problem.at(name, place))?;
@@ -64,7 +59,7 @@ fn magic<R: Read>(scan: &mut Scanner<'_, R>) -> Result<bool, FormatError> {
         match scan.peek()? {
             Some(byte) => *letter = byte,
             None if got == 0 => {
-                return Err(Problem::new("the file is empty", "give an 8-bit PGM picture").at(name, Place::FILE));
+                return Err(Problem::new("the file is empty", "give a PGM picture").at(name, Place::FILE));
             }
             None => break,
         }
@@ -120,14 +115,17 @@ fn cut_short(intake: &Intake) -> Problem {
     )
 }
 
-fn take(intake: &mut Intake, cell: u8, largest: u8) -> Result<(), Problem> {
+fn take(intake: &mut Intake, cell: u16, largest: u16) -> Result<(), Problem> {
     if cell > largest {
         return Err(Problem::new(
             format!("the value {cell} is above the largest value {largest} of the header"),
             "correct the header",
         ));
     }
-    intake.push(cell)
+    match u8::try_from(cell) {
+        Ok(cell) => intake.push(cell),
+        Err(_) => intake.push_any(cell),
+    }
 }
 
 fn place_of(intake: &Intake) -> Place {
@@ -136,22 +134,28 @@ fn place_of(intake: &Intake) -> Place {
 
 const MORE: &str = "give a file with one picture";
 
-fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u8) -> Result<(), FormatError> {
+fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u16) -> Result<(), FormatError> {
     let name = scan.name();
     // Exactly one blank parts the header from the pixels, which may look like blanks themselves.
     if scan.peek()?.is_some() {
         scan.bump();
     }
-    let mut buffer = vec![0; 1 << 16];
+    let width = if largest > 255 { 2 } else { 1 };
+    let (mut buffer, mut held) = (vec![0; 1 << 16], 0);
     while intake.len() < intake.total() {
-        let wanted = buffer.len().min(intake.total() - intake.len());
-        let got = scan.raw(&mut buffer[..wanted])?;
+        let wanted = buffer.len().min((intake.total() - intake.len()).saturating_mul(width)) - held;
+        let got = scan.raw(&mut buffer[held..held + wanted])?;
         if got == 0 {
             return Err(cut_short(intake).at(name, Place::FILE));
         }
-        for &cell in &buffer[..got] {
+        let (whole, rest) = ((held + got) / width * width, (held + got) % width);
+        for pixel in buffer[..whole].chunks_exact(width) {
+            let cell = pixel.iter().fold(0, |cell, &byte| cell << 8 | u16::from(byte));
             take(intake, cell, largest).map_err(|problem| problem.at(name, place_of(intake)))?;
         }
+        // Half a pixel waits for its other half.
+        buffer.copy_within(whole..whole + rest, 0);
+        held = rest;
     }
     // A line end after the pixels is common and harmless.
     if scan.skip_lines()?.is_some() {
@@ -161,7 +165,7 @@ fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: 
     Ok(())
 }
 
-fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u8) -> Result<(), FormatError> {
+fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u16) -> Result<(), FormatError> {
     let name = scan.name();
     while intake.len() < intake.total() {
         if skip(scan)?.is_none() {
@@ -169,9 +173,9 @@ fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest
         }
         let place = place_of(intake).on_line(scan.line());
         let taken = match scan.short_number() {
-            Some(cell) => take(intake, cell, largest),
+            Some(cell) => take(intake, cell.into(), largest),
             None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
-                Value::Whole(v) if (0..=255).contains(&v) => take(intake, v as u8, largest),
+                Value::Whole(v) if (0..=65_535).contains(&v) => take(intake, v as u16, largest),
                 other => intake.value(other),
             }),
         };
@@ -187,6 +191,7 @@ fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Grid;
 
     fn read_bytes(bytes: &[u8]) -> Result<Sample, FormatError> {
         read(bytes, "f", &ReadOptions::default())
@@ -201,15 +206,42 @@ mod tests {
             b"P5 3 2 255 \x00\x01\x02\x0a\x20\xff\n",
         ] {
             let got = read_bytes(file).unwrap();
-            assert_eq!((got.cells.rows(), got.cells.as_slice()), (2, &[0u8, 1, 2, 10, 32, 255][..]));
+            assert_eq!((got.cells.rows(), got.cells.bytes().unwrap().as_slice()), (2, &[0u8, 1, 2, 10, 32, 255][..]));
         }
+    }
+
+    #[test]
+    fn pixels_may_have_16_bits() {
+        for file in [
+            &b"P2 3 2 65535\n0 1 255\n256 900 65535\n"[..],
+            b"P5 3 2 65535\n\x00\x00\x00\x01\x00\xff\x01\x00\x03\x84\xff\xff",
+        ] {
+            let got = read_bytes(file).unwrap();
+            assert_eq!(got.cells, Grid::from_vec(vec![0u16, 1, 255, 256, 900, 65_535], 2, 3).unwrap().into());
+        }
+        // Longer than a buffer, and in bytes that come one by one; small values are bytes after all.
+        let pixels: Vec<u8> = (0..70_000u32).flat_map(|i| ((i % 700) as u16).to_be_bytes()).collect();
+        let file = [&b"P5 700 100 1000\n"[..], &pixels].concat();
+        let got = read_bytes(&file).unwrap();
+        assert!((0..100).all(|r| (0..700).all(|c| usize::from(got.cells.get(r, c)) == c)));
+        struct Trickle<'a>(&'a [u8]);
+        impl Read for Trickle<'_> {
+            fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+                let n = self.0.len().min(out.len()).min(1);
+                out[..n].copy_from_slice(&self.0[..n]);
+                self.0 = &self.0[n..];
+                Ok(n)
+            }
+        }
+        let got = read(Trickle(b"P5 2 2 300\n\x00\x07\x00\x08\x00\x09\x00\xff"), "f", &ReadOptions::default()).unwrap();
+        assert_eq!(got.cells, Grid::from_vec(vec![7u8, 8, 9, 255], 2, 2).unwrap().into());
     }
 
     #[test]
     fn every_fault_says_where_and_what_to_do() {
         let grey = "convert it, for example: magick in.pnm -colorspace Gray -depth 8 out.pgm";
         for (bytes, expected) in [
-            (&b""[..], "f: the file is empty; give an 8-bit PGM picture".to_owned()),
+            (&b""[..], "f: the file is empty; give a PGM picture".to_owned()),
             (b"P", "f: this is not a PGM file; give the format by name if it is another one".to_owned()),
             (b"BM..", "f: this is not a PGM file; give the format by name if it is another one".to_owned()),
             (b"P6 1 1", format!("f: the picture is in colour (PPM), not grey; {grey}")),
@@ -217,11 +249,16 @@ mod tests {
             (b"P7\n", format!("f: the picture is of the kind PAM, not grey; {grey}")),
             (b"P5\n3", "f: line 2: the header ends before the height; the file is cut short or damaged".to_owned()),
             (b"P5 3 -2 255", "f: line 1: the height is \"-2\", not a number; correct the header".to_owned()),
-            (b"P5 3 2 0 ", "f: line 1: the largest value is 0; it has to be from 1 to 255".to_owned()),
+            (b"P5 3 2 0 ", "f: line 1: the largest value is 0; it has to be from 1 to 65535".to_owned()),
+            (b"P5 3 2\n65536\n", "f: line 2: the largest value is 65536; it has to be from 1 to 65535".to_owned()),
             (
-                b"P5 3 2\n65535\n",
-                "f: line 2: the largest value is 65535, so that pixels have 16 bits; \
-                 convert it, for example: magick in.pgm -depth 8 out.pgm"
+                b"P5 1 2 300\n\x01\x02\x01",
+                "f: the file ends after 1 of 2 pixels; the file is cut short, or its header is wrong".to_owned(),
+            ),
+            (
+                b"P5 2 1 300\n\x01\x2c\x01\x2d",
+                "f: row 0, column 1 (counted from 0): the value 301 is above the largest value 300 of the header; \
+                 correct the header"
                     .to_owned(),
             ),
             (
@@ -269,8 +306,8 @@ mod tests {
             ),
             (
                 b"P2 2 1 255\n1 300",
-                "f: row 0, column 1 (counted from 0), line 2: the value 300 is not in 0..=255; \
-                 reclassify the grid, or name the nodata value if this is it"
+                "f: row 0, column 1 (counted from 0), line 2: the value 300 is above the largest value 255 of the header; \
+                 correct the header"
                     .to_owned(),
             ),
         ] {

@@ -1,6 +1,6 @@
-//! PNG pictures as cells: 8-bit grey, one value a pixel, taken as it is. Decoding is the crate `png`'s.
+//! PNG pictures as cells: grey of 8 or 16 bits, one value a pixel, taken as it is. Decoding is the crate `png`'s.
 //!
-//! Fewer bits are not widened (is 3 of 2 bits class 3 or brightness 255?), 16 bits are not cut, and colours are
+//! Fewer bits are not widened (is 3 of 2 bits class 3 or brightness 255?) and colours are
 //! not averaged: each is an error that names the command to convert with. The decoder wants to seek, a pipe
 //! cannot, so the compressed file is read into memory first. That also gives a bound on what a header may
 //! promise: deflate packs at most 1032 to 1, so a picture that claims more pixels than that is cut short or
@@ -21,19 +21,26 @@ const DEFLATE: u64 = 1032;
 const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colorspace Gray -depth 8 \
                        -define png:color-type=0 -define png:bit-depth=8 out.png";
 
-/// Reads an 8-bit grey PNG; `name` is for messages.
+/// Reads a grey PNG of 8 or 16 bits; `name` is for messages.
 pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
     let mut file = Vec::new();
     input.read_to_end(&mut file).map_err(|e| read_failed(name, e))?;
-    let (cells, rows, cols) = decode(&file).map_err(|problem| problem.at(name, Place::FILE))?;
-    Intake::new(rows, cols, options)
-        .bytes(cells)
-        .map_err(|(at, problem)| problem.at(name, Place::cell(at / cols, at % cols)))
+    let (pixels, rows, cols) = decode(&file).map_err(|problem| problem.at(name, Place::FILE))?;
+    let mut intake = Intake::new(rows, cols, options);
+    let place = |at: usize| Place::cell(at / cols, at % cols);
+    if pixels.len() == rows * cols {
+        return intake.bytes(pixels).map_err(|(at, problem)| problem.at(name, place(at)));
+    }
+    for (at, pixel) in pixels.chunks_exact(2).enumerate() {
+        intake.push_any(u16::from_be_bytes([pixel[0], pixel[1]])).map_err(|problem| problem.at(name, place(at)))?;
+    }
+    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
 }
 
+/// The bytes of all pixels, two for each where they have 16 bits.
 fn decode(file: &[u8]) -> Result<(Vec<u8>, usize, usize), Problem> {
     if file.is_empty() {
-        return Err(Problem::new("the file is empty", "give an 8-bit grey PNG picture"));
+        return Err(Problem::new("the file is empty", "give a grey PNG picture of 8 or 16 bits"));
     }
     // The signature is checked here because the decoder would only say "invalid".
     if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
@@ -46,13 +53,17 @@ fn decode(file: &[u8]) -> Result<(Vec<u8>, usize, usize), Problem> {
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let info = decoder.read_header_info().map_err(fault)?;
-    let grey8 = matches!((info.color_type, info.bit_depth), (ColorType::Grayscale, BitDepth::Eight));
+    let width_of_pixel = match (info.color_type, info.bit_depth) {
+        (ColorType::Grayscale, BitDepth::Eight) => Some(1),
+        (ColorType::Grayscale, BitDepth::Sixteen) => Some(2),
+        _ => None,
+    };
     let (width, height) = info.size();
-    if !grey8 {
-        return Err(Problem::new(format!("the picture is {}, not 8-bit grey", kind(info)), CONVERT));
-    }
+    let Some(width_of_pixel) = width_of_pixel else {
+        return Err(Problem::new(format!("the picture is {}, not 8-bit or 16-bit grey", kind(info)), CONVERT));
+    };
     let (rows, cols) = check_shape(u64::from(height), u64::from(width))?;
-    if rows as u64 * cols as u64 > DEFLATE * file.len() as u64 {
+    if (rows as u64 * cols as u64).saturating_mul(width_of_pixel as u64) > DEFLATE * file.len() as u64 {
         return Err(Problem::new(
             format!("the file is too short for the {rows} x {cols} pixels it promises"),
             "the file is cut short or damaged; copy it again",
@@ -63,8 +74,9 @@ fn decode(file: &[u8]) -> Result<(Vec<u8>, usize, usize), Problem> {
         return Err(Problem::new("the picture has a transparent value", CONVERT));
     }
     let mut cells = Vec::new();
-    cells.try_reserve_exact(rows * cols).map_err(|_| out_of_memory(rows, cols))?;
-    cells.resize(rows * cols, 0);
+    let bytes = rows * cols * width_of_pixel;
+    cells.try_reserve_exact(bytes).map_err(|_| out_of_memory(rows, cols))?;
+    cells.resize(bytes, 0);
     reader.next_frame(&mut cells).map_err(fault)?;
     reader.finish().map_err(fault)?;
     Ok((cells, rows, cols))
@@ -123,12 +135,31 @@ mod tests {
     fn grey_pixels_are_cells() {
         let file = picture(ColorType::Grayscale, BitDepth::Eight, 3, 2, &[0, 1, 2, 128, 254, 255]);
         let got = read(&file[..], "f", &ReadOptions { nodata: Some(Nodata::Whole(255)), levels: None }).unwrap();
-        assert_eq!((got.cells.rows(), got.cells.row(1), got.nodata), (2, &[128u8, 254, 255][..], Some(255)));
+        assert_eq!(
+            (got.cells.rows(), got.cells.bytes().unwrap().row(1), got.nodata),
+            (2, &[128u8, 254, 255][..], Some(255))
+        );
         let options = ReadOptions { nodata: None, levels: Some(200) };
         assert_eq!(
             read(&file[..], "f", &options).unwrap_err().to_string(),
             "f: row 1, column 1 (counted from 0): the value 254 is not below the 200 levels asked for; \
              ask for more levels, or name the nodata value if this is it"
+        );
+    }
+
+    #[test]
+    fn grey_pixels_may_have_16_bits() {
+        let values = [0u16, 7, 255, 256, 900, 65_535];
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
+        let file = picture(ColorType::Grayscale, BitDepth::Sixteen, 3, 2, &bytes);
+        let options = ReadOptions { nodata: Some(Nodata::Whole(65_535)), levels: Some(1000) };
+        let got = read(&file[..], "f", &options).unwrap();
+        assert_eq!((0..6).map(|i| got.cells.get(i / 3, i % 3)).collect::<Vec<_>>(), values);
+        assert_eq!(got.nodata, Some(65_535));
+        let error = read(&file[..], "f", &ReadOptions { nodata: None, levels: Some(900) }).unwrap_err().to_string();
+        assert!(
+            error.starts_with("f: row 1, column 1 (counted from 0): the value 900 is not below the 900 levels"),
+            "{error}"
         );
     }
 
@@ -139,18 +170,18 @@ mod tests {
             (ColorType::Rgba, BitDepth::Eight, 4, "in colour with transparency"),
             (ColorType::GrayscaleAlpha, BitDepth::Eight, 2, "grey with transparency"),
             (ColorType::Indexed, BitDepth::Eight, 1, "in colours from a palette"),
-            (ColorType::Grayscale, BitDepth::Sixteen, 2, "16-bit grey"),
+            (ColorType::Rgb, BitDepth::Sixteen, 6, "in colour"),
             (ColorType::Grayscale, BitDepth::Four, 1, "4-bit grey"),
             (ColorType::Grayscale, BitDepth::One, 1, "1-bit grey"),
         ] {
             let file = picture(color, depth, 1, 1, &vec![0; bytes]);
-            assert_eq!(fails(&file), format!("f: the picture is {kind}, not 8-bit grey; {CONVERT}"));
+            assert_eq!(fails(&file), format!("f: the picture is {kind}, not 8-bit or 16-bit grey; {CONVERT}"));
         }
     }
 
     #[test]
     fn what_is_damaged_is_refused() {
-        assert_eq!(fails(b""), "f: the file is empty; give an 8-bit grey PNG picture");
+        assert_eq!(fails(b""), "f: the file is empty; give a grey PNG picture of 8 or 16 bits");
         assert_eq!(fails(b"GIF89a"), "f: this is not a PNG file; give the format by name if it is another one");
         let good = picture(ColorType::Grayscale, BitDepth::Eight, 64, 64, &[7; 4096]);
         let short = "f: the file ends inside the picture; the file is cut short; copy it again";

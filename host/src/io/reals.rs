@@ -16,6 +16,7 @@ use super::format::{InputFormat, OutputFormat, UnknownFormat};
 use super::intake::{ReadOptions, check_shape};
 use super::scan::{Scanner, read_full};
 use super::{npy, read as read_cells};
+use crate::codes::CodesGrid;
 use crate::grid::Grid;
 
 /// A format that numbers of any kind can be read from.
@@ -115,7 +116,11 @@ fn cells(format: InputFormat, input: impl Read, name: &str) -> Result<Vec<Grid<f
     let samples = read_cells(format, input, name, &ReadOptions::default())?;
     let widen = |sample: super::Sample| {
         let (rows, cols) = (sample.cells.rows(), sample.cells.cols());
-        grid(sample.cells.as_slice().iter().map(|&v| f64::from(v)).collect(), rows, cols, name)
+        let numbers = match &sample.cells {
+            CodesGrid::Bytes(cells) => cells.as_slice().iter().map(|&v| f64::from(v)).collect(),
+            CodesGrid::Words(cells) => cells.as_slice().iter().map(|&v| f64::from(v)).collect(),
+        };
+        grid(numbers, rows, cols, name)
     };
     samples.into_iter().map(widen).collect()
 }

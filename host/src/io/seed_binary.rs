@@ -14,10 +14,8 @@ use super::scan::{read_failed, read_full};
 /// ```
 /// use halotile::io::{ReadOptions, seed_binary::Samples};
 /// let file = [2, 0, 0, 0, 1, 0, 0, 0, 7, 8, /* and another */ 1, 0, 0, 0, 1, 0, 0, 0, 9];
-/// let cells: Vec<Vec<u8>> = Samples::new(&file[..], "two.bin", ReadOptions::default())
-///     .map(|sample| sample.map(|s| s.cells.into_vec()))
-///     .collect::<Result<_, _>>()?;
-/// assert_eq!(cells, [vec![7, 8], vec![9]]);
+/// let samples = Samples::new(&file[..], "two.bin", ReadOptions::default()).collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!((samples[0].cells.get(0, 1), samples[1].cells.get(0, 0)), (8, 9));
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 #[derive(Debug)]
@@ -126,8 +124,8 @@ mod tests {
     fn samples_come_one_by_one() {
         let bytes = file(&[(3, 2, &[1, 2, 3, 4, 5, 6]), (1, 1, &[255])]);
         let got: Vec<_> = Samples::new(&bytes[..], "f", ReadOptions::default()).collect::<Result<_, _>>().unwrap();
-        assert_eq!((got[0].cells.rows(), got[0].cells.row(1)), (2, &[4u8, 5, 6][..]));
-        assert_eq!(got[1].cells.as_slice(), &[255]);
+        assert_eq!((got[0].cells.rows(), got[0].cells.bytes().unwrap().row(1)), (2, &[4u8, 5, 6][..]));
+        assert_eq!(got[1].cells.bytes().unwrap().as_slice(), &[255]);
         assert_eq!(got.len(), 2);
     }
 

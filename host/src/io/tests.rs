@@ -36,9 +36,11 @@ fn read_all(bytes: &[u8]) {
             match read(format, bytes, "f", options) {
                 Ok(samples) => {
                     for sample in samples {
-                        let levels = options.levels.unwrap_or(256);
-                        let ok = |&c: &u8| usize::from(c) < levels || Some(c) == sample.nodata;
-                        assert!(sample.cells.as_slice().iter().all(ok));
+                        let levels = options.levels.unwrap_or(65_536);
+                        let ok = |c: u16| usize::from(c) < levels || Some(c) == sample.nodata;
+                        let cells = &sample.cells;
+                        let mut all = (0..cells.rows()).flat_map(|r| (0..cells.cols()).map(move |c| cells.get(r, c)));
+                        assert!(all.all(ok));
                     }
                 }
                 Err(e) => one_line(&e),

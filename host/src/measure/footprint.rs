@@ -10,6 +10,8 @@ pub struct Footprint {
     cols: usize,
     /// Row by row.
     cells: Vec<bool>,
+    /// How many of them belong to it.
+    count: usize,
 }
 
 /// Why something is no window.
@@ -79,10 +81,11 @@ impl Footprint {
         if cells.len() != rows * cols {
             return Err(FootprintError::Length { rows, cols, got: cells.len() });
         }
-        if !cells.contains(&true) {
+        let count = cells.iter().filter(|&&cell| cell).count();
+        if count == 0 {
             return Err(FootprintError::Empty);
         }
-        Ok(Self { rows, cols, cells })
+        Ok(Self { rows, cols, cells, count })
     }
 
     /// The square of `size` × `size` cells.
@@ -165,7 +168,7 @@ impl Footprint {
 
     /// How many cells belong to it.
     pub fn count(&self) -> usize {
-        self.cells.iter().filter(|&&cell| cell).count()
+        self.count
     }
 
     /// The side of the square that it is, if it is one and has all of its cells.
@@ -195,12 +198,12 @@ mod tests {
     #[test]
     fn what_is_no_window_is_refused() {
         let new = |rows, cols, cells: &[bool]| Footprint::new(rows, cols, cells.to_vec()).unwrap_err();
-        for (rows, cols) in [(0, 1), (1, 0), (2, 1), (1, 4), (257, 1), (1, usize::MAX)] {
+        for (rows, cols) in [(0, 1), (1, 0), (2, 1), (1, 4), (4097, 1), (1, usize::MAX)] {
             assert_eq!(new(rows, cols, &[true]), FootprintError::Shape { rows, cols });
         }
         assert_eq!(new(3, 1, &[true]), FootprintError::Length { rows: 3, cols: 1, got: 1 });
         assert_eq!(new(1, 3, &[false; 3]), FootprintError::Empty);
-        for size in [0, 2, 257, usize::MAX, usize::MAX - 1] {
+        for size in [0, 2, 4097, usize::MAX, usize::MAX - 1] {
             assert_eq!(Footprint::square(size), Err(FootprintError::Shape { rows: size, cols: size }));
             assert_eq!(Footprint::disk(size), Err(FootprintError::Shape { rows: size, cols: size }));
         }
@@ -208,7 +211,7 @@ mod tests {
         assert_eq!(message, "a window of 3 x 5 has 15 cells, not 4");
         assert_eq!(
             new(2, 5, &[]).to_string(),
-            "a window has an odd number of rows and columns from 1 to 255, not 2 x 5"
+            "a window has an odd number of rows and columns from 1 to 4095, not 2 x 5"
         );
     }
 
@@ -222,7 +225,7 @@ mod tests {
             ("", "the file holds no window; give a text of 0 and 1, a line a row"),
             ("010\n1x1\n", "line 2: 'x' is neither 0 nor 1; write 1 where a cell belongs to the window"),
             ("010\n\n11\n", "line 3: 2 cells where the rows above have 3; correct the row"),
-            ("01\n11\n", "a window has an odd number of rows and columns from 1 to 255, not 2 x 2"),
+            ("01\n11\n", "a window has an odd number of rows and columns from 1 to 4095, not 2 x 2"),
             ("000", "no cell belongs to the window: all of its cells are 0"),
         ] {
             assert_eq!(Footprint::parse(text).unwrap_err().to_string(), expected);

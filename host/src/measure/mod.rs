@@ -14,6 +14,7 @@ pub(crate) mod cases;
 mod edge;
 mod footprint;
 mod kind;
+pub(crate) mod logs;
 pub(crate) mod window;
 
 pub use edge::{Edge, UnknownEdge};

@@ -23,7 +23,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::{Edge, Footprint, Measure};
+use super::{Edge, Footprint, Measure, logs};
 use crate::entropy::Base;
 use crate::entropy::fixed::table_bits;
 
@@ -49,9 +49,9 @@ impl Scales {
 /// Cells of the shape that lie one below the other: rows `first..=last` of column `col`, from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    pub col: u8,
-    pub first: u8,
-    pub last: u8,
+    pub col: u16,
+    pub first: u16,
+    pub last: u16,
 }
 
 /// Cells that lie side by side: `len` from (`row`, `col`) on, counted from the centre.
@@ -142,13 +142,17 @@ pub(crate) struct Window {
     /// How each output comes from the counts.
     pub planes: Vec<Plane>,
     pub needs: Needs,
-    /// F(n) in fixed point for every number n of its cells, from 0 on; empty where no plane needs it.
+    /// F(n) in fixed point for every number n of its cells, from 0 on; empty where no plane needs it, and for windows of more than
+    /// [`TABULATED`] cells, which [`logs::table`] is for.
     pub logs: Vec<u64>,
     /// What F was multiplied by.
     pub units: f64,
-    /// Tables with a number for each of those n, one behind the other.
+    /// Tables with a number for each of those n, but no more than [`TABULATED`] and 0, one behind the other.
     pub orders: Vec<f64>,
 }
+
+/// Numbers of cells up to this are tabulated here.
+pub(crate) const TABULATED: usize = u16::MAX as usize;
 
 /// Orders closer than this to 1 go by [`Quantity::Near`].
 const NEAR: f64 = 0.125;
@@ -162,7 +166,8 @@ impl Window {
     /// given, and where a grid goes on beyond its edge they must be given what is there.
     pub fn new(footprint: Footprint, measures: &[Measure], edge: Edge, min_valid: f64, scales: Scales) -> Self {
         let (rows, cols, count) = (footprint.rows(), footprint.cols(), footprint.count());
-        let least = (1..=count).find(|&n| n as f64 / count as f64 >= min_valid).unwrap_or(count + 1);
+        // A division rounds to the nearest: the share of more cells is never rounded to less.
+        let least = least(count, |n| n as f64 / count as f64 >= min_valid);
         let mut orders = Vec::new();
         let planes: Vec<Plane> =
             measures.iter().map(|&measure| Plane::of(measure, scales, count, &mut orders)).collect();
@@ -173,7 +178,11 @@ impl Window {
             classes: needed(&[Quantity::Classes, Quantity::Evenness]),
             most: needed(&[Quantity::Most]),
         };
-        let (logs, units) = if needs.logs { table_bits(count + 1, count) } else { (Vec::new(), 1.0) };
+        let (logs, units) = match (needs.logs, count <= TABULATED) {
+            (true, true) => table_bits(count + 1, count),
+            (true, false) => (Vec::new(), logs::units(count)),
+            (false, _) => (Vec::new(), 1.0),
+        };
 
         let runs = runs(&footprint);
         let centre = ((rows / 2) as isize, (cols / 2) as isize);
@@ -237,12 +246,6 @@ impl Plane {
             Measure::Simpson => return Self { quantity: Quantity::Simpson, scale: None, order: 2.0, table: 0 },
             Measure::Evenness => return Self { quantity: Quantity::Evenness, scale: None, order: 1.0, table: 0 },
         };
-        let log = |n: usize| (n as f64).ln();
-        let mut tabulate = |f: &dyn Fn(usize) -> f64| {
-            // A class that does not occur adds nothing.
-            orders.push(0.0);
-            orders.extend((1..=count).map(f));
-        };
         let quantity = if order == 0.0 {
             Quantity::Classes
         } else if order == 1.0 {
@@ -252,25 +255,44 @@ impl Plane {
         } else if order == f64::INFINITY {
             Quantity::Most
         } else if (order - 1.0).abs() < NEAR {
-            tabulate(&|n| n as f64 * ((order - 1.0) * log(n)).exp_m1());
             Quantity::Near
-        } else if order * log(count) < LARGEST_LOG {
-            tabulate(&|n| (n as f64).powf(order));
+        } else if order * (count as f64).ln() < LARGEST_LOG {
             Quantity::Power
         } else {
-            tabulate(&log);
             Quantity::Steep
         };
-        let table = if matches!(quantity, Quantity::Near | Quantity::Power | Quantity::Steep) {
-            orders.len() - (count + 1)
-        } else {
-            0
-        };
+        let mut table = 0;
+        if matches!(quantity, Quantity::Near | Quantity::Power | Quantity::Steep) {
+            table = orders.len();
+            orders.extend((0..=count.min(TABULATED)).map(|n| term(quantity, order, n)));
+        }
         // In bits nothing is left to be multiplied by, not even a rounded 1.
         let of_bits = |scale: f64| if scale == 1.0 / LN_2 { 1.0 } else { scale * LN_2 };
         let scale = if quantity == Quantity::Shannon { scale.map(of_bits) } else { scale };
         Self { quantity, scale, order, table }
     }
+}
+
+/// What a class of `n` cells adds to the sum that a quantity is a formula of, where that has a table.
+pub(crate) fn term(quantity: Quantity, order: f64, n: usize) -> f64 {
+    let count = n as f64;
+    match quantity {
+        // A class that does not occur adds nothing.
+        _ if n == 0 => 0.0,
+        Quantity::Near => count * ((order - 1.0) * count.ln()).exp_m1(),
+        Quantity::Power => count.powf(order),
+        _ => count.ln(),
+    }
+}
+
+/// The least number from 1 to `count` that is `enough`, as all above it are; the one behind them where none is.
+fn least(count: usize, enough: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (1, count + 1);
+    while low < high {
+        let middle = low.midpoint(high);
+        if enough(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
 }
 
 /// The runs of a shape, column by column.
@@ -283,7 +305,7 @@ fn runs(footprint: &Footprint) -> Vec<Run> {
             match first {
                 None if inside => first = Some(row),
                 Some(start) if !inside => {
-                    runs.push(Run { col: col as u8, first: start as u8, last: (row - 1) as u8 });
+                    runs.push(Run { col: col as u16, first: start as u16, last: (row - 1) as u16 });
                     first = None;
                 }
                 _ => {}

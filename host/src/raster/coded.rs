@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::{Cells, Georeference, Origins, Raster, ValueType, Values, check_mask};
 use crate::classes::cell::{Cell, each};
 use crate::classes::{Classes, ClassesError, HIDDEN, Misfit};
+use crate::codes::{Code, CodesMut};
 use crate::grid::GridViewMut;
 use crate::io::{FormatError, Nodata, Place};
 
@@ -23,12 +24,12 @@ const PIECE: usize = 1 << 22;
 /// use halotile::grid::{Grid, GridViewMut};
 /// use halotile::raster::{Cells, CodedRaster, GridRaster};
 ///
-/// let map = GridRaster::new("map", Grid::from_vec(vec![11, 95, 21, 95], 2, 2)?, None);
-/// let mask = GridRaster::new("mask", Grid::from_vec(vec![1, 1, 0, 1], 2, 2)?, None);
+/// let map = GridRaster::new("map", Grid::from_vec(vec![11u8, 95, 21, 95], 2, 2)?, None);
+/// let mask = GridRaster::new("mask", Grid::from_vec(vec![1u8, 1, 0, 1], 2, 2)?, None);
 /// let (classes, _) = Classes::survey(&map, None, &())?;
 /// let coded = CodedRaster::new(Box::new(map), classes, Some(Box::new(mask)))?;
-/// let mut codes = [0; 4];
-/// coded.read_into(0..2, 0..2, GridViewMut::new(&mut codes, 2, 2)?)?;
+/// let mut codes = [0u8; 4];
+/// coded.read_into(0..2, 0..2, GridViewMut::new(&mut codes, 2, 2)?.into())?;
 /// assert_eq!((codes, coded.nodata_code()), ([0, 2, 3, 2], Some(3)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -91,12 +92,17 @@ impl CodedRaster {
         }
     }
 
-    fn read_piece(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
+    fn read_piece<C: Code>(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: GridViewMut<'_, C>,
+    ) -> Result<(), FormatError> {
         let width = cols.len();
         let values = self.raster.read(rows.clone(), cols.clone())?;
         let covered = self.covered(rows.clone(), cols.clone())?;
         let no_room = |i: usize| Misfit { index: i, value: HIDDEN.to_owned() };
-        let row = |(r, out): (usize, &mut [u8])| {
+        let row = |(r, out): (usize, &mut [C])| {
             let part = r * width..(r + 1) * width;
             let Some(covered) = covered.as_ref().map(|covered| &covered[part.clone()]) else {
                 return self.classes.encode_part(&values, part, out).map_err(|misfit| (r, misfit));
@@ -112,7 +118,7 @@ impl CodedRaster {
             };
             let mut hidden = (0..width).filter(|&i| covered[i]);
             match self.nodata_code() {
-                Some(code) => hidden.for_each(|i| out[i] = code),
+                Some(code) => hidden.for_each(|i| out[i] = C::low(code.into())),
                 None => hidden.next().map_or(Ok(()), |i| Err((r, no_room(i))))?,
             }
             encoded
@@ -161,11 +167,25 @@ impl Cells for CodedRaster {
         self.classes.levels()
     }
 
-    fn nodata_code(&self) -> Option<u8> {
+    fn nodata_code(&self) -> Option<u16> {
         self.classes.nodata_code()
     }
 
-    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError> {
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: CodesMut<'_>) -> Result<(), FormatError> {
+        match out {
+            CodesMut::Bytes(out) => self.read_codes(rows, cols, out),
+            CodesMut::Words(out) => self.read_codes(rows, cols, out),
+        }
+    }
+}
+
+impl CodedRaster {
+    fn read_codes<C: Code>(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        out: GridViewMut<'_, C>,
+    ) -> Result<(), FormatError> {
         assert_eq!((rows.len(), cols.len()), (out.rows(), out.cols()), "a place for every cell");
         let block = self.block().0.max(1);
         let (mut row, mut left) = (rows.start, Some(out));
@@ -304,7 +324,7 @@ mod tests {
         assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
         for rule in [BinRule::EqualWidth, BinRule::Quantile] {
             let classes = Classes::bins(&seen, 4, rule, None, &()).unwrap();
-            let mut codes = [9; 6];
+            let mut codes = [9u8; 6];
             classes.encode(&Values::F64(vec![0.0, 10.0, 20.0, 30.0, 0.0, 0.0]), &mut codes).unwrap();
             assert_eq!(codes[..4], [0, 1, 2, 3], "{rule:?}");
         }
@@ -316,8 +336,12 @@ mod tests {
     }
 
     fn read(coded: &CodedRaster) -> Result<Grid<u8>, FormatError> {
+        read_as(coded)
+    }
+
+    fn read_as<C: Code>(coded: &CodedRaster) -> Result<Grid<C>, FormatError> {
         let mut out = Grid::zeros(coded.rows(), coded.cols()).unwrap();
-        coded.read_into(0..coded.rows(), 0..coded.cols(), out.view_mut())?;
+        coded.read_into(0..coded.rows(), 0..coded.cols(), out.view_mut().into())?;
         Ok(out)
     }
 
@@ -333,7 +357,7 @@ mod tests {
             // Rows apart, and nothing between them touched.
             let mut out = vec![255; rows.len() * (cols.len() + 3)];
             let view = GridViewMut::with_stride(&mut out, rows.len(), cols.len(), cols.len() + 3).unwrap();
-            coded.read_into(rows.clone(), cols.clone(), view).unwrap();
+            coded.read_into(rows.clone(), cols.clone(), view.into()).unwrap();
             for (i, row) in rows.clone().zip(out.chunks(cols.len() + 3)) {
                 let expected = cols.clone().map(|c| ((number(i, c) + 300) / 100) as u8).chain([255; 3]);
                 assert!(row.iter().copied().eq(expected), "{rows:?} {cols:?}: row {i}");
@@ -375,16 +399,16 @@ mod tests {
         // A mask over it, which has a mask in its own file.
         let over = Numbers::new(2, 3, Values::U8(vec![0, 1, 1, 1, 1, 1])).hiding(&[3]);
         assert_eq!(of(Some(Box::new(over))), [2, 2, 2, 2, 1, 2]);
-        // 256 classes leave no code: a mask that hides nothing needs none.
+        // 65,536 classes leave no code: a mask that hides nothing needs none.
         let all = |hidden: &[usize]| {
             let raster = Numbers::new(1, 256, Values::U8((0..=255).collect())).hiding(hidden);
-            read(&CodedRaster::new(Box::new(raster), Classes::identity(256, None).unwrap(), None).unwrap())
+            read_as::<u16>(&CodedRaster::new(Box::new(raster), Classes::identity(65_536, None).unwrap(), None).unwrap())
         };
-        assert_eq!(all(&[]).unwrap().as_slice(), (0..=255).collect::<Vec<u8>>());
+        assert_eq!(all(&[]).unwrap().as_slice(), (0..=255).collect::<Vec<u16>>());
         let error = all(&[17]).unwrap_err();
         assert_eq!(error.place(), Place::cell(0, 17));
         assert!(
-            error.to_string().contains("own mask says that there is no data, and 256 classes leave no code for it"),
+            error.to_string().contains("own mask says that there is no data, and 65536 classes leave no code for it"),
             "{error}"
         );
     }
@@ -416,6 +440,24 @@ mod tests {
         );
     }
 
+    /// Of many classes, and of 256 where a mask takes one code more.
+    #[test]
+    fn codes_are_words_where_they_are_many() {
+        let values = Values::I32((0..1000).map(|i| i % 300 * 5).collect());
+        let mask = || Box::new(Numbers::new(10, 100, Values::U8((0..1000).map(|i| u8::from(i != 7)).collect())));
+        let raster = Numbers::new(10, 100, values);
+        let (classes, _) = Classes::survey(&raster, None, &()).unwrap();
+        let coded = CodedRaster::new(Box::new(raster), classes, Some(mask())).unwrap();
+        assert_eq!((coded.levels(), coded.nodata_code(), coded.classes().width()), (300, Some(300), 2));
+        let expected = |i: usize| if i == 7 { 300 } else { i % 300 };
+        let got = read_as::<u16>(&coded).unwrap();
+        assert!(got.as_slice().iter().enumerate().all(|(i, &code)| usize::from(code) == expected(i)));
+        let bytes = Numbers::new(10, 100, Values::U8((0..1000).map(|i| i as u8).collect()));
+        let coded = CodedRaster::new(Box::new(bytes), Classes::identity(256, None).unwrap(), Some(mask())).unwrap();
+        assert_eq!((coded.nodata_code(), coded.classes().width()), (Some(256), 2));
+        assert_eq!(read_as::<u16>(&coded).unwrap().row(0)[5..9], [5, 6, 256, 8]);
+    }
+
     #[test]
     fn masks_need_the_same_shape_and_a_code() {
         let raster = || Box::new(Numbers::new(2, 3, Values::U8(vec![0; 6])));
@@ -425,7 +467,7 @@ mod tests {
             error.to_string(),
             "numbers: the mask has 3 rows and 2 columns, and numbers has 2 and 3; crop or resample one of them"
         );
-        let full = Classes::identity(256, None).unwrap();
+        let full = Classes::identity(65_536, None).unwrap();
         assert!(matches!(CodedRaster::new(raster(), full, Some(raster())), Err(ClassesError::NoRoom)));
     }
 }

@@ -15,7 +15,8 @@ mod writer;
 
 use std::ops::Range;
 
-use crate::grid::{Grid, GridView, GridViewMut};
+use crate::codes::{CodesGrid, CodesMut};
+use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, Place, Problem};
 
 pub use coded::{CodedRaster, Uncovered, keep};
@@ -215,14 +216,15 @@ pub trait Cells: Sync {
     /// Bytes that a cell takes while it is read, beside its code.
     fn bytes_per_cell(&self) -> usize;
 
-    /// Codes are below this (1..=256), or the one for nodata.
+    /// Codes are below this (1..=65,536), or the one for nodata.
     fn levels(&self) -> usize;
 
     /// The code of cells without data, if there may be any.
-    fn nodata_code(&self) -> Option<u8>;
+    fn nodata_code(&self) -> Option<u16>;
 
-    /// Writes the codes of a rectangle to `out`, which has its shape. Panics when it is not inside.
-    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: GridViewMut<'_, u8>) -> Result<(), FormatError>;
+    /// Writes the codes of a rectangle to `out`, which has its shape and codes of the [`width`](crate::codes::width) that these take, or
+    /// more. Panics when it is not inside.
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: CodesMut<'_>) -> Result<(), FormatError>;
 }
 
 /// All of a raster as f64 (64-bit integers beyond 2^53 are rounded), for what needs it whole, as comparing does.
@@ -275,14 +277,14 @@ pub trait ResultSink<T>: Send {
 #[derive(Debug, Clone)]
 pub struct GridRaster {
     name: String,
-    cells: Grid<u8>,
+    cells: CodesGrid,
     nodata: Option<Nodata>,
 }
 
 impl GridRaster {
     /// `cells` under a name for messages; `nodata` is the value that is no data.
-    pub fn new(name: impl Into<String>, cells: Grid<u8>, nodata: Option<u8>) -> Self {
-        Self { name: name.into(), cells, nodata: nodata.map(|value| Nodata::Whole(value.into())) }
+    pub fn new(name: impl Into<String>, cells: impl Into<CodesGrid>, nodata: Option<u16>) -> Self {
+        Self { name: name.into(), cells: cells.into(), nodata: nodata.map(|value| Nodata::Whole(value.into())) }
     }
 }
 
@@ -300,7 +302,10 @@ impl Raster for GridRaster {
     }
 
     fn value_type(&self) -> ValueType {
-        ValueType::U8
+        match self.cells {
+            CodesGrid::Bytes(_) => ValueType::U8,
+            CodesGrid::Words(_) => ValueType::U16,
+        }
     }
 
     fn block(&self) -> (usize, usize) {
@@ -316,9 +321,14 @@ impl Raster for GridRaster {
     }
 
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
-        let view = self.cells.view().rect(rows, cols);
-        let mut values = Vec::with_capacity(view.rows() * view.cols());
-        (0..view.rows()).for_each(|r| values.extend_from_slice(view.row(r)));
-        Ok(Values::U8(values))
+        fn part<T: Copy>(view: GridView<'_, T>) -> Vec<T> {
+            let mut values = Vec::with_capacity(view.rows() * view.cols());
+            (0..view.rows()).for_each(|r| values.extend_from_slice(view.row(r)));
+            values
+        }
+        Ok(match &self.cells {
+            CodesGrid::Bytes(grid) => Values::U8(part(grid.view().rect(rows, cols))),
+            CodesGrid::Words(grid) => Values::U16(part(grid.view().rect(rows, cols))),
+        })
     }
 }

@@ -458,7 +458,7 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let mut args = question.args.clone();
     let codes: &[i32] = match random.below(9) {
         0 => {
-            args.extend(["--size".into(), random.one(&["0", "4", "257", "-1", "x"]).into()]);
+            args.extend(["--size".into(), random.one(&["0", "4", "4097", "-1", "x"]).into()]);
             &[2]
         }
         1 => {

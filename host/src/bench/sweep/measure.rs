@@ -183,7 +183,7 @@ fn footprint(setting: &Setting) -> Result<Footprint, Error> {
 /// What the library is asked for.
 fn entropy(setting: &Setting) -> Result<Entropy, Error> {
     let entropy = Entropy::new().footprint(footprint(setting)?).measures([setting.measure]).levels(setting.levels);
-    Ok(entropy.nodata(setting.nodata.then_some(NODATA)))
+    Ok(entropy.nodata(setting.nodata.then_some(NODATA.into())))
 }
 
 /// One setting: the kernel that did it, and what came of it.

@@ -9,7 +9,8 @@ use super::single;
 use super::slide::Counts;
 use super::tables::Tables;
 use crate::cpu::Real;
-use crate::measure::window::{Plane, Quantity, Window};
+use crate::cpu::count::Count;
+use crate::measure::window::{Plane, Quantity, TABULATED, Window, term};
 
 /// What is known of some windows beside their counts, a number a window. Nodata is not in it. Where the window's measures do not need
 /// a sum it may be empty.
@@ -20,11 +21,11 @@ pub struct Counted<'a> {
     /// Σ F(n) in fixed point.
     pub logs: &'a [u64],
     /// Σ n².
-    pub squares: &'a [u32],
-    /// How many n are not 0.
-    pub classes: &'a [u16],
+    pub squares: &'a [u64],
+    /// How many n are not 0: in windows of more than 255 × 255 cells 65,536 may be.
+    pub classes: &'a [u32],
     /// The largest n.
-    pub most: &'a [u16],
+    pub most: &'a [u32],
 }
 
 /// What results are rounded to.
@@ -48,12 +49,12 @@ impl Precision {
 /// they are few.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn finish<const AT_ONCE: usize>(
+pub fn finish<H: Histogram, const AT_ONCE: usize>(
     plane: &Plane,
     window: &Window,
     tables: &Tables,
     counted: &Counted<'_>,
-    counts: &[Counts],
+    counts: &[H],
     levels: usize,
     values: &mut [f64],
     precision: Precision,
@@ -90,7 +91,7 @@ pub fn finish<const AT_ONCE: usize>(
         Quantity::Simpson => {
             for ((value, &total), &squares) in values.iter_mut().zip(total).zip(squares) {
                 let all = u64::from(total) * u64::from(total);
-                *value = all.wrapping_sub(u64::from(squares)).cast_signed() as f64 / all.cast_signed() as f64;
+                *value = all.wrapping_sub(squares).cast_signed() as f64 / all.cast_signed() as f64;
             }
         }
         Quantity::Classes => match plane.scale {
@@ -99,7 +100,7 @@ pub fn finish<const AT_ONCE: usize>(
         },
         Quantity::Squares => {
             for ((value, &total), &squares) in values.iter_mut().zip(total).zip(squares) {
-                *value = f64::from(total) * f64::from(total) / f64::from(squares);
+                *value = f64::from(total) * f64::from(total) / squares.cast_signed() as f64;
             }
             number(plane, values, precision);
         }
@@ -111,7 +112,7 @@ pub fn finish<const AT_ONCE: usize>(
         }
         Quantity::Power | Quantity::Near | Quantity::Steep => {
             for ((value, &total), counts) in values.iter_mut().zip(total).zip(counts) {
-                let entropy = renyi(plane, window, total, &counts[..levels]);
+                let entropy = renyi(plane, window, total, counts, levels);
                 *value = plane.scale.map_or_else(|| entropy.exp(), |scale| entropy * scale);
             }
         }
@@ -136,13 +137,14 @@ fn number(plane: &Plane, values: &mut [f64], precision: Precision) {
 /// Shannon's entropy in bits.
 #[inline(always)]
 fn entropy<const AT_ONCE: usize>(window: &Window, tables: &Tables, counted: &Counted<'_>, values: &mut [f64]) {
+    let entries = tables.logs.entries();
     let (totals, sums) = (counted.total.chunks(AT_ONCE), counted.logs.chunks(AT_ONCE));
     for ((values, totals), sums) in values.chunks_mut(AT_ONCE).zip(totals).zip(sums) {
         // A loop that looks things up is not vectorised: looked up first.
         let mut full = [0; AT_ONCE];
         for (full, &total) in full.iter_mut().zip(totals) {
-            // Below 2^16 wherever there is a result.
-            *full = tables.logs.f[total as usize & 0xffff];
+            // In the table wherever there is a result.
+            *full = entries[(total as usize).min(entries.len() - 1)];
         }
         for (((value, &total), &logs), &full) in values.iter_mut().zip(totals).zip(sums).zip(&full) {
             // The difference is below 2^63, and signed numbers are converted by one instruction.
@@ -153,44 +155,70 @@ fn entropy<const AT_ONCE: usize>(window: &Window, tables: &Tables, counted: &Cou
 }
 
 /// The count of the most frequent class.
-pub fn most(counts: &[u16]) -> u16 {
-    counts.iter().copied().fold(0, u16::max)
+pub fn most<C: Count>(counts: &[C]) -> u32 {
+    counts.iter().copied().fold(C::default(), C::max).into()
 }
 
 /// Σ f(n) over the counts, f(0) being 0. Four sums side by side, always the same ones: a sum of f64 depends on its order, and
 /// one alone would wait for itself.
 #[inline(always)]
-fn sum(counts: &[u16], f: impl Fn(usize) -> f64) -> f64 {
+fn sum<C: Count>(counts: &[C], f: impl Fn(usize) -> f64) -> f64 {
     let (pieces, rest) = counts.as_chunks::<4>();
     let mut sums = [0.0; 4];
     for piece in pieces {
         for i in 0..4 {
-            sums[i] += f(usize::from(piece[i]));
+            sums[i] += f(piece[i].index());
         }
     }
     for (sum, &n) in sums.iter_mut().zip(rest) {
-        *sum += f(usize::from(n));
+        *sum += f(n.index());
     }
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
+/// The counts of a window's classes, for the formulas that go through them.
+pub trait Histogram {
+    /// Σ f(n) over the first `levels`, f(0) being 0.
+    fn sum(&self, levels: usize, f: impl Fn(usize) -> f64) -> f64;
+
+    /// The largest of the first `levels`.
+    fn most(&self, levels: usize) -> usize;
+}
+
+impl<C: Count> Histogram for Counts<C> {
+    #[inline(always)]
+    fn sum(&self, levels: usize, f: impl Fn(usize) -> f64) -> f64 {
+        sum(&self[..levels], f)
+    }
+
+    #[inline(always)]
+    fn most(&self, levels: usize) -> usize {
+        most(&self[..levels]) as usize
+    }
+}
+
 /// Rényi's entropy in nats of an order that has a table.
-fn renyi(plane: &Plane, window: &Window, total: u32, counts: &[u16]) -> f64 {
+fn renyi(plane: &Plane, window: &Window, total: u32, counts: &impl Histogram, levels: usize) -> f64 {
     let (order, table) = (plane.order, &window.orders[plane.table..]);
-    let at = |n: usize| table.get(n).copied().unwrap_or(0.0);
+    let table = &table[..table.len().min(TABULATED + 1)];
+    // Of a window of more cells than the table has, few classes have as many.
+    let at = |n: usize| match table.get(n) {
+        Some(&term) => term,
+        None => term(plane.quantity, order, n),
+    };
     let n = total as usize;
     let entropy = match plane.quantity {
         Quantity::Near => {
-            let beyond = sum(counts, at) - at(n);
+            let beyond = counts.sum(levels, at) - at(n);
             (beyond / (f64::from(total) + at(n))).ln_1p() / (1.0 - order)
         }
         Quantity::Steep => {
-            let most = usize::from(most(counts));
+            let most = counts.most(levels);
             let share = |n| if n == 0 { 0.0 } else { (order * (at(n) - at(most))).exp() };
-            let shares = sum(counts, share);
+            let shares = counts.sum(levels, share);
             order / (1.0 - order) * (at(most) - at(n)) + shares.ln() / (1.0 - order)
         }
-        _ => (sum(counts, at) / at(n)).ln() / (1.0 - order),
+        _ => (counts.sum(levels, at) / at(n)).ln() / (1.0 - order),
     };
     // 0 over something negative is −0: say 0.
     entropy + 0.0

@@ -24,12 +24,12 @@
 //! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms), `plan`.
 
 mod areas;
-mod finish;
+pub(super) mod finish;
 mod plan;
 mod single;
 mod slide;
 mod sums;
-mod tables;
+pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -40,7 +40,7 @@ use super::{Layout, Place, Real, Task};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::for_each_tile_of;
+use crate::part::{LARGE_STRIP, SMALL, STRIP, Tiles, for_each_tile_of};
 pub use plan::{Engine, Force};
 use sums::Sums;
 use tables::Tables;
@@ -48,13 +48,35 @@ use tables::Tables;
 /// Steps of work (a count changed, a class of a result looked at) between two looks at whether it is to stop: some milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
+/// What a window is to the planes of counts.
+enum Shape {
+    /// A square.
+    Square,
+    /// Any other, and how it changes.
+    Moves(Moves),
+    /// One that there are no planes for, because it is too large.
+    Histogram,
+}
+
+impl Shape {
+    /// Of windows that have at most `largest` cells.
+    fn of(window: &Window, largest: usize) -> Self {
+        if plan::square(window) {
+            Self::Square
+        } else if bits::fits(window, largest) {
+            Self::Moves(Moves::new(window))
+        } else {
+            Self::Histogram
+        }
+    }
+}
+
 /// A task and what all its tiles share.
 struct Job<'a> {
     layout: Layout<'a>,
     window: &'a Window,
-    tables: Tables,
-    /// How windows change that are no squares.
-    moves: Option<Moves>,
+    tables: &'a Tables,
+    shape: &'a Shape,
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
     leaving: Vec<(isize, usize)>,
     entering: Vec<(isize, usize)>,
@@ -63,21 +85,43 @@ struct Job<'a> {
     observer: &'a dyn Observer,
 }
 
+/// What all tiles of a grid share, whatever their codes are.
+pub(super) struct Shared {
+    pub tables: Tables,
+    shape: Shape,
+    /// Most cells that a window can have.
+    pub largest: usize,
+}
+
+impl Shared {
+    /// For a whole grid of so many rows and columns and so many levels.
+    pub fn new(window: &Window, grid: (usize, usize), levels: usize) -> Self {
+        let footprint = window.footprint();
+        let largest = footprint.count().min(footprint.rows().min(grid.0) * footprint.cols().min(grid.1));
+        Self { tables: Tables::new(window, largest, levels), shape: Shape::of(window, largest), largest }
+    }
+
+    /// Columns of a tile.
+    pub fn strip(&self, window: &Window) -> usize {
+        match self.shape {
+            Shape::Square | Shape::Histogram if window.footprint().rows() > SMALL => LARGE_STRIP,
+            _ => STRIP,
+        }
+    }
+}
+
 impl<'a> Job<'a> {
     /// The task's `size` is that of the window.
-    fn new(task: &'a Task<'a>, window: &'a Window, observer: &'a dyn Observer) -> Self {
-        let footprint = window.footprint();
-        let (height, width, count) = (footprint.rows(), footprint.cols(), footprint.count());
+    fn new(task: &'a Task<'a>, window: &'a Window, shared: &'a Shared, observer: &'a dyn Observer) -> Self {
         let stride = task.cells.stride() as isize;
         let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
         let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
         let work = cells(&window.leaving) + cells(&window.entering) + window.planes.len() * task.levels;
-        let largest = count.min(height.min(task.grid.0) * width.min(task.grid.1));
         Self {
-            layout: Layout::new(task, largest),
+            layout: Layout::new(task, shared.largest),
             window,
-            tables: Tables::new(window, largest),
-            moves: (!plan::square(window)).then(|| Moves::new(window)),
+            tables: &shared.tables,
+            shape: &shared.shape,
             leaving: flat(&window.leaving),
             entering: flat(&window.entering),
             rows_at_once: (AT_ONCE / (slide::LANES * work)).max(1),
@@ -115,27 +159,53 @@ pub(super) fn run_forced<T: Real>(
 
     let footprint = window.footprint();
     let task = Task { size: footprint.cols(), ..task.clone() };
-    let job = Job::new(&task, window, observer);
+    let shared = Shared::new(window, task.grid, task.levels);
+    let job = Job::new(&task, window, &shared, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
-    for_each_tile_of(
-        (task.rows.start, task.cols.start),
-        outs,
-        footprint.rows(),
-        observer,
-        || (planes::Scratch::new(), bits::Scratch::new(), sums::Memory::new()),
-        |(squares, shapes, memory), tile| {
-            let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
-            match force.engine.unwrap_or_else(|| plan::engine(&job, place, isa)) {
-                Engine::Planes => {
-                    let mut sums = Sums::new(&job, tile, memory);
-                    match &job.moves {
-                        None => planes::run(&job.layout, place, &mut sums, squares, isa),
-                        Some(moves) => bits::run(&job.layout, moves, place, &mut sums, shapes, isa),
-                    }
-                    Ok(())
-                }
-                Engine::Histogram => slide::run(&job, tile),
-            }
-        },
-    )
+    let place = (task.rows.start, task.cols.start);
+    for_each_tile_of(place, outs, (footprint.rows(), shared.strip(window)), observer, scratch, |scratch, tile| {
+        run_tile(&job, tile, scratch, isa, force.engine)
+    })
+}
+
+/// Memory that a thread needs for a tile.
+pub(super) type Scratch = (planes::Scratch, bits::Scratch, sums::Memory);
+
+/// None yet: it grows when the first tile comes.
+pub(super) fn scratch() -> Scratch {
+    (planes::Scratch::new(), bits::Scratch::new(), sums::Memory::new())
+}
+
+/// Computes a tile of a grid that has been cut into tasks, unless the work is to stop. The task's `size` is that of the window.
+pub(super) fn run_task<T: Real>(
+    task: &Task<'_>,
+    window: &Window,
+    shared: &Shared,
+    tile: &mut Tiles<'_, T>,
+    scratch: &mut Scratch,
+    observer: &dyn Observer,
+) -> Result<(), Cancelled> {
+    run_tile(&Job::new(task, window, shared, observer), tile, scratch, Isa::best(), None)
+}
+
+/// Computes a tile, by the engine that is forced or the one that the plan chooses.
+fn run_tile<T: Real>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+    (squares, shapes, memory): &mut Scratch,
+    isa: Isa,
+    forced: Option<Engine>,
+) -> Result<(), Cancelled> {
+    let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
+    match (forced.unwrap_or_else(|| plan::engine(job, place, isa)), job.shape) {
+        (Engine::Planes, Shape::Square) => {
+            planes::run(&job.layout, place, &mut Sums::new(job, tile, memory), squares, isa);
+            Ok(())
+        }
+        (Engine::Planes, Shape::Moves(moves)) => {
+            bits::run(&job.layout, moves, place, &mut Sums::new(job, tile, memory), shapes, isa);
+            Ok(())
+        }
+        (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),
+    }
 }

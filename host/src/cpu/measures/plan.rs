@@ -14,8 +14,8 @@
 //! The coefficients were measured on one core of an EPYC with AVX-512 (sizes 5, 21 and 101, squares and disks, 16, 64 and 256 levels). Only
 //! their ratios matter.
 
-use super::Job;
 use super::finish::goes_through;
+use super::{Job, Shape};
 use crate::cpu::Place;
 use crate::cpu::isa::{Isa, Kind};
 use crate::cpu::lookup::GROUP;
@@ -67,7 +67,12 @@ pub fn by_planes(window: &Window) -> bool {
 
 /// The engine for a tile.
 pub fn engine(job: &Job<'_>, place: Place, isa: Isa) -> Engine {
-    if !by_planes(job.window) || job.moves.as_ref().is_some_and(|m| m.bytes(job.layout.planes.len()) > MOST_BYTES) {
+    let fits = match job.shape {
+        Shape::Square => true,
+        Shape::Moves(moves) => moves.bytes(job.layout.planes.len()) <= MOST_BYTES,
+        Shape::Histogram => false,
+    };
+    if !by_planes(job.window) || !fits {
         return Engine::Histogram;
     }
     let cells = |stretches: &[(isize, usize)]| stretches.iter().map(|&(_, len)| len).sum::<usize>() as f64;
@@ -89,10 +94,11 @@ pub fn engine(job: &Job<'_>, place: Place, isa: Isa) -> Engine {
 /// Time of the counts of a level.
 fn counting(job: &Job<'_>, place: Place, isa: Isa) -> f64 {
     let (size, largest) = (job.layout.task.size, job.layout.largest);
-    let Some(moves) = &job.moves else {
+    let Shape::Moves(moves) = job.shape else {
         let time = match isa.kind() {
             _ if largest <= SMALL => 0.1,
-            _ if slides(isa, size, largest) => 0.1,
+            Kind::Avx512 if slides(isa, size, largest) => 0.1,
+            _ if slides(isa, size, largest) => 0.4,
             _ => 0.07 * f64::from(size.ilog2()),
         };
         return time * lanes(place.width, size);
@@ -111,7 +117,11 @@ fn counting(job: &Job<'_>, place: Place, isa: Isa) -> f64 {
 /// Time of what is made of the counts of a level.
 fn measuring(job: &Job<'_>, isa: Isa) -> f64 {
     let needs = job.window.needs;
-    let logs = if isa.kind() == Kind::Avx512 && job.layout.largest <= SMALL && job.moves.is_none() { 0.1 } else { 0.3 };
+    let logs = if isa.kind() == Kind::Avx512 && job.layout.largest <= SMALL && matches!(job.shape, Shape::Square) {
+        0.1
+    } else {
+        0.3
+    };
     let cheap = [needs.squares, needs.classes, needs.most].into_iter().filter(|&needed| needed).count();
     f64::from(u8::from(needs.logs)) * logs + cheap as f64 * 0.03
 }

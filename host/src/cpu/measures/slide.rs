@@ -2,9 +2,9 @@
 
 use super::Job;
 use super::finish::{Counted, Precision, finish, most};
-use super::tables::Tables;
+use super::tables::{Steps, Tables};
 use crate::cpu::Real;
-use crate::cpu::table::ALL;
+use crate::cpu::count::is_wide;
 use crate::grid::GridView;
 use crate::measure::window::{Needs, Plane, Reach, Stretch, Window};
 use crate::observe::Cancelled;
@@ -15,21 +15,25 @@ pub const LANES: usize = 4;
 
 /// Computes a tile, unless the work is to stop.
 pub fn run<T: Real>(job: &Job<'_>, tile: &mut Tiles<'_, T>) -> Result<(), Cancelled> {
+    if is_wide(job.layout.largest) { tile_of::<T, u32>(job, tile) } else { tile_of::<T, u16>(job, tile) }
+}
+
+fn tile_of<T: Real, C: Steps>(job: &Job<'_>, tile: &mut Tiles<'_, T>) -> Result<(), Cancelled> {
     // Each combination is a loop of its own, which keeps only what is needed.
     let columns = match job.window.needs {
-        Needs { logs: false, squares: false, classes: false, .. } => columns::<T, false, false, false>,
-        Needs { logs: false, squares: false, classes: true, .. } => columns::<T, false, false, true>,
-        Needs { logs: false, squares: true, classes: false, .. } => columns::<T, false, true, false>,
-        Needs { logs: false, squares: true, classes: true, .. } => columns::<T, false, true, true>,
-        Needs { logs: true, squares: false, classes: false, .. } => columns::<T, true, false, false>,
-        Needs { logs: true, squares: false, classes: true, .. } => columns::<T, true, false, true>,
-        Needs { logs: true, squares: true, classes: false, .. } => columns::<T, true, true, false>,
-        Needs { logs: true, squares: true, classes: true, .. } => columns::<T, true, true, true>,
+        Needs { logs: false, squares: false, classes: false, .. } => columns::<T, C, false, false, false>,
+        Needs { logs: false, squares: false, classes: true, .. } => columns::<T, C, false, false, true>,
+        Needs { logs: false, squares: true, classes: false, .. } => columns::<T, C, false, true, false>,
+        Needs { logs: false, squares: true, classes: true, .. } => columns::<T, C, false, true, true>,
+        Needs { logs: true, squares: false, classes: false, .. } => columns::<T, C, true, false, false>,
+        Needs { logs: true, squares: false, classes: true, .. } => columns::<T, C, true, false, true>,
+        Needs { logs: true, squares: true, classes: false, .. } => columns::<T, C, true, true, false>,
+        Needs { logs: true, squares: true, classes: true, .. } => columns::<T, C, true, true, true>,
     };
     columns(job, tile)
 }
 
-fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
+fn columns<T: Real, C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
 ) -> Result<(), Cancelled> {
@@ -39,10 +43,10 @@ fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
     while x < end {
         let unclipped = x as isize + left >= 0 && (x + LANES - 1) as isize + right < cols as isize;
         if unclipped && x + LANES <= end {
-            lanes::<T, LOGS, SQUARES, CLASSES, LANES>(job, tile, x)?;
+            lanes::<T, C, LOGS, SQUARES, CLASSES, LANES>(job, tile, x)?;
             x += LANES;
         } else {
-            lanes::<T, LOGS, SQUARES, CLASSES, 1>(job, tile, x)?;
+            lanes::<T, C, LOGS, SQUARES, CLASSES, 1>(job, tile, x)?;
             x += 1;
         }
     }
@@ -50,7 +54,7 @@ fn columns<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool>(
 }
 
 /// The counts of one window.
-pub type Counts = [u16; 256];
+pub type Counts<C> = [C; 256];
 
 /// What is kept of the counts of `L` windows; apart from them, so that it can stay in registers.
 #[derive(Clone, Copy)]
@@ -58,26 +62,26 @@ struct Sums<const L: usize> {
     /// Cells inside the grid, the same for all windows.
     area: usize,
     logs: [u64; L],
-    squares: [u32; L],
+    squares: [u64; L],
     classes: [u32; L],
 }
 
 /// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the left or the right.
-fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+fn lanes<T: Real, C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
     x: usize,
 ) -> Result<(), Cancelled> {
     let (cells, window) = (job.layout.task.cells, job.window);
     let Reach { top, bottom, left, right } = window.reach;
-    let steps = &*job.tables.logs.step;
+    let steps = C::table(job.tables);
     let inside = |from: isize, to: isize, len: usize| from >= 0 && to < len as isize;
     let all_columns = inside(x as isize + left, (x + L - 1) as isize + right, cells.cols());
-    let mut counts = [[0u16; 256]; L];
+    let mut counts = [[C::default(); 256]; L];
     let mut sums = Sums { area: 0, logs: [0; L], squares: [0; L], classes: [0; L] };
     for stretch in &window.cells {
         let values = clipped::<L>(cells, tile.top, x, stretch);
-        enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+        enter::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
     }
     let (height, mut look) = (tile.height(), 0);
     for i in 0..height {
@@ -98,20 +102,20 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
             let (flat, here) = (cells.as_strided(), y * cells.stride() + x);
             for &(at, len) in &job.leaving {
                 let values = &flat[here.wrapping_add_signed(at)..][..len + L - 1];
-                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+                leave::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
             for &(at, len) in &job.entering {
                 let values = &flat[(here + cells.stride()).wrapping_add_signed(at)..][..len + L - 1];
-                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+                enter::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
         } else {
             for stretch in &window.leaving {
                 let values = clipped::<L>(cells, y, x, stretch);
-                leave::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+                leave::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
             for stretch in &window.entering {
                 let values = clipped::<L>(cells, y + 1, x, stretch);
-                enter::<LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
+                enter::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
         }
     }
@@ -120,26 +124,29 @@ fn lanes<T: Real, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, co
 
 /// Writes the results of row `i` of the tile for the columns from `x` on; none where they are `missing`.
 #[inline(always)]
-fn results<T: Real, const L: usize>(
+fn results<T: Real, C: Steps, const L: usize>(
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
     (i, x): (usize, usize),
-    counts: &mut [Counts; L],
+    counts: &mut [Counts<C>; L],
     sums: &Sums<L>,
     missing: bool,
 ) {
     let (window, levels) = (job.window, job.layout.task.levels);
     // Nodata is counted like a class; here it is taken out, and afterwards put back.
-    let nodata: [u16; L] = match job.layout.task.nodata {
-        None => [0; L],
+    let nodata: [C; L] = match job.layout.task.nodata {
+        None => [C::default(); L],
         Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
     };
-    let total = nodata.map(|n| (sums.area - usize::from(n)) as u32);
+    let total = nodata.map(|n| (sums.area - n.index()) as u32);
+    let full = |n: C| job.tables.logs.entries().get(n.index()).copied().unwrap_or_default();
     let counted = Counted {
         total: &total,
-        logs: &std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(job.tables.logs.f[usize::from(nodata[j])])),
-        squares: &std::array::from_fn::<_, L, _>(|j| sums.squares[j].wrapping_sub(u32::from(nodata[j]).pow(2))),
-        classes: &std::array::from_fn::<_, L, _>(|j| sums.classes[j].wrapping_sub(u32::from(nodata[j] > 0)) as u16),
+        logs: &std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(full(nodata[j]))),
+        squares: &std::array::from_fn::<_, L, _>(|j| sums.squares[j].wrapping_sub((nodata[j].index() as u64).pow(2))),
+        classes: &std::array::from_fn::<_, L, _>(|j| {
+            sums.classes[j].wrapping_sub(u32::from(nodata[j] != C::default()))
+        }),
         most: &std::array::from_fn::<_, L, _>(|j| if window.needs.most { most(&counts[j][..levels]) } else { 0 }),
     };
     let centres = &job.layout.task.cells.row(tile.top + i)[x..][..L];
@@ -149,7 +156,7 @@ fn results<T: Real, const L: usize>(
     for (plane, rows) in window.planes.iter().zip(&mut tile.planes) {
         let out = &mut rows[i][x - tile.left..][..L];
         let mut values = [0.0; L];
-        finish_lanes::<L>(plane, window, &job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
+        finish_lanes::<C, L>(plane, window, job.tables, &counted, counts, levels, &mut values, Precision::of::<T>());
         for j in 0..L {
             out[j] = if there[j] { T::from_f64(values[j]) } else { T::NAN };
         }
@@ -164,17 +171,17 @@ fn results<T: Real, const L: usize>(
 /// Not inlined: formulas are many, and the loops over cells want the registers.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
-fn finish_lanes<const L: usize>(
+fn finish_lanes<C: Steps, const L: usize>(
     plane: &Plane,
     window: &Window,
     tables: &Tables,
     counted: &Counted<'_>,
-    counts: &[Counts],
+    counts: &[Counts<C>],
     levels: usize,
     values: &mut [f64],
     precision: Precision,
 ) {
-    finish::<L>(plane, window, tables, counted, counts, levels, values, precision);
+    finish::<Counts<C>, L>(plane, window, tables, counted, counts, levels, values, precision);
 }
 
 /// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more
@@ -192,52 +199,52 @@ fn clipped<'a, const L: usize>(cells: GridView<'a, u8>, y: usize, x: usize, stre
 }
 
 #[inline(always)]
-fn enter<const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+fn enter<C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
     values: &[u8],
-    counts: &mut [Counts; L],
+    counts: &mut [Counts<C>; L],
     sums: &mut Sums<L>,
-    steps: &[u64; ALL],
+    steps: &C::Table,
 ) {
     sums.area += (values.len() + 1).saturating_sub(L);
     for values in values.windows(L) {
         for j in 0..L {
             let count = &mut counts[j][usize::from(values[j])];
             let n = *count;
-            *count = n.wrapping_add(1);
+            *count = n.changed(1);
             if LOGS {
-                sums.logs[j] = sums.logs[j].wrapping_add(steps[usize::from(n)]);
+                sums.logs[j] = sums.logs[j].wrapping_add(C::step(steps, n));
             }
             if SQUARES {
-                sums.squares[j] = sums.squares[j].wrapping_add(2 * u32::from(n) + 1);
+                sums.squares[j] = sums.squares[j].wrapping_add(2 * n.index() as u64 + 1);
             }
             if CLASSES {
-                sums.classes[j] += u32::from(n == 0);
+                sums.classes[j] += u32::from(n == C::default());
             }
         }
     }
 }
 
 #[inline(always)]
-fn leave<const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
+fn leave<C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, const L: usize>(
     values: &[u8],
-    counts: &mut [Counts; L],
+    counts: &mut [Counts<C>; L],
     sums: &mut Sums<L>,
-    steps: &[u64; ALL],
+    steps: &C::Table,
 ) {
     sums.area -= (values.len() + 1).saturating_sub(L);
     for values in values.windows(L) {
         for j in 0..L {
             let count = &mut counts[j][usize::from(values[j])];
-            let n = count.wrapping_sub(1);
+            let n = count.changed(-1);
             *count = n;
             if LOGS {
-                sums.logs[j] = sums.logs[j].wrapping_sub(steps[usize::from(n)]);
+                sums.logs[j] = sums.logs[j].wrapping_sub(C::step(steps, n));
             }
             if SQUARES {
-                sums.squares[j] = sums.squares[j].wrapping_sub(2 * u32::from(n) + 1);
+                sums.squares[j] = sums.squares[j].wrapping_sub(2 * n.index() as u64 + 1);
             }
             if CLASSES {
-                sums.classes[j] = sums.classes[j].wrapping_sub(u32::from(n == 0));
+                sums.classes[j] = sums.classes[j].wrapping_sub(u32::from(n == C::default()));
             }
         }
     }

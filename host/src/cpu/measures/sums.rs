@@ -19,9 +19,9 @@ use crate::part::Tiles;
 #[derive(Debug)]
 pub struct Memory {
     logs: Aligned<u64>,
-    squares: Aligned<u32>,
-    classes: Aligned<u16>,
-    most: Aligned<u16>,
+    squares: Aligned<u64>,
+    classes: Aligned<u32>,
+    most: Aligned<u32>,
     /// Of the row that is finished: N, whether there are results, and those of a measure.
     total: Aligned<u32>,
     there: Aligned<bool>,
@@ -127,27 +127,41 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                 if needs.squares {
                     // At most 63².
                     let square = |sum: u16, n: u8| sum + u16::from(n) * u16::from(n);
-                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u32::from(sum));
+                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u64::from(sum));
                 }
                 if needs.classes {
                     let one = |sum: u8, n: u8| sum + u8::from(n != 0);
-                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u16::from(sum));
+                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
                 }
                 if needs.most {
-                    go_through(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u16::from(most)));
+                    go_through(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u32::from(most)));
                 }
             }
             Counts::Large(counts) => {
                 if needs.squares {
+                    // At most the square of their sum.
                     let square = |sum: u32, n: u16| sum.wrapping_add(u32::from(n) * u32::from(n));
-                    go_through(counts, group, &mut squares[here.clone()], square, u32::wrapping_add);
+                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u64::from(sum));
                 }
                 if needs.classes {
                     let one = |sum: u16, n: u16| sum + u16::from(n != 0);
-                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + sum);
+                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
                 }
                 if needs.most {
-                    go_through(counts, group, &mut most[here], u16::max, u16::max);
+                    go_through(counts, group, &mut most[here], u16::max, |kept, most| kept.max(u32::from(most)));
+                }
+            }
+            Counts::Wide(counts) => {
+                if needs.squares {
+                    let square = |sum: u64, n: u32| sum.wrapping_add(u64::from(n) * u64::from(n));
+                    go_through(counts, group, &mut squares[here.clone()], square, u64::wrapping_add);
+                }
+                if needs.classes {
+                    let one = |sum: u16, n: u32| sum + u16::from(n != 0);
+                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
+                }
+                if needs.most {
+                    go_through(counts, group, &mut most[here], u32::max, u32::max);
                 }
             }
         }
@@ -164,7 +178,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u16]>) {
+    fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>) {
         let (window, task) = (self.job.window, self.job.layout.task);
         let (y, width, all) = (self.tile.top + i, self.tile.width(), self.areas.all);
         let areas = &self.areas.of_row(y)[..width];
@@ -173,7 +187,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
         total.copy_from_slice(areas);
         if let Some(nodata) = nodata {
             for (total, &n) in total.iter_mut().zip(nodata) {
-                *total = total.wrapping_sub(u32::from(n));
+                *total = total.wrapping_sub(n);
             }
         }
         // A window that is to be complete has all of its cells inside.
@@ -194,7 +208,16 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             most: most.get(here).unwrap_or_default(),
         };
         for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
-            finish::<BLOCK>(plane, window, &self.job.tables, &counted, &[], 0, values, Precision::of::<T>());
+            finish::<super::slide::Counts<u16>, BLOCK>(
+                plane,
+                window,
+                self.job.tables,
+                &counted,
+                &[],
+                0,
+                values,
+                Precision::of::<T>(),
+            );
             for ((out, &value), &there) in rows[i].iter_mut().zip(&*values).zip(&*there) {
                 *out = if there { T::from_f64(value) } else { T::NAN };
             }

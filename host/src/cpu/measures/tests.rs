@@ -3,7 +3,7 @@
 use super::*;
 use crate::entropy::Base;
 use crate::grid::{Grid, GridView};
-use crate::measure::cases::{Case, cases};
+use crate::measure::cases::{Case, cases, large};
 use crate::measure::window::Scales;
 use crate::measure::{Edge, Footprint, Measure};
 
@@ -76,6 +76,20 @@ fn every_case_agrees_with_the_oracle() {
             assert!(bits(&planes[i..=i]) == bits(&double[m..=m]), "{}, {}", case.measures[i], case.name);
             let same = planes_single[i].as_slice().iter().zip(single[m].as_slice());
             assert!(same.into_iter().all(|(a, b)| a.to_bits() == b.to_bits()), "{}, {}", case.measures[i], case.name);
+        }
+    }
+}
+
+#[test]
+fn large_windows_agree_with_the_oracle() {
+    for case in large() {
+        // All measures go by the histogram, which takes its time where the grid is large too.
+        let (formulas, _) = by_planes(&case);
+        let case = if case.cells.rows() > 300 { formulas.clone() } else { case };
+        for case in [case, formulas] {
+            let (task, window) = (task(&case, case.cells.view()), case.window());
+            case.compare_some(&compute::<f64>(&task, &window));
+            case.compare_some(&compute::<f32>(&task, &window));
         }
     }
 }
@@ -196,7 +210,8 @@ fn engine_of(shape: (usize, usize), footprint: Footprint, levels: usize) -> Engi
     let window = Window::new(footprint, &[Measure::Simpson], Edge::Shrink, 0.0, Scales::new(Base::E, None));
     let task = Task { levels, ..Task::whole(cells.view(), window.footprint().cols()) };
     let place = Place { top: 0, left: 0, height: shape.0.min(256), width: shape.1.min(512) };
-    plan::engine(&Job::new(&task, &window, &()), place, Isa::best())
+    let shared = Shared::new(&window, task.grid, levels);
+    plan::engine(&Job::new(&task, &window, &shared, &()), place, Isa::best())
 }
 
 #[test]

@@ -24,11 +24,12 @@ use crate::arrays::{self, Cells, Encoder, Encoding, Look, Places, Present, Rows}
 use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
 use crate::classes::{Classes, Misfit};
+use crate::codes::{self, Code};
 use crate::cpu::Real;
 use crate::entropy::bands::{Frame, pick};
 use crate::entropy::census::{Coding, FEW};
 use crate::entropy::launch::{Prepared, pitch};
-use crate::entropy::{Entropy, Error, Kernel, MAX_LEVELS, Report};
+use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Guest};
 use crate::io::Place;
@@ -129,7 +130,11 @@ impl Entropy {
             classes.reserve()?;
         }
         classes.reserve_for(cells.grid.value_type());
-        let coding = Coding { levels: classes.levels(), nodata: classes.nodata_code(), codes: None };
+        let (levels, nodata) = (classes.levels(), classes.nodata_code());
+        if codes::width(levels, nodata) > 1 {
+            return Err(Error::ManyClasses { levels });
+        }
+        let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
         let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
         let steps = classes.steps(cells.grid.value_type());
         let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
@@ -173,7 +178,7 @@ impl Entropy {
         let shape = (cells.grid.rows(), cells.grid.cols());
         let look = Look::new(queue, cells)?;
         // As many levels as the kernel takes: with fewer it computes the same.
-        let few = Coding { levels: self.levels.unwrap_or(FEW), nodata: None, codes: None };
+        let few = Coding { levels: self.levels.unwrap_or(FEW).min(BYTE_LEVELS), nodata: None, codes: None };
         let supposed = self.plan::<T>(shape, &few, observer);
         let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
             Some(pitch) => supposed.guess(queue, cells, pitch, outs, &look)?,
@@ -181,15 +186,15 @@ impl Entropy {
         };
         let present = look.finish(queue)?;
         let is_level =
-            |byte: u8| Some(byte) == self.nodata || self.levels.is_none_or(|levels| usize::from(byte) < levels);
+            |byte: u8| Some(byte) == self.nodata_byte() || self.levels.is_none_or(|levels| usize::from(byte) < levels);
         let above = |row: usize, col: usize| -> Result<Error, Error> {
             let value = cells.grid.bits(row, col)? as u8;
-            Ok(Error::Value { row, col, value, levels: self.levels.unwrap_or(MAX_LEVELS) })
+            Ok(Error::Value { row, col, value: value.into(), levels: self.levels.unwrap_or(BYTE_LEVELS) })
         };
         let valid = (0..=255u8).all(|byte| !present.bytes[usize::from(byte)] || is_level(byte));
-        let coding = match Coding::promised(self.levels, self.nodata) {
+        let coding = match Coding::promised(self.levels, self.nodata_byte()) {
             Some(promised) => promised,
-            None => Coding::of_present(&present.bytes, self.nodata, true),
+            None => Coding::of_present(&present.bytes, self.nodata_byte(), true),
         };
         if let Some(prepared) = guess.filter(|_| valid && coding.levels <= FEW && coding.codes.is_none()) {
             return Ok(supposed.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
@@ -262,7 +267,7 @@ impl Plan<'_> {
     ) -> Result<Codes, Error> {
         let device = cells.device();
         // The code of what the mask hides; without a mask nothing is hidden.
-        let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata.unwrap_or(0))?;
+        let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata_byte().unwrap_or(0))?;
         let (pitch, all) = (pitch(cols), self.all_seen().len());
         let least = (2 * self.radius.0 + 1).min(all);
         // A row of results has to fit too.
@@ -304,8 +309,8 @@ impl Plan<'_> {
     fn prepared(&self, queue: &mut Queue<'_>, kernel: Kernel, device: &Arc<dyn Device>) -> Result<Prepared, Error> {
         let mut put = |bytes: &[u8]| arrays::table(queue, device, bytes);
         Ok(match &self.window {
-            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window, &mut put)?,
-            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale, &mut put)?,
+            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata_byte(), window, &mut put)?,
+            None => Prepared::new(kernel, device, self.work, self.nodata_byte(), self.scale, &mut put)?,
         })
     }
 

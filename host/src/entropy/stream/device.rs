@@ -62,9 +62,10 @@ pub(super) struct Worker<'p> {
 impl<'p> Worker<'p> {
     pub fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
         let kernel = pick(plan.kernel, &plan.work, device)?;
+        let nodata = plan.nodata_byte();
         let prepared = match &plan.window {
-            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window, &mut at_once(device))?,
-            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale, &mut at_once(device))?,
+            Some(window) => Prepared::of_window(kernel, device, plan.work, nodata, window, &mut at_once(device))?,
+            None => Prepared::new(kernel, device, plan.work, nodata, plan.scale, &mut at_once(device))?,
         };
         let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
         let slot = |_| {

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::piece::Piece;
+use crate::codes::Code;
 use crate::entropy::Error;
 use crate::entropy::census::check;
 use crate::grid::{GridView, GridViewMut};
@@ -20,15 +21,15 @@ use crate::measure::Edge;
 use crate::raster::Cells;
 
 /// Where cells come from.
-pub(super) enum From<'a> {
+pub(super) enum From<'a, C> {
     /// A raster, and where it is to be read in order, the last rows of it that were read.
-    Raster(&'a dyn Cells, Option<Mutex<Tail>>),
+    Raster(&'a dyn Cells, Option<Mutex<Tail<C>>>),
     /// A grid in memory, each value replaced by its code.
     Grid {
         /// The values.
-        cells: GridView<'a, u8>,
-        /// The code of each; `None` where they are codes.
-        codes: Option<&'a [u8; 256]>,
+        cells: GridView<'a, C>,
+        /// The code of each, of bytes; `None` where they are codes.
+        codes: Option<&'a [C; 256]>,
         /// They should be below this, and nobody has looked yet.
         below: Option<usize>,
     },
@@ -36,21 +37,21 @@ pub(super) enum From<'a> {
 
 /// The last rows that were read, as codes.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct Tail<C> {
     /// The most rows that are kept.
     most: usize,
     rows: Range<usize>,
-    codes: Vec<u8>,
+    codes: Vec<C>,
 }
 
-impl Tail {
+impl<C: Code> Tail<C> {
     /// Keeps so many rows.
     pub fn of(most: usize) -> Self {
         Self { most, rows: 0..0, codes: Vec::new() }
     }
 
     /// Rows in full width, those that were kept from here and the others from `cells`.
-    fn read(&mut self, cells: &dyn Cells, rows: Range<usize>, mut out: GridViewMut<'_, u8>) -> Result<(), Error> {
+    fn read(&mut self, cells: &dyn Cells, rows: Range<usize>, mut out: GridViewMut<'_, C>) -> Result<(), Error> {
         let width = out.cols();
         let kept = if self.rows.contains(&rows.start) { self.rows.end.min(rows.end) - rows.start } else { 0 };
         for r in 0..kept {
@@ -59,7 +60,7 @@ impl Tail {
         }
         if kept < rows.len() {
             let there = (kept..rows.len(), 0..width);
-            cells.read_into(rows.start + kept..rows.end, 0..width, out.reborrow().rect(there.0, there.1))?;
+            cells.read_into(rows.start + kept..rows.end, 0..width, out.reborrow().rect(there.0, there.1).into())?;
         }
         let keep = self.most.min(rows.len());
         self.codes.clear();
@@ -71,18 +72,18 @@ impl Tail {
     }
 }
 
-impl<'a> From<'a> {
+impl<'a, C: Code> From<'a, C> {
     /// A raster whose pieces see `overlap` rows of the one before.
     pub fn raster(cells: &'a dyn Cells, overlap: usize) -> Self {
         Self::Raster(cells, cells.in_order().then(|| Mutex::new(Tail::of(overlap))))
     }
 
-    fn read(&self, rows: Range<usize>, cols: Range<usize>, mut out: GridViewMut<'_, u8>) -> Result<(), Error> {
+    fn read(&self, rows: Range<usize>, cols: Range<usize>, mut out: GridViewMut<'_, C>) -> Result<(), Error> {
         match self {
             Self::Raster(cells, Some(tail)) if cols == (0..cells.cols()) => {
                 tail.lock().unwrap_or_else(PoisonError::into_inner).read(*cells, rows, out)
             }
-            Self::Raster(cells, _) => Ok(cells.read_into(rows, cols, out)?),
+            Self::Raster(cells, _) => Ok(cells.read_into(rows, cols, out.into())?),
             Self::Grid { cells, codes, .. } => {
                 let cells = cells.rect(rows, cols);
                 let (width, stride) = (out.cols(), out.stride());
@@ -90,7 +91,9 @@ impl<'a> From<'a> {
                     let from = cells.row(r);
                     match codes {
                         None => to[..width].copy_from_slice(from),
-                        Some(codes) => to.iter_mut().zip(from).for_each(|(to, &cell)| *to = codes[usize::from(cell)]),
+                        Some(codes) => {
+                            to.iter_mut().zip(from).for_each(|(to, &cell)| *to = codes[usize::from(cell.get())])
+                        }
                     }
                 });
                 Ok(())
@@ -105,7 +108,7 @@ impl<'a> From<'a> {
             check(cells.rect(rows.clone(), cols.clone()), (rows.start, cols.start), *levels, None)?;
         }
         let (seen_rows, seen_cols) = piece.seen.clone();
-        let Some(mut out) = piece.input_mut() else { return Ok(()) };
+        let Some(mut out) = piece.input_mut::<C>() else { return Ok(()) };
         let inside = |seen: &Range<isize>, len: usize| seen.start.max(0) as usize..(seen.end as usize).min(len);
         let (rows, cols) = (inside(&seen_rows, grid.0), inside(&seen_cols, grid.1));
         let (above, left) = (rows.start as isize - seen_rows.start, cols.start as isize - seen_cols.start);

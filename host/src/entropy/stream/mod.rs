@@ -40,7 +40,8 @@ use store::To;
 
 use super::census::Coding;
 use super::launch::{Work, pitch};
-use super::{Engine, Entropy, Error, Kernel, Report};
+use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
+use crate::codes::{self, Code};
 use crate::cpu::{self, Real};
 use crate::exec::queue::{Target, Writable};
 use crate::exec::{Buffer, Device, DeviceError, HostMemory};
@@ -48,7 +49,7 @@ use crate::grid::{GridView, GridViewMut};
 use crate::measure::Edge;
 use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
-use crate::part::{Axis, Part};
+use crate::part::{Axis, LARGE_BAND, LARGE_STRIP, Part, SMALL};
 use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
 use crate::threads::Inherited;
@@ -84,7 +85,9 @@ struct Plan<'a> {
     edge: Edge,
     size: usize,
     levels: usize,
-    nodata: Option<u8>,
+    nodata: Option<u16>,
+    /// Bytes of a code.
+    width: usize,
     scale: f64,
     kernel: Option<Kernel>,
     work: Work,
@@ -131,6 +134,11 @@ impl Plan<'_> {
     fn most_seen(&self) -> (usize, usize) {
         let along = |own: usize, radius: usize, all: usize| seen_along(own, all, 2 * radius, self.edge.extends());
         (along(self.piece.0, self.radius.0, self.grid.0), along(self.piece.1, self.radius.1, self.grid.1))
+    }
+
+    /// The code of no data where codes are bytes, as on devices.
+    fn nodata_byte(&self) -> Option<u8> {
+        self.nodata.and_then(u8::of)
     }
 
     /// Results this near to the top, bottom, left and right are nodata, and nobody else sees to it.
@@ -209,20 +217,39 @@ impl Entropy {
             let reason = "rungs take grids in memory".into();
             return Err(Error::KernelMisfit { kernel: rung.name, reason });
         }
-        let coding = Coding { levels: cells.levels(), nodata: cells.nodata_code(), codes: None };
+        let (levels, nodata) = (cells.levels(), cells.nodata_code());
         let grid = (cells.rows(), cells.cols());
         self.check_whole(grid)?;
-        let mut plan = self.plan::<T>(grid, &coding, observer);
+        let mut plan = self.plan_codes::<T>(grid, levels, nodata, observer);
+        if plan.width > 1 && matches!(workers, Workers::Devices(_)) {
+            return Err(Error::ManyClasses { levels });
+        }
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
         let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
         let overlap = 2 * plan.radius.0;
-        let kept = if cells.in_order() { overlap * grid.1 } else { 0 };
+        let kept = if cells.in_order() { overlap * grid.1 * plan.width } else { 0 };
         let file =
             File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
-        let report = run(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?;
-        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
+        let report = match plan.width {
+            1 => run::<T, u8>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
+            _ => run::<T, u16>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
+        };
+        Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
+    }
+
+    /// The plan for codes of any number of levels. More than bytes have codes for are no work for devices.
+    fn plan_codes<'o, T: Real>(
+        &self,
+        grid: (usize, usize),
+        levels: usize,
+        nodata: Option<u16>,
+        observer: &'o dyn Observer,
+    ) -> Plan<'o> {
+        let coding = Coding { levels: levels.min(BYTE_LEVELS), nodata: nodata.and_then(u8::of), codes: None };
+        let width = codes::width(levels, nodata);
+        Plan { levels, nodata, width, ..self.plan::<T>(grid, &coding, observer) }
     }
 
     fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
@@ -245,7 +272,8 @@ impl Entropy {
             edge: self.edge,
             size: self.size,
             levels: coding.levels,
-            nodata: coding.nodata,
+            nodata: coding.nodata.map(u16::from),
+            width: 1,
             scale: self.scale(),
             kernel: self.kernel,
             work,
@@ -317,6 +345,23 @@ impl Plan<'_> {
         slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
     }
 
+    /// Bytes that the CPU engine takes for large windows, whatever pieces are: F of all numbers of cells, the shape and its copies, and
+    /// what a thread keeps of a tile.
+    fn of_large_window(&self) -> usize {
+        if self.size <= SMALL {
+            return 0;
+        }
+        // Of whole windows, of which the grid may have but a part.
+        let (rows, cols) = (self.size.min(self.extended.0), self.size.min(self.extended.1));
+        // A tile of more levels has a histogram.
+        let planes = (self.levels + usize::from(self.nodata.is_some())).min(BYTE_LEVELS + 1);
+        // Words are numbered anew, in a copy of bytes or of words.
+        let seen = |len: usize, all: usize| (len + self.size).min(all);
+        let copies = 3 * seen(LARGE_BAND, self.extended.0) * seen(LARGE_STRIP, self.extended.1);
+        let tile = planes * (4 * LARGE_STRIP + 2 * (LARGE_STRIP + self.size)) + (self.width - 1) * copies;
+        8 * rows * cols + 4 * self.size * self.size + rayon::current_num_threads() * tile
+    }
+
     /// The shape of pieces of which `free` bytes of every device hold some.
     fn shape<T: Real>(
         &mut self,
@@ -325,7 +370,7 @@ impl Plan<'_> {
         memory: usize,
         free: Option<usize>,
     ) -> Result<(), Error> {
-        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid));
+        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid) + self.of_large_window());
         let (mut cells, mut rows_at_most) = ((CELLS, 1 << 18), usize::MAX);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
@@ -342,7 +387,7 @@ impl Plan<'_> {
             extends: self.edge.extends(),
             block: file.block,
             whole_rows: file.whole_rows,
-            bytes: (1, result),
+            bytes: (self.width, result),
             passing: file.passing,
             under_way: workers.under_way(),
             memory: memory.saturating_sub(elsewhere + file.kept),
@@ -421,9 +466,26 @@ pub(super) fn in_memory<T: Real>(
         && directly(bytemuck::cast_slice(out.as_strided_mut()))
     {
         let targets = outs.pop().map(|out| targets(&plan, Part::band(0, out)));
-        return run::<T>(&plan, &workers, from, To::There, there, targets);
+        return run::<T, u8>(&plan, &workers, from, To::There, there, targets);
     }
-    run(&plan, &workers, from, To::Grids(outs), there, None)
+    run::<T, u8>(&plan, &workers, from, To::Grids(outs), there, None)
+}
+
+/// The same of words, by the CPU engine.
+pub(super) fn words_in_memory<T: Real>(
+    entropy: &Entropy,
+    codes: Codes<'_, u16>,
+    outs: Vec<GridViewMut<'_, T>>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    let Codes { cells, levels, nodata } = codes;
+    let mut plan = entropy.plan_codes::<T>((cells.rows(), cells.cols()), levels, nodata, observer);
+    // Also where so few levels would do with bytes.
+    plan.width = size_of::<u16>();
+    let file = File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 };
+    plan.cut::<T>(&Workers::Cpu, file, usize::MAX)?;
+    let from = From::Grid { cells, codes: None, below: None };
+    run::<T, u16>(&plan, &Workers::Cpu, from, To::Grids(outs), None, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.
@@ -442,10 +504,10 @@ fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>
 
 /// Has all pieces read, computed and stored. Where `there` is given cells need not be read, where `targets` are given results need
 /// not be stored: devices copy directly.
-fn run<'m, T: Real>(
+fn run<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: From<'_>,
+    from: From<'_, C>,
     to: To<'_, T>,
     there: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
@@ -454,13 +516,14 @@ fn run<'m, T: Real>(
     let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
         let (depot, threads) = (&depot, &threads);
-        let reading = move || Guard(depot).during(|| read::<T>(plan, workers, &from, there, targets, depot, threads));
+        let reading =
+            move || Guard(depot).during(|| read::<T, C>(plan, workers, &from, there, targets, depot, threads));
         let writing = move || Guard(depot).during(|| write(plan, to, depot, threads));
         let beside = [start(scope, depot, reading), start(scope, depot, writing)];
         let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
         let report = match workers {
             // On the caller's thread, because that decides which of rayon's pools does the work.
-            Workers::Cpu => Guard(depot).during(|| compute::<T>(plan, depot)),
+            Workers::Cpu => Guard(depot).during(|| compute::<T, C>(plan, depot)),
             Workers::Devices(devices) => {
                 let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
                 let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, depot, work(device))).collect();
@@ -517,17 +580,17 @@ impl Drop for Guard<'_, '_, '_> {
 }
 
 /// The reader: makes pieces and fills their input.
-fn read<'m, T: Real>(
+fn read<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: &From<'_>,
+    from: &From<'_, C>,
     there: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
     depot: &Depot<'m, '_>,
     threads: &Inherited,
 ) {
     let (rows, cols) = plan.most_seen();
-    let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) };
+    let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) * size_of::<C>() };
     let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
     let mut targets = targets.map(Vec::into_iter);
     // Pieces that need no memory need not wait for any.
@@ -568,11 +631,11 @@ fn read<'m, T: Real>(
 }
 
 /// The CPU engine as a worker.
-fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
+fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
     let mut report = Report::default();
     while let Ok(Some(mut piece)) = depot.take() {
         let (first, own) = (piece.first(), (piece.rows.len(), piece.cols.len()));
-        let Some((cells, mut planes)) = piece.both::<T>(plan.planes) else {
+        let Some((cells, planes)) = piece.both::<T, C>(plan.planes) else {
             unreachable!("only devices copy directly");
         };
         let task = cpu::Task {
@@ -582,16 +645,12 @@ fn compute<T: Real>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
             cols: first.1..first.1 + own.1,
             size: plan.size,
             levels: plan.levels,
-            nodata: plan.nodata,
+            nodata: plan.nodata.and_then(C::of),
             scale: plan.scale,
         };
         let watch = Watch(depot, plan.observer);
         let _stage = stage("compute piece");
-        let done = match &plan.window {
-            Some(window) => cpu::measures::run(&task, window, planes, &watch),
-            None => cpu::run(&task, planes.remove(0), &watch),
-        };
-        if let Err(error) = done {
+        if let Err(error) = cpu::run_codes(&task, plan.window.as_ref(), planes, &watch) {
             depot.fail(error.into());
             break;
         }

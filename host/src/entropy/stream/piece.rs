@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::codes::Code;
 use crate::exec::HostMemory;
 use crate::exec::queue::{Readable, Target};
 use crate::grid::{GridView, GridViewMut};
@@ -62,20 +63,23 @@ impl Piece<'_> {
     }
 
     /// The input's memory as rows to be written; `None` where it is not its own.
-    pub fn input_mut(&mut self) -> Option<GridViewMut<'_, u8>> {
+    pub fn input_mut<C: Code>(&mut self) -> Option<GridViewMut<'_, C>> {
         let (rows, cols) = self.seen_shape();
         let pitch = self.pitch;
         match &mut self.input {
-            Input::Own(memory) => GridViewMut::with_stride(memory, rows, cols, pitch).ok(),
+            Input::Own(memory) => GridViewMut::with_stride(memory.as_mut_slice(), rows, cols, pitch).ok(),
             Input::There(_) | Input::Away => None,
         }
     }
 
     /// The cells seen and, to be filled, the planes of results; `None` where the memory is not its own.
-    pub fn both<T: bytemuck::Pod>(&mut self, planes: usize) -> Option<(GridView<'_, u8>, Vec<GridViewMut<'_, T>>)> {
+    pub fn both<T: bytemuck::Pod, C: Code>(
+        &mut self,
+        planes: usize,
+    ) -> Option<(GridView<'_, C>, Vec<GridViewMut<'_, T>>)> {
         let (rows, cols) = self.seen_shape();
         let (Input::Own(input), Output::Own(output)) = (&self.input, &mut self.output) else { return None };
-        let cells = GridView::with_stride(input, rows, cols, self.pitch).ok()?;
+        let cells = GridView::with_stride(input.as_slice(), rows, cols, self.pitch).ok()?;
         Some((cells, split_planes(output, planes, self.rows.len(), self.cols.len())))
     }
 

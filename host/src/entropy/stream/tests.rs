@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
+use crate::codes::CodesMut;
 use crate::exec::emulator::EmulatedDevice;
 use crate::grid::Grid;
 use crate::io::FormatError;
@@ -57,15 +58,11 @@ impl Cells for Blocks {
     fn levels(&self) -> usize {
         16
     }
-    fn nodata_code(&self) -> Option<u8> {
-        self.nodata
+    fn nodata_code(&self) -> Option<u16> {
+        self.nodata.map(u16::from)
     }
-    fn read_into(
-        &self,
-        rows: Range<usize>,
-        cols: Range<usize>,
-        mut out: GridViewMut<'_, u8>,
-    ) -> Result<(), FormatError> {
+    fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: CodesMut<'_>) -> Result<(), FormatError> {
+        let CodesMut::Bytes(mut out) = out else { panic!("16 levels are bytes") };
         if let Some(next) = &self.in_order {
             let before = next.swap(rows.end, Relaxed);
             assert!(cols == (0..self.cells.cols()) && rows.start == before, "rows {rows:?} after {before}");
@@ -184,7 +181,7 @@ fn every_edge_is_right_on_the_cpu_and_on_devices() {
                 let expected = expected(&cells, size, edge, nodata);
                 for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
                     let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
-                    let entropy = Entropy::new().size(size).nodata(nodata).edge(edge);
+                    let entropy = Entropy::new().size(size).nodata(nodata.map(u16::from)).edge(edge);
                     entropy.compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
                     assert_near(&out, &expected, &format!("{rows} x {cols}, window {size}, {edge:?}, {nodata:?}"));
                 }
@@ -240,7 +237,7 @@ fn measures_come_out_whoever_computes_them() {
                 .footprint(case.footprint.clone())
                 .measures(case.measures.clone())
                 .edge(edge)
-                .nodata(case.nodata)
+                .nodata(case.nodata.map(u16::from))
                 .levels(case.levels)
                 .base(case.base)
                 .normalize(case.normalize)
@@ -520,6 +517,38 @@ fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
     }
 }
 
+/// Windows of more than 255 rows and columns, whose halos are larger than the pieces: what the grid in memory gives, bit for bit, in as
+/// little memory as the refusal of less asks for.
+#[test]
+fn large_windows_are_the_same_in_pieces() {
+    use crate::measure::{Footprint, Measure};
+    let (rows, cols) = (310, 290);
+    for (entropy, nodata) in [
+        (Entropy::new().size(257), None),
+        (Entropy::new().size(301).edge(Edge::Nodata), Some(16)),
+        (Entropy::new().size(257).edge(Edge::Reflect), Some(16)),
+        (Entropy::new().size(1001).measures([Measure::Simpson]), Some(3)),
+        (Entropy::new().footprint(Footprint::disk(301).unwrap()).measures([Measure::Evenness]), None),
+    ] {
+        let raster =
+            Blocks { nodata, ..Blocks::new(grid(rows, cols, if nodata == Some(16) { 17 } else { 16 }), (8, 16)) };
+        let run = |memory| streamed(&entropy, &Engine::Cpu, &raster, (16, 16), memory, usize::MAX);
+        let (whole, expected) = run(None);
+        assert_eq!(whole.unwrap().cpu_cells, rows * cols);
+        let Err(Error::Memory { needed, .. }) = run(Some(1 << 20)).0 else { panic!("{entropy:?}: 1 MiB is enough") };
+        // F of 66,049 numbers, and more of a larger window.
+        assert!(needed > elsewhere((rows, cols)) + 8 * 257 * 257, "{entropy:?}: {needed}");
+        assert!(matches!(run(Some(needed - 1)).0, Err(Error::Memory { .. })), "{entropy:?}: less than {needed}");
+        let (least, kept) = run(Some(needed));
+        least.unwrap();
+        assert!(bits(&kept) == bits(&expected), "{entropy:?} in {needed} bytes");
+        let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+        let in_memory = entropy.clone().nodata(nodata.map(u16::from)).levels(16);
+        in_memory.compute_into(&Engine::Cpu, raster.cells.view(), out.view_mut(), &()).unwrap();
+        assert!(bits(&kept) == bits(&out), "{entropy:?} in memory");
+    }
+}
+
 #[test]
 fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
     use crate::entropy::Codes;
@@ -531,6 +560,81 @@ fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
     };
     assert!(matches!(run(3, None, None), Err(Error::Value { row: 1, col: 1, value: 3, levels: 3 })));
     assert!(run(3, Some(3), Some((2, 2))).is_ok());
-    assert!(matches!(run(257, None, None), Err(Error::Levels(257))));
+    assert!(matches!(run(257, None, None), Err(Error::LevelsOfBytes(257))));
+    assert!(matches!(run(65_537, None, None), Err(Error::Levels(65_537))));
     assert!(matches!(run(4, None, Some((1, 9))), Err(Error::Whole { .. })));
+}
+
+/// More classes than bytes: a raster of them, read in pieces, and a grid of them in memory, with everything beyond the edges, against the
+/// oracle; and both alike.
+#[test]
+fn many_classes_come_in_pieces_as_they_do_in_memory() {
+    use crate::classes::Classes;
+    use crate::classes::tests::Numbers;
+    use crate::entropy::Codes;
+    use crate::measure::{Footprint, Measure};
+    use crate::raster::CodedRaster;
+    let (rows, cols) = (61, 83);
+    let value = |r: usize, c: usize| (r / 2 * 7919 + c / 3 * 104_729) % 907;
+    let cells = Grid::from_fn(rows, cols, |r, c| value(r, c) as u16).unwrap();
+    let disk = Footprint::disk(5).unwrap();
+    let square = Footprint::square(5).unwrap();
+    for edge in Edge::ALL {
+        for (footprint, measures) in
+            [(&square, vec![Measure::Shannon]), (&disk, vec![Measure::Richness, Measure::Shannon, Measure::Hill(0.5)])]
+        {
+            let entropy = Entropy::new().footprint(footprint.clone()).measures(measures.clone()).edge(edge).nodata(13);
+            let windows = reference::Windows { edge, nodata: Some(13u16), ..reference::Windows::of(footprint) };
+            let expected = reference::measures(cells.view(), &windows, &measures);
+            let mut outs: Vec<Grid<f32>> = measures.iter().map(|_| Grid::zeros(rows, cols).unwrap()).collect();
+            let views = outs.iter_mut().map(Grid::view_mut).collect();
+            let report = entropy.measure_into(&Engine::Cpu, cells.view(), views, &()).unwrap();
+            assert!(report.levels > 500 && report.cpu_cells == rows * cols);
+            for (out, expected) in outs.iter().zip(&expected) {
+                for (&got, &expected) in out.as_slice().iter().zip(expected.as_slice()) {
+                    let near = (f64::from(got) - expected).abs() <= 2e-6 * expected.max(1.0);
+                    assert!(near || got.is_nan() && expected.is_nan(), "{edge}, {got}, {expected}");
+                }
+            }
+            if measures.len() > 1 {
+                continue;
+            }
+            // As a raster whose numbers are scattered; the codes are other ones, and no data has its own.
+            let scattered = Grid::from_fn(rows, cols, |r, c| value(r, c) as f32 * 70.0).unwrap();
+            let values = crate::raster::Values::F32(scattered.as_slice().to_vec());
+            let nodata = crate::io::Nodata::Whole(13 * 70);
+            let raster = || Numbers::new(rows, cols, values.clone()).nodata(nodata);
+            let (classes, _) = Classes::survey(&raster(), crate::raster::Raster::nodata(&raster()), &()).unwrap();
+            assert_eq!((classes.levels(), classes.width()), (report.levels, 2));
+            let coded = CodedRaster::new(Box::new(raster()), classes, None).unwrap();
+            let kept = Mutex::new(Grid::from_fn(rows, cols, |_, _| -1.0).unwrap());
+            let finished = AtomicU64::new(0);
+            let sink = Keep {
+                kept: &kept,
+                block: (16, 16),
+                whole_rows: false,
+                next: 0,
+                room: usize::MAX,
+                finished: &finished,
+            };
+            let streamed = entropy.stream(&Engine::Cpu, &coded, Box::new(sink), Some(14 << 20), &()).unwrap();
+            assert_eq!(streamed.levels, report.levels);
+            let bits = |grid: &Grid<f32>| grid.as_slice().iter().map(|h| h.to_bits()).collect::<Vec<_>>();
+            assert!(bits(&kept.lock().unwrap()) == bits(&outs[0]), "{edge}");
+        }
+    }
+    // Devices have no counters for so many, and say so.
+    let engine = Engine::Devices(emulated(1));
+    let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
+    let codes = Codes { cells: cells.view(), levels: 907, nodata: None };
+    let error = Entropy::new().measure_codes_into(&engine, codes, vec![out.view_mut()], &()).unwrap_err();
+    assert!(matches!(error, Error::ManyClasses { levels: 907 }), "{error}");
+    // Few are no matter.
+    let few = Grid::from_fn(rows, cols, |r, c| (value(r, c) % 9 * 5000) as u16).unwrap();
+    let report = Entropy::new().compute_into(&engine, few.view(), out.view_mut(), &()).unwrap();
+    assert!(report.levels == 9 && report.kernel.is_some());
+    let bytes = Grid::from_fn(rows, cols, |r, c| (value(r, c) % 9 * 20) as u8).unwrap();
+    let mut expected = Grid::<f32>::zeros(rows, cols).unwrap();
+    Entropy::new().compute_into(&engine, bytes.view(), expected.view_mut(), &()).unwrap();
+    assert_eq!(expected, out);
 }

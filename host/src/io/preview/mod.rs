@@ -251,7 +251,7 @@ mod tests {
         let file = |name: &str| std::fs::File::create(std::env::temp_dir().join(name)).unwrap();
         write_png(entropy.view(), 16f64.ln(), "nats", file("halotile-preview.png")).unwrap();
         let small = crate::reference::entropy(
-            GridView::new(&[1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6, 4, 5, 6, 7], 4, 4).unwrap(),
+            GridView::new(&[1u8, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6, 4, 5, 6, 7], 4, 4).unwrap(),
             5,
             None,
         );
