@@ -87,7 +87,7 @@ def entropy(
         ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too. A DataArray of xarray's is handed to
         `halotile.xarray.entropy`, and gives a DataArray; a Dask array to `halotile.dask.entropy`, and gives one that is not computed yet.
     size : int, default 5
-        The window is `size` x `size` cells: odd, 1 to 4095 (255 on a GPU). It may exceed the array.
+        The window is `size` x `size` cells: odd, 1 to 4095 (on a GPU 1023 for Shannon's entropy in float32, else 255). It may exceed the array.
     footprint : "disk", "square" or array_like, optional
         The shape of the window: a disk `size` cells across, or a two-dimensional array with odd sides of up to 4095, not 0 where a cell
         belongs to the window. Then `size` is of no account.

@@ -45,7 +45,8 @@ impl Kernel {
                 Self::Tiled,
             ]
         };
-        let (mut best, mut why) = (None, String::new());
+        // The reason of the kernel that takes the largest windows is the one to tell.
+        let (mut best, mut why) = (None, (0, String::new()));
         for &kernel in candidates {
             match kernel.misfit(work, limits) {
                 None => {
@@ -54,10 +55,11 @@ impl Kernel {
                         best = Some((cost, kernel));
                     }
                 }
-                Some(reason) => why = reason,
+                Some(reason) if kernel.longest_side() >= why.0 => why = (kernel.longest_side(), reason),
+                Some(_) => {}
             }
         }
-        best.map(|(_, kernel)| kernel).ok_or(why)
+        best.map(|(_, kernel)| kernel).ok_or(why.1)
     }
 
     /// Work of a cell, roughly, in units of what the fastest kernels take: what kernels are chosen by, and how many cells are given to them
@@ -143,9 +145,10 @@ impl Kernel {
         })
     }
 
-    /// The longest side of its windows: all kernels have counters of 16 bits, or of a byte for a column.
+    /// The longest side of its windows: most kernels have counters of 16 bits, or of a byte for a column. The columns kernel sums 32 bits, and
+    /// its tables are fine enough up to here: F of so many cells in units of which 32 bits hold 256 classes.
     fn longest_side(self) -> usize {
-        255
+        if self == Self::Columns { 1023 } else { 255 }
     }
 
     /// True when it does any measures.
