@@ -53,7 +53,7 @@ fn large_windows() {
         let case = &checked.case;
         let mut out = Grid::<f32>::zeros(case.cells.rows(), case.cells.cols()).unwrap();
         let refused = |entropy: Entropy, out: &mut Grid<f32>| {
-            let entropy = entropy.size(case.size).nodata(case.nodata);
+            let entropy = entropy.size(case.size).nodata(case.nodata.map(u16::from));
             entropy.compute_into(&emulated(1), case.cells.view(), out.view_mut(), &()).unwrap_err().to_string()
         };
         let why = format!("cannot do this: it takes windows of up to 255 x 255, not {0} x {0}", case.size);
