@@ -254,7 +254,7 @@ fn arrays_that_do_not_belong_together_are_refused() {
     assert_eq!(refused(None, None, vec![]), "there are from 1 to 64 measures at a time, not 0");
     let full = Classes::identity(256, None).unwrap();
     let no_room = refused(mask(&here, 2, 4), Some(&full), vec![place(&out, 2, 4)]);
-    assert!(no_room.starts_with("256 classes and no data take 257 codes"), "{no_room}");
+    assert!(no_room.starts_with("a map of 256 classes, or of 256 and no data, is for the CPU engine"), "{no_room}");
 }
 
 /// Levels that are given are checked, and the cell is named as it is for a grid in the host's memory.
