@@ -21,7 +21,7 @@ pub enum Kernel {
     HistogramWide,
     /// The same with results in f64.
     HistogramF64,
-    /// Packed column histograms and prefix sums, 16 classes at a time.
+    /// How windows change along a row, and sums of that over a warp, 16 classes at a time.
     Columns,
     /// The same for all measures, in squares of up to 16 classes.
     ColumnsMeasures,
