@@ -450,7 +450,8 @@ def test_the_largest_window(rng, definition):
     for size in (255, 301):
         close(halotile.entropy(values, size, dtype="float64"), definition(values, size))
         close(halotile.entropy(values, size, edge="reflect", dtype="float64"), definition(values, size, edge="reflect"))
-    close(halotile.entropy(values, 4095, dtype="float64"), definition(values, 9))
+    # Of so large a window few cells are valid.
+    close(halotile.entropy(values, 4095, dtype="float64"), definition(values, 9), 6e-12)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])

@@ -217,7 +217,7 @@ def test_large_neighbourhoods(left_to_skimage, image):
     check(image, np.ones((1, 4097)))
     assert len(left_to_skimage) == 1
     # With its centre in a corner it reaches as far as a larger one.
-    check(image, np.ones((1, 2401)), shift_x=1000)
+    check(image, np.ones((1, 4001)), shift_x=100)
     assert len(left_to_skimage) == 2
 
 

@@ -32,7 +32,6 @@ VOLUMES, VOLUMES_REFERENCES = "test_rank_filters_3D", "data/rank_filters_tests_3
 # Tests in which halotile has to have computed something, and those in which it has to have asked scikit-image.
 COMPUTED = {"test_rank_filter", "test_entropy", "test_rank_filters_boolean_shift"}
 ASKED = {
-    "test_entropy",
     "test_compare_ubyte_vs_float_3d",
     "test_compare_8bit_unsigned_vs_signed_3d",
     "test_rank_filters_3D_boolean_shift",
