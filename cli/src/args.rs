@@ -172,7 +172,7 @@ are bands of one GeoTIFF; or files, where OUTPUT holds {measure}: h-{measure}.np
 
 --device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU: large \
 grids with large windows and many classes, up to 256, on few cores. It says so on stderr. Maps of more classes, and windows of \
-more than 255 cells across, are computed by the CPU.
+more than 255 cells across (1023 for shannon in f32), are computed by the CPU.
 
 --json prints one object: input, band (null unless GeoTIFF), output, outputs (the files), preview, mask, input_format, \
 output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \

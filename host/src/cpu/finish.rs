@@ -2,6 +2,7 @@
 
 use super::aligned::Aligned;
 use super::consumer::Consumer;
+use super::few::entropy_or_mark;
 use super::isa::Isa;
 use super::lookup::{Group, Lookup};
 use super::table::Fixed;
@@ -122,20 +123,9 @@ impl<T: Real> Finish<T> {
         let height = extent(y, job.layout.task.size / 2, job.layout.task.cells.rows());
         for (x, out) in out.iter_mut().enumerate() {
             let n = (height * usize::from(self.widths[x])).wrapping_sub(nodata[x] as usize);
-            *out = if centre[x] == value {
-                T::NAN
-            } else {
-                let factor = T::from_f64(job.tables.factor[n]);
-                T::entropy(job.tables.f[n & 0xffff], sums[x], job.tables.mask, factor)
-            };
+            *out = if centre[x] == value { T::NAN } else { entropy_or_mark(job.tables, n, sums[x]) };
         }
     }
-}
-
-/// One cell: `n` cells counted, `sum` over their levels.
-#[inline(always)]
-pub fn one<T: Real>(job: &Job<'_, T>, n: usize, sum: T::Sum) -> T {
-    T::entropy(job.tables.f[n], sum, job.tables.mask, T::from_f64(job.tables.factor[n]))
 }
 
 /// The sum without the cells of a level that occurs `n` times.

@@ -15,7 +15,8 @@
 //! and leave lie side by side in memory; and several neighbouring columns slide together, because one
 //! chain of "read a count, write it back" waits for itself wherever values repeat.
 
-use super::finish::{extent, one, without};
+use super::few::entropy_or_mark;
+use super::finish::{extent, without};
 use super::table::Fixed;
 use super::{Job, Real, Tile};
 
@@ -86,11 +87,11 @@ fn lanes<T: Real, const L: usize>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, x: u
         let out = &mut tile.rows[i][x - tile.left..][..L];
         for j in 0..L {
             out[j] = match job.layout.task.nodata {
-                None => one(job, area, sums[j]),
+                None => entropy_or_mark(job.tables, area, sums[j]),
                 Some(value) if cells.row(y)[x + j] == value => T::NAN,
                 Some(value) => {
                     let n = counts[j][usize::from(value)];
-                    one(job, area - usize::from(n), without(job, sums[j], n))
+                    entropy_or_mark(job.tables, area - usize::from(n), without(job, sums[j], n))
                 }
             };
         }

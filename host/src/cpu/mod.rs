@@ -20,7 +20,7 @@
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
 //! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
 //! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`,
-//! `plan`; then `measures`, which has a histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into
+//! `plan`, `few` (windows of which nodata leaves little); then `measures`, which has a histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into
 //! tiles that mostly have fewer.
 
 use std::ops::Range;
@@ -37,6 +37,7 @@ mod bits;
 mod consumer;
 mod count;
 mod deltas;
+mod few;
 mod finish;
 mod histogram;
 pub(crate) mod isa;
@@ -59,6 +60,7 @@ mod x86_bits;
 mod x86_deltas;
 
 use aligned::Aligned;
+use few::Precise;
 use finish::Entropies;
 use isa::Isa;
 use plan::{Engine, Force};
@@ -152,6 +154,7 @@ impl<'a> Layout<'a> {
 struct Job<'a, T: Real> {
     layout: Layout<'a>,
     tables: &'a Tables<T::Sum>,
+    precise: &'a Precise,
 }
 
 /// Where a tile lies in the grid.
@@ -191,8 +194,9 @@ fn run_forced<T: Real>(
         return measures::run_forced(task, &Window::shannon(size, scale), vec![out], observer, force);
     }
     let largest = size.min(grid.0) * size.min(grid.1);
-    let tables = Tables::new(largest, levels, task.scale);
-    let job = Job::<T> { layout: Layout::new(task, largest), tables: &tables };
+    let tables = Tables::new(largest, levels, scale);
+    let precise = Precise::new(grid, size, levels, scale);
+    let job = Job::<T> { layout: Layout::new(task, largest), tables: &tables, precise: &precise };
     let isa = force.isa.unwrap_or_else(Isa::best);
 
     Part::at(task.rows.start, task.cols.start, out).for_each_tile(
@@ -221,4 +225,5 @@ fn run_tile<T: Real>(
         }
         Engine::Histogram => histogram::run(job, tile),
     }
+    few::complete(job, tile);
 }

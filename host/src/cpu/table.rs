@@ -15,7 +15,8 @@
 //! but their difference is at most N·ln(number of levels), and only the difference is used; the bits
 //! above it would be wasted. An f32 output takes 28 to 31 bits (more for more levels) and
 //! stays within 2e-6 of the truth in the worst case one can construct (1.3e-6 by rounding, with 256 equal
-//! counts in the clipped window of a corner), within 2e-7 usually; an f64 output takes 58.
+//! counts in the clipped window of a corner), within 2e-7 usually; an f64 output takes 58. Windows of which nodata leaves less than a corner
+//! does are left to finer sums ([`few`](super::few)).
 //!
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
 //! be looked up; all others are n·ln n, rounded.
@@ -28,6 +29,8 @@ use super::log::Log;
 pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     /// Bits in which a difference F(N) − S must fit.
     fn bits(low_bits: u32) -> u32;
+    /// [`Tables::few`] for entries in such a unit.
+    fn few(levels: usize, largest: usize, unit: f64) -> usize;
     /// The arithmetic that makes the entries, for windows of up to `largest` cells and differences of up to `reach` nats.
     /// None where they are rounded from the truth.
     fn log(largest: usize, reach: f64, bits: u32) -> Option<Log>;
@@ -64,6 +67,14 @@ fn fits(levels: usize, largest: usize, low: u32) -> bool {
     0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6
 }
 
+/// The fewest valid cells for which entries rounded to such a unit keep the result within 1.3e-6 nats, wherever the roundings all fall on one
+/// side. A quarter of the largest window at the most: more is what [`low_bits`] sees to.
+fn few(levels: usize, largest: usize, unit: f64) -> usize {
+    // Of F(N) and of every level, but one level in two cells at most has an entry.
+    let off = |n: usize| 0.5 * unit * (1 + levels.min(n / 2)) as f64 / n as f64;
+    (1..largest / 4).rev().find(|&n| off(n) > 1.3e-6).map_or(0, |n| n + 1)
+}
+
 /// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
 pub fn is_single_enough(levels: usize, largest: usize) -> bool {
     levels <= 256 || fits(levels, largest, 15)
@@ -77,6 +88,9 @@ fn reach(levels: usize, largest: usize) -> f64 {
 impl Fixed for u32 {
     fn bits(low_bits: u32) -> u32 {
         16 + low_bits
+    }
+    fn few(levels: usize, largest: usize, unit: f64) -> usize {
+        few(levels, largest, unit)
     }
     fn log(largest: usize, reach: f64, bits: u32) -> Option<Log> {
         // With room for the rounding of every entry.
@@ -116,6 +130,9 @@ impl Fixed for u64 {
     // modulus is taken, and 2^58 is finer than f64 anyway.
     fn bits(_: u32) -> u32 {
         58
+    }
+    fn few(_: usize, _: usize, _: f64) -> usize {
+        0
     }
     fn log(_: usize, _: f64, _: u32) -> Option<Log> {
         None
@@ -182,6 +199,8 @@ pub struct Tables<S: Fixed> {
     pub low_bits: u32,
     /// Most cells a window can have.
     pub largest: usize,
+    /// Windows of fewer valid cells ask for finer units ([`few`](super::few)); 0 where none do.
+    pub few: usize,
     /// F(n) of windows of [`ALL`] cells and more, in place of all others; else empty.
     wide: Arc<Vec<S>>,
 }
@@ -211,7 +230,8 @@ impl<S: Fixed> Tables<S> {
         });
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
-        Self { low, high, factor, mask: S::mask(bits), log, low_bits, ..entries }
+        let few = S::few(levels, largest, unit);
+        Self { low, high, factor, mask: S::mask(bits), log, low_bits, few, ..entries }
     }
 
     /// A table for windows of so many cells that a count takes 32 bits.
@@ -262,6 +282,7 @@ impl<S: Fixed> Tables<S> {
             log: None,
             low_bits: 0,
             largest,
+            few: 0,
             wide: Arc::default(),
         }
     }

@@ -31,6 +31,8 @@ enum Hole {
     Value(u8),
     /// A tenth of the cells are this value.
     Scattered(u8),
+    /// All cells but one in some forty are this value.
+    Most(u8),
     /// All cells are this value.
     All(u8),
     /// The cell in the middle is this value.
@@ -82,6 +84,7 @@ fn cells(case: &Case) -> Grid<u8> {
     for (i, cell) in grid.as_mut_slice().iter_mut().enumerate() {
         match hole {
             Hole::Scattered(value) if random.next().is_multiple_of(10) => *cell = value,
+            Hole::Most(value) if !random.next().is_multiple_of(40) => *cell = value,
             Hole::All(value) => *cell = value,
             Hole::Centre(value) if i == middle => *cell = value,
             _ => {}
@@ -127,6 +130,13 @@ fn cases() -> Vec<Case> {
             add((70, 150), size, levels, Clustered, hole);
             add((19, 530), size, levels, Random, hole);
         }
+    }
+    // Few valid cells in a window, and in some tiles none.
+    for (shape, size, levels) in
+        [((50, 600), 21, 16), ((110, 530), 101, 30), ((257, 262), 255, 3), ((140, 150), 127, 256)]
+    {
+        add(shape, size, levels, Random, Hole::Most(200));
+        add(shape, size, levels, Halves, Hole::Most(0));
     }
     // Counts so steep that none of them lie in one stretch of the table.
     for (size, levels) in [(63, 2), (101, 16), (255, 5)] {
@@ -180,7 +190,7 @@ fn ways() -> Vec<Force> {
 fn task<'a>(cells: GridView<'a, u8>, case: &Case) -> Task<'a> {
     let nodata = match case.hole {
         Hole::None => None,
-        Hole::Value(v) | Hole::Scattered(v) | Hole::All(v) | Hole::Centre(v) => Some(v),
+        Hole::Value(v) | Hole::Scattered(v) | Hole::Most(v) | Hole::All(v) | Hole::Centre(v) => Some(v),
     };
     Task { levels: case.levels, nodata, ..Task::whole(cells, case.size) }
 }
@@ -239,9 +249,12 @@ fn every_path_agrees_with_the_oracle() {
 #[test]
 fn bands_strides_and_threads_change_nothing() {
     let (rows, cols, stride) = (90, 1100, 1111);
-    for (size, levels, nodata) in [(5, 16, None), (21, 200, Some(3)), (1001, 16, Some(3))] {
+    for (size, levels, nodata, valid) in
+        [(5, 16, None, 1), (21, 200, Some(3), 1), (101, 16, Some(3), 40), (1001, 16, Some(3), 1)]
+    {
         let mut random = Random(42);
-        let memory: Vec<u8> = (0..rows * stride).map(|_| (random.next() % levels as u64) as u8).collect();
+        let mut cell = || if random.next().is_multiple_of(valid) { (random.next() % levels as u64) as u8 } else { 3 };
+        let memory: Vec<u8> = (0..rows * stride).map(|_| cell()).collect();
         let view = GridView::with_stride(&memory, rows, cols, stride).unwrap();
         let task = Task { levels, nodata, scale: 1.5, ..Task::whole(view, size) };
         for way in ways() {
@@ -388,7 +401,8 @@ mod plans {
         let task = task(grid.view(), &case);
         let tables = Tables::new(size.min(rows) * size.min(cols), levels, 1.0);
         let layout = Layout::new(&task, tables.largest);
-        let job = Job::<f32> { layout, tables: &tables };
+        let precise = Precise::new((rows, cols), size, levels, 1.0);
+        let job = Job::<f32> { layout, tables: &tables, precise: &precise };
         let mut out = vec![0f32; rows.min(BAND) * cols.min(STRIP)];
         let tile = Tile { top: 0, left: 0, rows: out.chunks_mut(cols.min(STRIP)).collect() };
         plan::engine(&job, &tile, Isa::best())

@@ -466,7 +466,7 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
             &[1]
         }
         2 => {
-            args.push(random.one(&["--frobnicate", "--levels=0", "--bins=257", "--min-valid=2", "--co=X"]).into());
+            args.push(random.one(&["--frobnicate", "--levels=0", "--bins=65537", "--min-valid=2", "--co=X"]).into());
             &[2]
         }
         3 => {

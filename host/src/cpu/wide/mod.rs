@@ -28,6 +28,7 @@ mod sliding;
 mod tests;
 
 use super::count::is_wide;
+use super::few::{Precise, replace};
 use super::measures::{self, Shared};
 use super::table::{Tables, is_single_enough};
 use super::{Isa, Job, Layout, MOST, Real, Scratch, Task, run_tile};
@@ -62,8 +63,9 @@ pub(super) fn run<T: Real>(
         }
         None => {
             let tables = Tables::new(largest, task.levels, task.scale);
+            let precise = Precise::new(task.grid, task.size, task.levels, task.scale);
             let window = Window::shannon(task.size, task.scale);
-            each_tile(task, &window, &Squares { tables, largest, window: &window }, outs, observer)
+            each_tile(task, &window, &Squares { tables, largest, window: &window, precise }, outs, observer)
         }
     }
 }
@@ -114,6 +116,7 @@ struct Squares<'a, T: Real> {
     tables: Tables<T::Sum>,
     largest: usize,
     window: &'a Window,
+    precise: Precise,
 }
 
 impl<T: Real> Way<T> for Squares<'_, T> {
@@ -138,7 +141,7 @@ impl<T: Real> Way<T> for Squares<'_, T> {
         scratch: &mut Self::Scratch,
         _: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        let job = Job { layout: Layout::new(task, self.largest), tables: &self.tables };
+        let job = Job { layout: Layout::new(task, self.largest), tables: &self.tables, precise: &self.precise };
         let rows = tile.planes[0].iter_mut().map(|row| &mut **row).collect();
         let mut tile = Tile { top: tile.top, left: tile.left, rows };
         run_tile(&job, &mut tile, scratch, Isa::best(), None);
@@ -152,7 +155,12 @@ impl<T: Real> Way<T> for Squares<'_, T> {
         counts: &mut Counts,
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        sliding::run(&Plain { tables: &self.tables }, task, self.window, tile, counts, observer)
+        sliding::run(&Plain { tables: &self.tables }, task, self.window, tile, counts, observer)?;
+        let again = |tile: &mut Tiles<'_, T>| {
+            let (window, shared) = self.precise.made();
+            measured_words(shared, window, task, tile, counts, observer)
+        };
+        replace((tile.top, tile.left), &mut tile.planes[0], again)
     }
 }
 
@@ -194,12 +202,24 @@ impl<T: Real> Way<T> for Measures<'_> {
         counts: &mut Counts,
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        let (tables, window, levels) = (&self.shared.tables, self.window, task.levels);
-        if is_wide(self.shared.largest) {
-            sliding::run(&Measured::<u32>::new(tables, window, levels), task, window, tile, counts, observer)
-        } else {
-            sliding::run(&Measured::<u16>::new(tables, window, levels), task, window, tile, counts, observer)
-        }
+        measured_words(&self.shared, self.window, task, tile, counts, observer)
+    }
+}
+
+/// Everything but squares' entropy by the histogram of words.
+fn measured_words<T: Real>(
+    shared: &Shared,
+    window: &Window,
+    task: &Task<'_, u16>,
+    tile: &mut Tiles<'_, T>,
+    counts: &mut Counts,
+    observer: &dyn Observer,
+) -> Result<(), Cancelled> {
+    let (tables, levels) = (&shared.tables, task.levels);
+    if is_wide(shared.largest) {
+        sliding::run(&Measured::<u32>::new(tables, window, levels), task, window, tile, counts, observer)
+    } else {
+        sliding::run(&Measured::<u16>::new(tables, window, levels), task, window, tile, counts, observer)
     }
 }
 

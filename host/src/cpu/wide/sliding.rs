@@ -14,6 +14,7 @@
 //! are in use as the tile has classes. The counts of a code in neighbouring columns' windows lie side by side: where the code is found in
 //! one of them it is mostly found in the others too.
 
+use crate::cpu::few::entropy_or_mark;
 use crate::cpu::measures::finish::{Counted, Histogram, Precision, finish};
 use crate::cpu::measures::tables::{self, Steps};
 use crate::cpu::table::{Fixed, Tables};
@@ -88,7 +89,7 @@ impl<T: Real> Kept<T> for Plain<'_, T::Sum> {
         let entropy = |j: usize| {
             let n = windows.area - windows.nodata[j];
             let sum = windows.sums[j].minus(self.tables.f[windows.nodata[j]]);
-            T::entropy(self.tables.f[n], sum, self.tables.mask, T::from_f64(self.tables.factor[n]))
+            entropy_or_mark(self.tables, n, sum)
         };
         out(0, std::array::from_fn(|j| if windows.wanted[j] { entropy(j) } else { T::NAN }));
     }

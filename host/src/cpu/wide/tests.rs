@@ -77,6 +77,35 @@ fn squares_agree_with_the_oracle() {
     }
 }
 
+/// The sums' unit goes by the largest window: for few valid cells it is too coarse, in tiles of bytes and of words.
+#[test]
+fn windows_of_few_valid_cells_agree_with_the_oracle() {
+    let thinned = |cells: Grid<u16>, one_in: usize| {
+        let valid = |r: usize, c: usize| mix(r + 5, c + 3).is_multiple_of(one_in);
+        Grid::from_fn(cells.rows(), cells.cols(), |r, c| if valid(r, c) { cells.row(r)[c] } else { 65_535 }).unwrap()
+    };
+    for (cells, size) in [
+        (thinned(patches(130, 300, 5000, 12, 3), 25), 35),
+        (thinned(random(90, 420, 3000), 12), 35),
+        (thinned(random(40, 330, 900), 20), 31),
+    ] {
+        let levels = distinct(cells.view());
+        assert!(levels > 256 && is_single_enough(levels, size * size), "{levels} classes");
+        let task = Task { levels, nodata: Some(65_535), ..Task::whole(cells.view(), size) };
+        let expected = reference::entropy(cells.view(), size, task.nodata);
+        let whole = compute::<f32>(&task, None);
+        compare(&whole[0], &expected, 2e-6, &format!("{cells:?}, {levels} classes, {size}"));
+        // Other tiles and other ways give the same bits.
+        for rows in [0..1, 7..33, 39..40] {
+            let part = compute::<f32>(&Task { rows: rows.clone(), cols: 100..170, ..task.clone() }, None);
+            let same = rows.enumerate().all(|(i, y)| {
+                whole[0].row(y)[100..170].iter().zip(part[0].row(i)).all(|(a, b)| a.to_bits() == b.to_bits())
+            });
+            assert!(same, "{cells:?}, {levels} classes, {size}");
+        }
+    }
+}
+
 /// Where 32 bits are too few for so many levels in windows of this size.
 #[test]
 fn large_windows_of_many_classes_are_as_exact_as_small_ones() {
