@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::measures::Shared;
+use super::measures::{Precision, Shared};
 use super::table::Tables;
 use super::{Job, Real, measures};
 use crate::measure::window::Window;
@@ -36,17 +36,23 @@ impl Precise {
     pub fn made(&self) -> (&Window, &Shared) {
         let (window, shared) = self.made.get_or_init(|| {
             let window = Window::shannon(self.size, self.scale);
-            let shared = Shared::new(&window, self.grid, self.levels);
+            let shared = Shared::new(&window, self.grid, self.levels, Precision::Double);
             (window, shared)
         });
         (window, shared)
     }
 }
 
+/// Whether a window of `n` valid cells is one of too few for tables that are fine enough for `few`. Of no cell or one there is nothing to sum.
+#[inline(always)]
+pub fn is_few(few: usize, n: usize) -> bool {
+    n < few && n > 1
+}
+
 /// The entropy of a window of `n` valid cells whose sum is `sum`, or the mark of one of too few.
 #[inline(always)]
 pub fn entropy_or_mark<T: Real>(tables: &Tables<T::Sum>, n: usize, sum: T::Sum) -> T {
-    if n < tables.few && n > 1 {
+    if is_few(tables.few, n) {
         return T::MARK;
     }
     T::entropy(tables.f[n], sum, tables.mask, T::from_f64(tables.factor[n]))
@@ -57,27 +63,31 @@ pub fn complete<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
     if job.layout.task.nodata.is_none() || job.tables.few == 0 {
         return;
     }
-    let again = |tile: &mut Tiles<'_, T>| {
+    let plane = tile.rows.iter_mut().map(|row| &mut **row).collect();
+    let again = |marked: &mut Tiles<'_, T>| {
         let (window, shared) = job.precise.made();
-        measures::run_task(job.layout.task, window, shared, tile, &mut measures::scratch(), &())
+        measures::run_task(job.layout.task, window, shared, marked, &mut measures::scratch(), &())
     };
-    replace((tile.top, tile.left), &mut tile.rows, again).expect("nothing cancels");
+    replace(&mut Tiles { top: tile.top, left: tile.left, planes: vec![plane] }, again).expect("nothing cancels");
 }
 
-/// Has the rectangle around the marked cells of `rows`, the first of which is at `place`, computed by `again`, and takes the marked ones.
+/// Has the rectangle around a tile's marked cells computed by `again`, and takes the marked ones.
 pub fn replace<T: Real>(
-    (top, left): (usize, usize),
-    rows: &mut [&mut [T]],
+    tile: &mut Tiles<'_, T>,
     again: impl FnOnce(&mut Tiles<'_, T>) -> Result<(), Cancelled>,
 ) -> Result<(), Cancelled> {
-    let Some((high, wide)) = marked(rows) else { return Ok(()) };
-    let mut values = vec![T::NAN; high.len() * wide.len()];
-    let plane = values.chunks_exact_mut(wide.len()).collect();
-    again(&mut Tiles { top: top + high.start, left: left + wide.start, planes: vec![plane] })?;
-    for (row, values) in rows[high].iter_mut().zip(values.chunks_exact(wide.len())) {
-        for (cell, &value) in row[wide.clone()].iter_mut().zip(values) {
-            if *cell == T::MARK {
-                *cell = value;
+    let Some((high, wide)) = marked(&tile.planes) else { return Ok(()) };
+    let mut planes = vec![vec![T::NAN; high.len() * wide.len()]; tile.planes.len()];
+    let (top, left) = (tile.top + high.start, tile.left + wide.start);
+    again(&mut Tiles {
+        top,
+        left,
+        planes: planes.iter_mut().map(|plane| plane.chunks_exact_mut(wide.len()).collect()).collect(),
+    })?;
+    for (rows, values) in tile.planes.iter_mut().zip(&planes) {
+        for (row, values) in rows[high.clone()].iter_mut().zip(values.chunks_exact(wide.len())) {
+            for (cell, &value) in row[wide.clone()].iter_mut().zip(values) {
+                *cell = if *cell == T::MARK { value } else { *cell };
             }
         }
     }
@@ -85,13 +95,17 @@ pub fn replace<T: Real>(
 }
 
 /// The rows and columns that hold all marks; none where there is no mark.
-fn marked<T: Real>(rows: &[&mut [T]]) -> Option<(Range<usize>, Range<usize>)> {
+fn marked<T: Real>(planes: &[Vec<&mut [T]>]) -> Option<(Range<usize>, Range<usize>)> {
     let mut found: Option<(Range<usize>, Range<usize>)> = None;
-    for (y, row) in rows.iter().enumerate() {
-        let Some(first) = row.iter().position(|&cell| cell == T::MARK) else { continue };
+    for (y, row) in planes.iter().flat_map(|rows| rows.iter().enumerate()) {
+        // A loop without an exit, which becomes vector instructions: hardly any row has a mark.
+        if !row.iter().fold(false, |any, &cell| any | (cell == T::MARK)) {
+            continue;
+        }
+        let first = row.iter().position(|&cell| cell == T::MARK).unwrap_or(0);
         let end = row.iter().rposition(|&cell| cell == T::MARK).map_or(0, |last| last + 1);
-        let (high, wide) = found.get_or_insert((y..y, first..end));
-        high.end = y + 1;
+        let (high, wide) = found.get_or_insert((y..y + 1, first..end));
+        *high = high.start.min(y)..high.end.max(y + 1);
         *wide = wide.start.min(first)..wide.end.max(end);
     }
     found

@@ -33,6 +33,9 @@ pub struct Log {
 }
 
 impl Log {
+    /// For tables that no arithmetic makes.
+    pub const NOTHING: Self = Self { k: 0, coefficients: [[0.0; PIECES]; 3], cube: 0.0 };
+
     /// For units of (ln 2)/`k`. K times the largest count must stay below 2^30.
     pub fn new(k: u32) -> Self {
         let cube = (CUBE * f64::from(k)) as f32;

@@ -197,6 +197,8 @@ pub struct Tables<S: Fixed> {
     pub log: Option<Log>,
     /// Bits of the words in `low`.
     pub low_bits: u32,
+    /// What an entry of 1 stands for, in nats.
+    pub unit: f64,
     /// Most cells a window can have.
     pub largest: usize,
     /// Windows of fewer valid cells ask for finer units ([`few`](super::few)); 0 where none do.
@@ -231,7 +233,7 @@ impl<S: Fixed> Tables<S> {
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
         let few = S::few(levels, largest, unit);
-        Self { low, high, factor, mask: S::mask(bits), log, low_bits, few, ..entries }
+        Self { low, high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
     }
 
     /// A table for windows of so many cells that a count takes 32 bits.
@@ -281,6 +283,7 @@ impl<S: Fixed> Tables<S> {
             mask: S::default(),
             log: None,
             low_bits: 0,
+            unit: 0.0,
             largest,
             few: 0,
             wide: Arc::default(),

@@ -5,7 +5,7 @@
 //! bits that several can be added before a carry must be moved ([`flush_after`]).
 //!
 //! - Windows of at most 63 cells: the whole table sits in four registers.
-//! - Larger windows: neighbouring cells have neighbouring counts, so the 64 entries between *two* cells'
+//! - Larger windows, and small ones whose counts have 16 bits: neighbouring cells have neighbouring counts, so the 64 entries between *two* cells'
 //!   counts often serve all 32 cells; they are loaded from the table at that place. Where the counts
 //!   spread further, arithmetic gives the same integers ([`super::log`]).
 
@@ -352,8 +352,9 @@ impl Far {
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
     let entries = tables.low.len().min(tables.high.len());
-    let log = tables.log.as_ref().expect("the tables of large windows are made by arithmetic");
-    let nothing = Far::zero(log);
+    // Without arithmetic the table is that of a window of at most 63 cells: its first 64 entries are all there are.
+    let nothing = tables.log.as_ref().map_or_else(|| Far::zero(&Log::NOTHING), |log| Far::zero(log));
+    let short = tables.log.is_none();
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
@@ -383,7 +384,8 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
                     // SAFETY: as above.
                     let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
-                    let base = ((usize::from(left) + usize::from(right)) / 2).saturating_sub(32);
+                    let middle = (usize::from(left) + usize::from(right)) / 2;
+                    let base = if short { 0 } else { middle.saturating_sub(32) };
                     let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
                     let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
                     if near == !0 && base + 64 <= entries {

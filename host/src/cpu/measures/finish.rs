@@ -10,6 +10,8 @@ use super::slide::Counts;
 use super::tables::Tables;
 use crate::cpu::Real;
 use crate::cpu::count::Count;
+use crate::cpu::few::is_few;
+use crate::cpu::real::Sealed;
 use crate::measure::window::{Plane, Quantity, TABULATED, Window, term};
 
 /// What is known of some windows beside their counts, a number a window. Nodata is not in it. Where the window's measures do not need
@@ -19,13 +21,22 @@ pub struct Counted<'a> {
     /// N, the valid cells.
     pub total: &'a [u32],
     /// Σ F(n) in fixed point.
-    pub logs: &'a [u64],
+    pub logs: Logs<'a>,
     /// Σ n².
     pub squares: &'a [u64],
     /// How many n are not 0: in windows of more than 255 × 255 cells 65,536 may be.
     pub classes: &'a [u32],
     /// The largest n.
     pub most: &'a [u32],
+}
+
+/// Sums of F(n), of which as many bits count as [`Tables::mask`] says.
+#[derive(Debug, Clone, Copy)]
+pub enum Logs<'a> {
+    /// In 32 bits.
+    Single(&'a [u32]),
+    /// In 64 bits.
+    Double(&'a [u64]),
 }
 
 /// What results are rounded to.
@@ -62,7 +73,7 @@ pub fn finish<H: Histogram, const AT_ONCE: usize>(
     let Counted { total, logs: _, squares, classes, most } = *counted;
     match plane.quantity {
         Quantity::Shannon => {
-            entropy::<AT_ONCE>(window, tables, counted, values);
+            entropy::<AT_ONCE>(tables, counted, values, precision);
             match plane.scale {
                 Some(scale) => values.iter_mut().for_each(|value| *value *= scale),
                 None => {
@@ -75,15 +86,22 @@ pub fn finish<H: Histogram, const AT_ONCE: usize>(
             }
         }
         Quantity::Evenness => {
-            entropy::<AT_ONCE>(window, tables, counted, values);
+            entropy::<AT_ONCE>(tables, counted, values, precision);
             for (values, classes) in values.chunks_mut(AT_ONCE).zip(classes.chunks(AT_ONCE)) {
-                let mut largest = [1.0; AT_ONCE];
-                for (largest, &classes) in largest.iter_mut().zip(classes) {
-                    *largest = tables.ln(classes);
-                }
-                for ((value, &classes), &largest) in values.iter_mut().zip(classes).zip(&largest) {
-                    let evenness = *value * LN_2 / largest;
-                    *value = if classes == 1 { 0.0 } else { evenness };
+                let mut looked_up = [1.0; AT_ONCE];
+                match precision {
+                    Precision::Single => {
+                        tables.evenness(classes, &mut looked_up);
+                        // Sums of 32 bits may be off to either side.
+                        values.iter_mut().zip(&looked_up).for_each(|(value, &each)| *value = (*value * each).min(1.0));
+                    }
+                    Precision::Double => {
+                        looked_up.iter_mut().zip(classes).for_each(|(to, &classes)| *to = tables.ln(classes));
+                        for ((value, &classes), &largest) in values.iter_mut().zip(classes).zip(&looked_up) {
+                            let evenness = *value * LN_2 / largest;
+                            *value = if classes == 1 { 0.0 } else { evenness };
+                        }
+                    }
                 }
             }
         }
@@ -117,6 +135,11 @@ pub fn finish<H: Histogram, const AT_ONCE: usize>(
             }
         }
     }
+    if tables.few > 0 && matches!(plane.quantity, Quantity::Shannon | Quantity::Evenness) {
+        for (value, &total) in values.iter_mut().zip(total) {
+            *value = if is_few(tables.few, total as usize) { f64::MARK } else { *value };
+        }
+    }
 }
 
 /// Whether a quantity is no formula of what [`Counted`] has, so that the counts are gone through one by one.
@@ -136,20 +159,51 @@ fn number(plane: &Plane, values: &mut [f64], precision: Precision) {
 
 /// Shannon's entropy in bits.
 #[inline(always)]
-fn entropy<const AT_ONCE: usize>(window: &Window, tables: &Tables, counted: &Counted<'_>, values: &mut [f64]) {
+fn entropy<const AT_ONCE: usize>(tables: &Tables, counted: &Counted<'_>, values: &mut [f64], precision: Precision) {
+    match counted.logs {
+        Logs::Single(sums) => entropy_of::<_, AT_ONCE>(tables, counted.total, sums, values, precision),
+        Logs::Double(sums) => entropy_of::<_, AT_ONCE>(tables, counted.total, sums, values, precision),
+    }
+}
+
+/// What is rounded to an f32 is multiplied by an inverse in place of a division.
+#[inline(always)]
+fn entropy_of<S: Copy + Into<u64>, const AT_ONCE: usize>(
+    tables: &Tables,
+    totals: &[u32],
+    sums: &[S],
+    values: &mut [f64],
+    precision: Precision,
+) {
     let entries = tables.logs.entries();
-    let (totals, sums) = (counted.total.chunks(AT_ONCE), counted.logs.chunks(AT_ONCE));
-    for ((values, totals), sums) in values.chunks_mut(AT_ONCE).zip(totals).zip(sums) {
+    // In the table wherever there is a result.
+    let entry = |total: u32| entries[(total as usize).min(entries.len() - 1)];
+    // The difference is below 2^63, and signed numbers are converted by one instruction.
+    let difference = |full: u64, sum: S| (full.wrapping_sub(sum.into()) & tables.mask).cast_signed() as f64;
+    let divisor = |total: u32| tables.units * f64::from(total.cast_signed());
+    for ((values, totals), sums) in values.chunks_mut(AT_ONCE).zip(totals.chunks(AT_ONCE)).zip(sums.chunks(AT_ONCE)) {
+        let first = totals[0];
+        // Most windows lie inside the grid and have all of their cells.
+        if AT_ONCE > 4 && totals.iter().fold(true, |same, &total| same & (total == first)) {
+            let (full, divisor) = (entry(first), divisor(first));
+            let values = values.iter_mut().zip(sums);
+            match precision {
+                Precision::Single => {
+                    let inverse = 1.0 / divisor;
+                    values.for_each(|(value, &sum)| *value = difference(full, sum) * inverse);
+                }
+                Precision::Double => values.for_each(|(value, &sum)| *value = difference(full, sum) / divisor),
+            }
+            continue;
+        }
         // A loop that looks things up is not vectorised: looked up first.
         let mut full = [0; AT_ONCE];
-        for (full, &total) in full.iter_mut().zip(totals) {
-            // In the table wherever there is a result.
-            *full = entries[(total as usize).min(entries.len() - 1)];
-        }
-        for (((value, &total), &logs), &full) in values.iter_mut().zip(totals).zip(sums).zip(&full) {
-            // The difference is below 2^63, and signed numbers are converted by one instruction.
-            let total = f64::from(total.cast_signed());
-            *value = full.wrapping_sub(logs).cast_signed() as f64 / (window.units * total);
+        full.iter_mut().zip(totals).for_each(|(full, &total)| *full = entry(total));
+        for (((value, &total), &sum), &full) in values.iter_mut().zip(totals).zip(sums).zip(&full) {
+            *value = match precision {
+                Precision::Single => difference(full, sum) * (1.0 / divisor(total)),
+                Precision::Double => difference(full, sum) / divisor(total),
+            };
         }
     }
 }

@@ -33,7 +33,10 @@ pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::sync::OnceLock;
+
 use super::bits::{self, Moves};
+use super::few::replace;
 use super::isa::Isa;
 use super::planes;
 use super::{Layout, Place, Real, Task};
@@ -41,6 +44,7 @@ use crate::grid::GridViewMut;
 use crate::measure::window::{Stretch, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{LARGE_STRIP, SMALL, STRIP, Tiles, for_each_tile_of};
+pub use finish::Precision;
 pub use plan::{Engine, Force};
 use sums::Sums;
 use tables::Tables;
@@ -75,6 +79,7 @@ impl Shape {
 struct Job<'a> {
     layout: Layout<'a>,
     window: &'a Window,
+    shared: &'a Shared,
     tables: &'a Tables,
     shape: &'a Shape,
     /// The stretches that leave and enter: how far they begin behind the centre in the memory of the cells, and their lengths.
@@ -88,17 +93,26 @@ struct Job<'a> {
 /// What all tiles of a grid share, whatever their codes are.
 pub(super) struct Shared {
     pub tables: Tables,
+    /// For windows of few valid cells: made when the first one is found.
+    precise: OnceLock<Tables>,
     shape: Shape,
+    levels: usize,
     /// Most cells that a window can have.
     pub largest: usize,
 }
 
 impl Shared {
-    /// For a whole grid of so many rows and columns and so many levels.
-    pub fn new(window: &Window, grid: (usize, usize), levels: usize) -> Self {
+    /// For a whole grid of so many rows and columns and so many levels, and results that are rounded so.
+    pub fn new(window: &Window, grid: (usize, usize), levels: usize, precision: Precision) -> Self {
         let footprint = window.footprint();
         let largest = footprint.count().min(footprint.rows().min(grid.0) * footprint.cols().min(grid.1));
-        Self { tables: Tables::new(window, largest, levels), shape: Shape::of(window, largest), largest }
+        let tables = Tables::new(window, largest, levels, precision);
+        Self { tables, precise: OnceLock::new(), shape: Shape::of(window, largest), levels, largest }
+    }
+
+    /// Tables for windows of few valid cells.
+    pub fn precise(&self, window: &Window) -> &Tables {
+        self.precise.get_or_init(|| Tables::new(window, self.largest, self.levels, Precision::Double))
     }
 
     /// Columns of a tile.
@@ -112,7 +126,13 @@ impl Shared {
 
 impl<'a> Job<'a> {
     /// The task's `size` is that of the window.
-    fn new(task: &'a Task<'a>, window: &'a Window, shared: &'a Shared, observer: &'a dyn Observer) -> Self {
+    fn new(
+        task: &'a Task<'a>,
+        window: &'a Window,
+        shared: &'a Shared,
+        tables: &'a Tables,
+        observer: &'a dyn Observer,
+    ) -> Self {
         let stride = task.cells.stride() as isize;
         let flat = |all: &[Stretch]| all.iter().map(|s| (s.row * stride + s.col, s.len)).collect();
         let cells = |all: &[Stretch]| all.iter().map(|s| s.len).sum::<usize>();
@@ -120,7 +140,8 @@ impl<'a> Job<'a> {
         Self {
             layout: Layout::new(task, shared.largest),
             window,
-            tables: &shared.tables,
+            shared,
+            tables,
             shape: &shared.shape,
             leaving: flat(&window.leaving),
             entering: flat(&window.entering),
@@ -159,8 +180,8 @@ pub(super) fn run_forced<T: Real>(
 
     let footprint = window.footprint();
     let task = Task { size: footprint.cols(), ..task.clone() };
-    let shared = Shared::new(window, task.grid, task.levels);
-    let job = Job::new(&task, window, &shared, observer);
+    let shared = Shared::new(window, task.grid, task.levels, Precision::of::<T>());
+    let job = Job::new(&task, window, &shared, &shared.tables, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
     let place = (task.rows.start, task.cols.start);
     for_each_tile_of(place, outs, (footprint.rows(), shared.strip(window)), observer, scratch, |scratch, tile| {
@@ -185,11 +206,30 @@ pub(super) fn run_task<T: Real>(
     scratch: &mut Scratch,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
-    run_tile(&Job::new(task, window, shared, observer), tile, scratch, Isa::best(), None)
+    run_tile(&Job::new(task, window, shared, &shared.tables, observer), tile, scratch, Isa::best(), None)
 }
 
-/// Computes a tile, by the engine that is forced or the one that the plan chooses.
+/// Computes a tile, by the engine that is forced or the one that the plan chooses; then, where it marked any, its windows of few valid
+/// cells with finer tables.
 fn run_tile<T: Real>(
+    job: &Job<'_>,
+    tile: &mut Tiles<'_, T>,
+    scratch: &mut Scratch,
+    isa: Isa,
+    forced: Option<Engine>,
+) -> Result<(), Cancelled> {
+    run_engine(job, tile, scratch, isa, forced)?;
+    if job.tables.few == 0 {
+        return Ok(());
+    }
+    replace(tile, |marked| {
+        let precise = job.shared.precise(job.window);
+        let job = Job::new(job.layout.task, job.window, job.shared, precise, job.observer);
+        run_engine(&job, marked, scratch, isa, forced)
+    })
+}
+
+fn run_engine<T: Real>(
     job: &Job<'_>,
     tile: &mut Tiles<'_, T>,
     (squares, shapes, memory): &mut Scratch,

@@ -117,10 +117,11 @@ fn counting(job: &Job<'_>, place: Place, isa: Isa) -> f64 {
 /// Time of what is made of the counts of a level.
 fn measuring(job: &Job<'_>, isa: Isa) -> f64 {
     let needs = job.window.needs;
-    let logs = if isa.kind() == Kind::Avx512 && job.layout.largest <= SMALL && matches!(job.shape, Shape::Square) {
-        0.1
-    } else {
-        0.3
+    let logs = match isa.kind() {
+        Kind::Avx512 if job.layout.largest <= SMALL && matches!(job.shape, Shape::Square) => 0.1,
+        // Where counts spread; else half of it.
+        Kind::Avx512 if job.tables.single.is_some() => 0.2,
+        _ => 0.3,
     };
     let cheap = [needs.squares, needs.classes, needs.most].into_iter().filter(|&needed| needed).count();
     f64::from(u8::from(needs.logs)) * logs + cheap as f64 * 0.03

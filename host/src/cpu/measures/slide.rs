@@ -1,7 +1,7 @@
 //! Sliding: the counts of several neighbouring columns' windows, and their sums, down the rows of a tile.
 
 use super::Job;
-use super::finish::{Counted, Precision, finish, most};
+use super::finish::{Counted, Logs, Precision, finish, most};
 use super::tables::{Steps, Tables};
 use crate::cpu::Real;
 use crate::cpu::count::is_wide;
@@ -142,7 +142,7 @@ fn results<T: Real, C: Steps, const L: usize>(
     let full = |n: C| job.tables.logs.entries().get(n.index()).copied().unwrap_or_default();
     let counted = Counted {
         total: &total,
-        logs: &std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(full(nodata[j]))),
+        logs: Logs::Double(&std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(full(nodata[j])))),
         squares: &std::array::from_fn::<_, L, _>(|j| sums.squares[j].wrapping_sub((nodata[j].index() as u64).pow(2))),
         classes: &std::array::from_fn::<_, L, _>(|j| {
             sums.classes[j].wrapping_sub(u32::from(nodata[j] != C::default()))

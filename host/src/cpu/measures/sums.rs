@@ -7,7 +7,7 @@
 
 use super::Job;
 use super::areas::Areas;
-use super::finish::{Counted, Precision, finish};
+use super::finish::{Counted, Logs, Precision, finish};
 use crate::cpu::aligned::Aligned;
 use crate::cpu::consumer::Consumer;
 use crate::cpu::isa::Isa;
@@ -19,6 +19,8 @@ use crate::part::Tiles;
 #[derive(Debug)]
 pub struct Memory {
     logs: Aligned<u64>,
+    /// Σ F(n) in 32 bits instead.
+    short: Aligned<u32>,
     squares: Aligned<u64>,
     classes: Aligned<u32>,
     most: Aligned<u32>,
@@ -33,6 +35,7 @@ impl Memory {
     pub fn new() -> Self {
         Self {
             logs: Aligned::new(),
+            short: Aligned::new(),
             squares: Aligned::new(),
             classes: Aligned::new(),
             most: Aligned::new(),
@@ -95,12 +98,14 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn reserve(&mut self, slots: usize, padded: usize) {
         let needs = self.job.window.needs;
-        let Memory { logs, squares, classes, most, total, there, values } = self.memory;
+        let Memory { logs, short, squares, classes, most, total, there, values } = self.memory;
         total.resize(padded);
         there.resize(padded);
         values.resize(padded);
         let len = |needed: bool| if needed { slots * padded } else { 0 };
-        logs.resize(len(needs.logs));
+        let single = self.job.tables.single.is_some();
+        logs.resize(len(needs.logs && !single));
+        short.resize(len(single));
         squares.resize(len(needs.squares));
         classes.resize(len(needs.classes));
         most.resize(len(needs.most));
@@ -117,9 +122,11 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>) {
         let needs = self.job.window.needs;
-        let Memory { logs, squares, classes, most, .. } = self.memory;
+        let Memory { logs, short, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
-        if needs.logs {
+        if let Some(single) = &self.job.tables.single {
+            u32::add_group(isa, group, single, &mut short[here.clone()]);
+        } else if needs.logs {
             u64::add_group(isa, group, &self.job.tables.logs, &mut logs[here.clone()]);
         }
         match group.counts {
@@ -169,8 +176,9 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
 
     #[inline(always)]
     fn nothing(&mut self, slot: usize) {
-        let Memory { logs, squares, classes, most, .. } = self.memory;
+        let Memory { logs, short, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
+        short.get_mut(here.clone()).unwrap_or_default().fill(0);
         logs.get_mut(here.clone()).unwrap_or_default().fill(0);
         squares.get_mut(here.clone()).unwrap_or_default().fill(0);
         classes.get_mut(here.clone()).unwrap_or_default().fill(0);
@@ -182,27 +190,40 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
         let (window, task) = (self.job.window, self.job.layout.task);
         let (y, width, all) = (self.tile.top + i, self.tile.width(), self.areas.all);
         let areas = &self.areas.of_row(y)[..width];
-        let Memory { logs, squares, classes, most, total, there, values } = self.memory;
-        let (total, there, values) = (&mut total[..width], &mut there[..width], &mut values[..width]);
-        total.copy_from_slice(areas);
-        if let Some(nodata) = nodata {
-            for (total, &n) in total.iter_mut().zip(nodata) {
-                *total = total.wrapping_sub(n);
+        let Memory { logs, short, squares, classes, most, total, there, values } = self.memory;
+        let (there, values) = (&mut there[..width], &mut values[..width]);
+        let total = match nodata {
+            Some(nodata) => {
+                for ((total, &area), &n) in total.iter_mut().zip(areas).zip(nodata) {
+                    *total = area.wrapping_sub(n);
+                }
+                &total[..width]
             }
-        }
-        // A window that is to be complete has all of its cells inside.
-        for ((there, &total), &area) in there.iter_mut().zip(&*total).zip(areas) {
-            *there = (total >= window.least) & (!window.complete | (area == all));
-        }
-        if let (Some(nodata), false) = (task.nodata, window.fill) {
-            for (there, &centre) in there.iter_mut().zip(&task.cells.row(y)[self.tile.left..]) {
-                *there &= centre != nodata;
+            None => areas,
+        };
+        // Where all windows have results there is nothing to look at, cell by cell.
+        let least = areas.iter().copied().fold(u32::MAX, u32::min);
+        let all_there = nodata.is_none() && !window.complete && least >= window.least;
+        if !all_there {
+            // A window that is to be complete has all of its cells inside.
+            for ((there, &total), &area) in there.iter_mut().zip(total).zip(areas) {
+                *there = (total >= window.least) & (!window.complete | (area == all));
+            }
+            if let (Some(nodata), false) = (task.nodata, window.fill) {
+                for (there, &centre) in there.iter_mut().zip(&task.cells.row(y)[self.tile.left..]) {
+                    *there &= centre != nodata;
+                }
             }
         }
         let here = slot * self.padded..slot * self.padded + width;
+        let logs = if self.job.tables.single.is_some() {
+            Logs::Single(&short[here.clone()])
+        } else {
+            Logs::Double(logs.get(here.clone()).unwrap_or_default())
+        };
         let counted = Counted {
             total,
-            logs: logs.get(here.clone()).unwrap_or_default(),
+            logs,
             squares: squares.get(here.clone()).unwrap_or_default(),
             classes: classes.get(here.clone()).unwrap_or_default(),
             most: most.get(here).unwrap_or_default(),
@@ -218,6 +239,10 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                 values,
                 Precision::of::<T>(),
             );
+            if all_there {
+                rows[i].iter_mut().zip(&*values).for_each(|(out, &value)| *out = T::from_f64(value));
+                continue;
+            }
             for ((out, &value), &there) in rows[i].iter_mut().zip(&*values).zip(&*there) {
                 *out = if there { T::from_f64(value) } else { T::NAN };
             }

@@ -1,36 +1,75 @@
 //! The tables that all tiles of a task share.
 
+use std::f64::consts::LN_2;
+
+use super::finish::Precision;
 use crate::cpu::count::{Count, is_wide};
-use crate::cpu::table::{self, ALL};
+use crate::cpu::table::{self, ALL, is_single_enough};
 use crate::measure::logs;
 use crate::measure::window::{TABULATED, Window};
+
+/// More classes than bytes have, and a power of two.
+const FEW_CLASSES: usize = 512;
 
 /// The tables of a window.
 pub struct Tables {
     /// F(n) and its steps, where the window's measures need them, else 0.
     pub logs: table::Tables<u64>,
+    /// The same entries for sums of 32 bits, where those are enough.
+    pub single: Option<table::Tables<u32>>,
+    /// The bits of F(N) − Σ F(n) that count.
+    pub mask: u64,
+    /// What F(n) in bits was multiplied by.
+    pub units: f64,
+    /// Windows of fewer valid cells ask for finer units ([`few`](crate::cpu::few)); 0 where none do.
+    pub few: usize,
     /// The natural logarithms of numbers of classes.
     ln: Vec<f64>,
+    /// What a bit of entropy is of the largest that so many classes can have; 0 for one class and none.
+    evenness: Vec<f64>,
 }
 
 impl Tables {
-    /// For windows of at most `largest` cells in maps of so many levels.
-    pub fn new(window: &Window, largest: usize, levels: usize) -> Self {
+    /// For windows of at most `largest` cells in maps of so many levels, and results that are rounded so.
+    pub fn new(window: &Window, largest: usize, levels: usize, precision: Precision) -> Self {
         let count = window.footprint().count();
+        let most = levels.min(largest).max(1);
+        let ln: Vec<f64> = (0..=most).map(|classes| (classes as f64).ln()).collect();
+        let mut evenness: Vec<f64> =
+            ln.iter().enumerate().map(|(classes, ln)| if classes > 1 { LN_2 / ln } else { 0.0 }).collect();
+        evenness.resize(evenness.len().max(FEW_CLASSES), 0.0);
+        if window.needs.logs && precision == Precision::Single && !is_wide(largest) && is_single_enough(levels, largest)
+        {
+            let single = table::Tables::<u32>::new(largest, levels, 1.0);
+            let logs = table::Tables::of(largest, |n| u64::from(single.f[n]));
+            let (mask, units, few) = (u64::from(single.mask), LN_2 / single.unit, single.few);
+            return Self { logs, single: Some(single), mask, units, few, ln, evenness };
+        }
         let logs = if window.needs.logs && count > TABULATED {
             let entries = logs::table(largest + 1, count);
             if is_wide(largest) { table::Tables::wide(entries) } else { table::Tables::of(largest, |n| entries[n]) }
         } else {
             table::Tables::of(largest.min(ALL - 1), |n| window.logs.get(n).copied().unwrap_or(0))
         };
-        let most = levels.min(largest).max(1);
-        Self { logs, ln: (0..=most).map(|classes| (classes as f64).ln()).collect() }
+        Self { logs, single: None, mask: u64::MAX, units: window.units, few: 0, ln, evenness }
     }
 
     /// ln of a number of classes; anything for a number that there cannot be.
     #[inline(always)]
     pub fn ln(&self, classes: u32) -> f64 {
         self.ln[(classes as usize).min(self.ln.len() - 1)]
+    }
+
+    /// What entropies in bits are multiplied by for the evenness of numbers of classes.
+    #[inline(always)]
+    pub fn evenness(&self, classes: &[u32], to: &mut [f64]) {
+        // A table of this length needs no check of an index.
+        if let Ok(table) = <&[f64; FEW_CLASSES]>::try_from(&*self.evenness) {
+            to.iter_mut().zip(classes).for_each(|(to, &classes)| *to = table[classes as usize % FEW_CLASSES]);
+        } else {
+            let last = self.evenness.len() - 1;
+            to.iter_mut().zip(classes).for_each(|(to, &classes)| *to = self.evenness[(classes as usize).min(last)]);
+        }
     }
 }
 

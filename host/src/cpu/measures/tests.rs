@@ -210,8 +210,8 @@ fn engine_of(shape: (usize, usize), footprint: Footprint, levels: usize) -> Engi
     let window = Window::new(footprint, &[Measure::Simpson], Edge::Shrink, 0.0, Scales::new(Base::E, None));
     let task = Task { levels, ..Task::whole(cells.view(), window.footprint().cols()) };
     let place = Place { top: 0, left: 0, height: shape.0.min(256), width: shape.1.min(512) };
-    let shared = Shared::new(&window, task.grid, levels);
-    plan::engine(&Job::new(&task, &window, &shared, &()), place, Isa::best())
+    let shared = Shared::new(&window, task.grid, levels, Precision::Single);
+    plan::engine(&Job::new(&task, &window, &shared, &shared.tables, &()), place, Isa::best())
 }
 
 #[test]

@@ -29,7 +29,7 @@ mod tests;
 
 use super::count::is_wide;
 use super::few::{Precise, replace};
-use super::measures::{self, Shared};
+use super::measures::{self, Precision, Shared};
 use super::table::{Tables, is_single_enough};
 use super::{Isa, Job, Layout, MOST, Real, Scratch, Task, run_tile};
 use crate::grid::GridViewMut;
@@ -77,7 +77,7 @@ fn measured<T: Real>(
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
     let task = Task { size: window.footprint().cols(), ..task.clone() };
-    let shared = Shared::new(window, task.grid, task.levels);
+    let shared = Shared::new(window, task.grid, task.levels, Precision::of::<T>());
     each_tile(&task, window, &Measures { shared, window }, outs, observer)
 }
 
@@ -156,11 +156,10 @@ impl<T: Real> Way<T> for Squares<'_, T> {
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
         sliding::run(&Plain { tables: &self.tables }, task, self.window, tile, counts, observer)?;
-        let again = |tile: &mut Tiles<'_, T>| {
+        replace(tile, |marked| {
             let (window, shared) = self.precise.made();
-            measured_words(shared, window, task, tile, counts, observer)
-        };
-        replace((tile.top, tile.left), &mut tile.planes[0], again)
+            measured_words(&shared.tables, shared.largest, window, task, marked, counts, observer)
+        })
     }
 }
 
@@ -202,21 +201,29 @@ impl<T: Real> Way<T> for Measures<'_> {
         counts: &mut Counts,
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        measured_words(&self.shared, self.window, task, tile, counts, observer)
+        let (shared, window) = (&self.shared, self.window);
+        measured_words(&shared.tables, shared.largest, window, task, tile, counts, observer)?;
+        if shared.tables.few == 0 {
+            return Ok(());
+        }
+        replace(tile, |marked| {
+            measured_words(shared.precise(window), shared.largest, window, task, marked, counts, observer)
+        })
     }
 }
 
 /// Everything but squares' entropy by the histogram of words.
 fn measured_words<T: Real>(
-    shared: &Shared,
+    tables: &measures::tables::Tables,
+    largest: usize,
     window: &Window,
     task: &Task<'_, u16>,
     tile: &mut Tiles<'_, T>,
     counts: &mut Counts,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
-    let (tables, levels) = (&shared.tables, task.levels);
-    if is_wide(shared.largest) {
+    let levels = task.levels;
+    if is_wide(largest) {
         sliding::run(&Measured::<u32>::new(tables, window, levels), task, window, tile, counts, observer)
     } else {
         sliding::run(&Measured::<u16>::new(tables, window, levels), task, window, tile, counts, observer)

@@ -15,7 +15,7 @@
 //! one of them it is mostly found in the others too.
 
 use crate::cpu::few::entropy_or_mark;
-use crate::cpu::measures::finish::{Counted, Histogram, Precision, finish};
+use crate::cpu::measures::finish::{Counted, Histogram, Logs, Precision, finish};
 use crate::cpu::measures::tables::{self, Steps};
 use crate::cpu::table::{Fixed, Tables};
 use crate::cpu::{Real, Task};
@@ -151,7 +151,7 @@ impl<T: Real, C: Steps> Kept<T> for Measured<'_, C> {
         let full = |n: usize| self.tables.logs.entries().get(n).copied().unwrap_or_default();
         let counted = Counted {
             total: &total,
-            logs: &std::array::from_fn::<_, L, _>(|j| sums[j].logs.wrapping_sub(full(nodata[j]))),
+            logs: Logs::Double(&std::array::from_fn::<_, L, _>(|j| sums[j].logs.wrapping_sub(full(nodata[j])))),
             squares: &std::array::from_fn::<_, L, _>(|j| sums[j].squares - (nodata[j] as u64).pow(2)),
             classes: &std::array::from_fn::<_, L, _>(|j| sums[j].classes - u32::from(nodata[j] > 0)),
             most: &std::array::from_fn::<_, L, _>(|j| {
