@@ -58,6 +58,8 @@ mod x86;
 mod x86_bits;
 #[cfg(target_arch = "x86_64")]
 mod x86_deltas;
+#[cfg(target_arch = "x86_64")]
+mod x86_histogram;
 
 use aligned::Aligned;
 use few::Precise;
@@ -223,7 +225,7 @@ fn run_tile<T: Real>(
             let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
             planes::run(&job.layout, place, &mut Entropies::new(job, tile, sums), scratch, isa);
         }
-        Engine::Histogram => histogram::run(job, tile),
+        Engine::Histogram => histogram::run(job, tile, isa),
     }
     few::complete(job, tile);
 }

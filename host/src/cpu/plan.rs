@@ -8,6 +8,9 @@
 //! histogram  = start + (2 · width + width · height / rows of the tile) · step
 //! ```
 //!
+//! Where the histograms of neighbouring windows slide together, they share their columns, so that each has the fewer; and levels that are
+//! frequent in the window have a cost of their own.
+//!
 //! Width and height are those of a window within the grid. Planes work on whole vectors: in a tile narrower than one the
 //! cells share the cost of all its lanes, and of the columns that surround them.
 //!
@@ -15,6 +18,7 @@
 //! some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels). A faster core scales them all; only their
 //! ratios matter.
 
+use super::histogram;
 use super::isa::{Isa, Kind};
 use super::lookup::{BLOCK, GROUP};
 use super::planes::slides;
@@ -43,6 +47,12 @@ pub struct Force {
 /// Time of one step of the histogram, between the 0.44 of random cells and the 0.54 of clustered ones.
 const STEP: f64 = 0.48;
 
+/// The same where 32 windows slide together, between the 2.3 of random cells and the 5.2 of clustered ones; and what a level costs besides
+/// where so many of a window's cells have it that its counts are too large for registers.
+const STEP_OF_32: f64 = 3.5;
+const LEVEL: f64 = 0.5;
+const FREQUENT: usize = 64;
+
 /// What a cell of the histogram engine costs besides.
 const START: f64 = 3.0;
 
@@ -53,15 +63,25 @@ const UPDATE: f64 = 2.0;
 pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
     let (cells, size) = (job.layout.task.cells, job.layout.task.size);
     let (width, height) = (size.min(cells.cols()) as f64, size.min(cells.rows()) as f64);
-    let histogram = START + (2.0 * width + width * height / tile.rows.len() as f64) * STEP;
+    let together = histogram::together::<T>(isa);
+    // Columns of a window, as far as it does not share them.
+    let columns = (width + together as f64 - 1.0) / tile.width().min(together) as f64;
+    let updates = 2.0 * columns + columns * height / tile.rows.len() as f64;
+    let histogram = |levels: usize| match together {
+        1 => START + updates * STEP,
+        _ if job.tables.largest / levels.max(1) >= FREQUENT => START + updates * STEP_OF_32 + levels as f64 * LEVEL,
+        _ => START + updates * STEP_OF_32,
+    };
     let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
     let planes = |levels: usize| UPDATE + levels as f64 * plane;
     // Counts that slide do so by whole groups.
     let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
     let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
-    let seen = || present(&job.layout, place, (size / 2, size / 2), group);
-    if planes(job.layout.planes.len().next_multiple_of(group)) < histogram || planes(seen()) < histogram {
+    let faster = |levels: usize| planes(levels) < histogram(levels);
+    if faster(job.layout.planes.len().next_multiple_of(group))
+        || faster(present(&job.layout, place, (size / 2, size / 2), group))
+    {
         Engine::Planes
     } else {
         Engine::Histogram

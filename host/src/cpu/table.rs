@@ -46,6 +46,10 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     fn mask(bits: u32) -> Self;
     /// Entries as low and high 16-bit words, 64 zeros behind them; empty for 64-bit sums.
     fn words(entries: &[Self], low_bits: u32) -> (Vec<u16>, Vec<u16>);
+    /// The tables, if their sums have 32 bits.
+    fn single(tables: &Tables<Self>) -> Option<&Tables<u32>>;
+    /// A sum of such tables.
+    fn of_single(sum: u32) -> Self;
     /// An entry in limbs of [`LIMB`] bits; none of a 32-bit one.
     fn limbs(self) -> Option<[u16; LIMBS]>;
 }
@@ -111,6 +115,12 @@ impl Fixed for u32 {
     fn minus(self, other: u32) -> u32 {
         self.wrapping_sub(other)
     }
+    fn single(tables: &Tables<u32>) -> Option<&Tables<u32>> {
+        Some(tables)
+    }
+    fn of_single(sum: u32) -> u32 {
+        sum
+    }
     fn limbs(self) -> Option<[u16; LIMBS]> {
         None
     }
@@ -154,6 +164,12 @@ impl Fixed for u64 {
     fn mask(bits: u32) -> u64 {
         (1 << bits) - 1
     }
+    fn single(_: &Tables<u64>) -> Option<&Tables<u32>> {
+        None
+    }
+    fn of_single(sum: u32) -> u64 {
+        sum.into()
+    }
     fn limbs(self) -> Option<[u16; LIMBS]> {
         Some(std::array::from_fn(|i| (self >> (LIMB * i as u32)) as u16 & ((1 << LIMB) - 1)))
     }
@@ -187,6 +203,10 @@ pub struct Tables<S: Fixed> {
     pub low: Vec<u16>,
     /// The words above `low`.
     pub high: Vec<u16>,
+    /// The same words of the steps.
+    pub step_low: Vec<u16>,
+    /// The words above `step_low`.
+    pub step_high: Vec<u16>,
     /// F(n) of the numbers below 64 in limbs of [`LIMB`] bits, for 64-bit sums when the largest window has at most [`SMALL`] cells.
     pub limbs: Option<Box<[[u16; 64]; LIMBS]>>,
     /// What multiplies F(N) − S to give the entropy: scale · unit / N; 0 for N = 0.
@@ -231,9 +251,10 @@ impl<S: Fixed> Tables<S> {
             None => S::round(exact(n), bits),
         });
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
+        let (step_low, step_high) = S::words(&entries.step[..=largest], low_bits);
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
         let few = S::few(levels, largest, unit);
-        Self { low, high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
+        Self { low, high, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
     }
 
     /// A table for windows of so many cells that a count takes 32 bits.
@@ -278,6 +299,8 @@ impl<S: Fixed> Tables<S> {
             pairs,
             low,
             high,
+            step_low: Vec::new(),
+            step_high: Vec::new(),
             limbs,
             factor,
             mask: S::default(),

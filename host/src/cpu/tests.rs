@@ -182,8 +182,9 @@ fn large() -> Vec<Case> {
 /// The ways to compute: every engine on every instruction set, and what the plan chooses.
 fn ways() -> Vec<Force> {
     let mut ways = vec![Force::default()];
-    ways.extend(Isa::available().into_iter().map(|isa| Force { engine: Some(Engine::Planes), isa: Some(isa) }));
-    ways.push(Force { engine: Some(Engine::Histogram), isa: None });
+    for engine in [Engine::Planes, Engine::Histogram] {
+        ways.extend(Isa::available().into_iter().map(|isa| Force { engine: Some(engine), isa: Some(isa) }));
+    }
     ways
 }
 

@@ -28,7 +28,7 @@ const fn flush_after(low_bits: u32) -> usize {
 
 /// Sums of the low and the high words of 32 cells.
 #[derive(Clone, Copy)]
-struct Words {
+pub struct Words {
     low: __m512i,
     high: __m512i,
 }
@@ -36,13 +36,13 @@ struct Words {
 impl Words {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn zero() -> Words {
+    pub fn zero() -> Words {
         Words { low: _mm512_setzero_si512(), high: _mm512_setzero_si512() }
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn add(&mut self, low: __m512i, high: __m512i) {
+    pub fn add(&mut self, low: __m512i, high: __m512i) {
         self.low = _mm512_add_epi16(self.low, low);
         self.high = _mm512_add_epi16(self.high, high);
     }
@@ -50,7 +50,7 @@ impl Words {
     /// Moves what the low words have above `LOW` bits to the high words.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn carry<const LOW: u32>(&mut self) {
+    pub fn carry<const LOW: u32>(&mut self) {
         self.high = _mm512_add_epi16(self.high, _mm512_srli_epi16::<LOW>(self.low));
         self.low = _mm512_and_si512(self.low, _mm512_set1_epi16(((1u16 << LOW) - 1) as i16));
     }
@@ -58,7 +58,7 @@ impl Words {
     /// The sums of the 16 lower and the 16 upper words.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn sums<const LOW: u32>(self) -> [__m512i; 2] {
+    pub fn sums<const LOW: u32>(self) -> [__m512i; 2] {
         let wide = |half| _mm512_cvtepu16_epi32(half);
         let join = |low, high| _mm512_add_epi32(_mm512_slli_epi32::<LOW>(wide(high)), wide(low));
         [
@@ -281,7 +281,7 @@ const ROUGH: usize = 15;
 
 /// Sums of n·e and of the rest of F(n) for 32 cells ([`super::log`]), the even and the odd ones.
 #[derive(Clone, Copy)]
-struct Far {
+pub struct Far {
     k: __m512i,
     cube: __m512,
     pieces: [[__m512; 2]; 3],
@@ -293,7 +293,9 @@ struct Far {
 impl Far {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn zero(log: &Log) -> Far {
+    pub fn of(tables: &Tables<u32>) -> Far {
+        // Without arithmetic the table is that of a window of at most 63 cells: its first 64 entries are all there are.
+        let log = tables.log.as_ref().unwrap_or(&Log::NOTHING);
         // SAFETY: 16 coefficients from 0 and from 16 of 32.
         let load = |c: &[f32; PIECES]| unsafe { [_mm512_loadu_ps(c.as_ptr()), _mm512_loadu_ps(c.as_ptr().add(16))] };
         let [c0, c1, c2] = &log.coefficients;
@@ -336,11 +338,36 @@ impl Far {
     /// The sums of the 16 lower and the 16 upper cells.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn sums(self) -> [__m512i; 2] {
+    pub fn sums(self) -> [__m512i; 2] {
         let sum = |exponents, rest| _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvtps_epi32(exponents), self.k), rest);
         let (even, odd) = (sum(self.exponents[0], self.rests[0]), sum(self.exponents[1], self.rests[1]));
         let (left, right) = interleave();
         [_mm512_permutex2var_epi32(even, left, odd), _mm512_permutex2var_epi32(even, right, odd)]
+    }
+}
+
+/// Adds F(n) for 32 counts: words, if all are in the stretch of the table around two of them, else by arithmetic. Says whether they were.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn look_up(n: __m512i, (left, right): (u16, u16), tables: &Tables<u32>, words: &mut Words, far: &mut Far) -> bool {
+    let entries = tables.low.len().min(tables.high.len());
+    let middle = (usize::from(left) + usize::from(right)) / 2;
+    let base = if tables.log.is_none() { 0 } else { middle.saturating_sub(32) };
+    let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
+    let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
+    if near == !0 && base + 64 <= entries {
+        let load = |table: &[u16], at: usize| {
+            // SAFETY: both tables have at least base + 64 entries, and `at` is `base` or `base + 32`.
+            unsafe { _mm512_loadu_si512(table.as_ptr().add(at).cast()) }
+        };
+        words.add(
+            _mm512_permutex2var_epi16(load(&tables.low, base), index, load(&tables.low, base + 32)),
+            _mm512_permutex2var_epi16(load(&tables.high, base), index, load(&tables.high, base + 32)),
+        );
+        true
+    } else {
+        far.add(n);
+        false
     }
 }
 
@@ -351,10 +378,7 @@ impl Far {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
-    let entries = tables.low.len().min(tables.high.len());
-    // Without arithmetic the table is that of a window of at most 63 cells: its first 64 entries are all there are.
-    let nothing = tables.log.as_ref().map_or_else(|| Far::zero(&Log::NOTHING), |log| Far::zero(log));
-    let short = tables.log.is_none();
+    let nothing = Far::of(tables);
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
@@ -384,24 +408,7 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
                     // SAFETY: as above.
                     let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
-                    let middle = (usize::from(left) + usize::from(right)) / 2;
-                    let base = if short { 0 } else { middle.saturating_sub(32) };
-                    let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
-                    let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
-                    if near == !0 && base + 64 <= entries {
-                        let load = |table: &[u16], at: usize| {
-                            // SAFETY: both tables have at least base + 64 entries, and `at` is `base`
-                            // or `base + 32`.
-                            unsafe { _mm512_loadu_si512(table.as_ptr().add(at).cast()) }
-                        };
-                        words.add(
-                            _mm512_permutex2var_epi16(load(&tables.low, base), index, load(&tables.low, base + 32)),
-                            _mm512_permutex2var_epi16(load(&tables.high, base), index, load(&tables.high, base + 32)),
-                        );
-                    } else {
-                        far.add(n);
-                        spread += 1;
-                    }
+                    spread += usize::from(!look_up(n, (left, right), tables, &mut words, &mut far));
                 }
                 words.carry::<LOW>();
             }
