@@ -311,7 +311,7 @@ impl Far {
     /// Adds F(n) for 32 counts, as [`Log::entry`] computes it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn add(&mut self, n: __m512i) {
+    pub fn add(&mut self, n: __m512i) {
         // F(0) = F(1) = 0.
         let n = _mm512_max_epu16(n, _mm512_set1_epi16(1));
         let parted = [_mm512_and_si512(n, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32::<16>(n)];
@@ -346,28 +346,44 @@ impl Far {
     }
 }
 
-/// Adds F(n) for 32 counts: words, if all are in the stretch of the table around two of them, else by arithmetic. Says whether they were.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-pub fn look_up(n: __m512i, (left, right): (u16, u16), tables: &Tables<u32>, words: &mut Words, far: &mut Far) -> bool {
-    let entries = tables.low.len().min(tables.high.len());
-    let middle = (usize::from(left) + usize::from(right)) / 2;
-    let base = if tables.log.is_none() { 0 } else { middle.saturating_sub(32) };
-    let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
-    let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
-    if near == !0 && base + 64 <= entries {
+/// A table as words, of which 64 that follow each other are looked up in registers.
+#[derive(Clone, Copy)]
+pub struct Stretches<'a> {
+    low: &'a [u16],
+    high: &'a [u16],
+    /// Entries of both.
+    entries: usize,
+    /// Whether the first 64 are all that there are.
+    short: bool,
+}
+
+impl<'a> Stretches<'a> {
+    /// Those of F(n).
+    #[inline]
+    pub fn of(tables: &'a Tables<u32>) -> Self {
+        let (low, high) = (&*tables.low, &*tables.high);
+        Self { low, high, entries: low.len().min(high.len()), short: tables.log.is_none() }
+    }
+
+    /// The words for 32 counts, if all are in the stretch around two of them.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub fn look_up(&self, n: __m512i, left: u16, right: u16) -> Option<(__m512i, __m512i)> {
+        let middle = (usize::from(left) + usize::from(right)) / 2;
+        let base = if self.short { 0 } else { middle.saturating_sub(32) };
+        let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
+        let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
+        if near != !0 || base + 64 > self.entries {
+            return None;
+        }
         let load = |table: &[u16], at: usize| {
             // SAFETY: both tables have at least base + 64 entries, and `at` is `base` or `base + 32`.
             unsafe { _mm512_loadu_si512(table.as_ptr().add(at).cast()) }
         };
-        words.add(
-            _mm512_permutex2var_epi16(load(&tables.low, base), index, load(&tables.low, base + 32)),
-            _mm512_permutex2var_epi16(load(&tables.high, base), index, load(&tables.high, base + 32)),
-        );
-        true
-    } else {
-        far.add(n);
-        false
+        Some((
+            _mm512_permutex2var_epi16(load(self.low, base), index, load(self.low, base + 32)),
+            _mm512_permutex2var_epi16(load(self.high, base), index, load(self.high, base + 32)),
+        ))
     }
 }
 
@@ -378,7 +394,7 @@ pub fn look_up(n: __m512i, (left, right): (u16, u16), tables: &Tables<u32>, word
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
-    let nothing = Far::of(tables);
+    let (stretches, nothing) = (Stretches::of(tables), Far::of(tables));
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
@@ -408,7 +424,13 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
                     // SAFETY: as above.
                     let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
-                    spread += usize::from(!look_up(n, (left, right), tables, &mut words, &mut far));
+                    match stretches.look_up(n, left, right) {
+                        Some((low, high)) => words.add(low, high),
+                        None => {
+                            far.add(n);
+                            spread += 1;
+                        }
+                    }
                 }
                 words.carry::<LOW>();
             }

@@ -18,7 +18,7 @@
 use std::arch::x86_64::*;
 
 use super::table::Tables;
-use super::x86::{Far, Words, look_up};
+use super::x86::{Far, Stretches, Words};
 
 /// Windows that slide together.
 pub const WINDOWS: usize = 32;
@@ -92,7 +92,7 @@ impl Strip {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn slide_words<const LOW: u32>(&mut self, leaving: &[u8], entering: &[u8], columns: &[u32], tables: &Tables<u32>) {
-        let steps = Steps::new(tables);
+        let (steps, stretches) = (Steps::new(tables), Stretches::of(tables));
         let (mut gained, mut lost) = (Words::zero(), Words::zero());
         for (column, &windows) in columns.iter().enumerate() {
             // So many words' low parts 16 bits can add.
@@ -120,8 +120,14 @@ impl Strip {
             for (counts, words, far) in
                 [(&self.counts[level], &mut gained, &mut far_gained), (&self.before[level], &mut lost, &mut far_lost)]
             {
-                look_up(counts.load(), (counts.0[3], counts.0[28]), tables, words, far);
-                words.carry::<LOW>();
+                let n = counts.load();
+                match stretches.look_up(n, counts.0[3], counts.0[28]) {
+                    Some((low, high)) => {
+                        words.add(low, high);
+                        words.carry::<LOW>();
+                    }
+                    None => far.add(n),
+                }
             }
         }
         self.asides = 0;
