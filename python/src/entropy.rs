@@ -270,14 +270,10 @@ pub fn entropy<'py>(
         let mut chosen =
             Chosen::new(&plan.devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
-        if let (
-            Err(Fault::Entropy(
-                error @ (Error::NoKernel { .. } | Error::TooWide { .. } | Error::ManyClasses { .. } | Error::Device(_)),
-            )),
-            Some(_),
-        ) = (&result, &chosen.why)
+        // The choice was ours, and the CPU takes anything.
+        if let (Err(Fault::Entropy(error)), Some(_)) = (&result, &chosen.why)
+            && error.is_for_cpu()
         {
-            // The choice was ours, and the CPU takes anything.
             chosen = Chosen::cpu(Some(error.to_string()));
             result = of_type(&task, &chosen.engine, turned, watch);
         }

@@ -153,7 +153,7 @@ fn nodata() -> Vec<Case> {
     };
     // Sums whose unit goes by the largest window are too coarse for the few cells of these.
     let three = |r: usize, c: usize| if r == 100 && [98, 100, 101].contains(&c) { u8::from(c > 98) } else { 9 };
-    let sparse = |r: usize, c: usize| if (r * 131 + c * 37) % 40 == 0 { (r * c % 11) as u8 } else { 200 };
+    let sparse = |r: usize, c: usize| if (r * 131 + c * 37).is_multiple_of(40) { (r * c % 11) as u8 } else { 200 };
     let mut cases = Vec::new();
     for size in [1, 3, 5, 21, 61] {
         for code in [0, 7, 16, 255] {

@@ -309,15 +309,12 @@ impl Run<'_> {
             match result {
                 Ok(report) => break report,
                 // A grid that no kernel takes, or a device that is not up to it: the CPU engine takes any.
-                Err(
-                    error @ (Error::NoKernel { .. }
-                    | Error::TooWide { .. }
-                    | Error::ManyClasses { .. }
-                    | Error::Device(_)),
-                ) if !outputs.begun() => match self.chooser.fall_back(&error.to_string(), self.console) {
-                    Some(cpu) => chosen = cpu,
-                    None => return Err(explain(error, self.name)),
-                },
+                Err(error) if error.is_for_cpu() && !outputs.begun() => {
+                    match self.chooser.fall_back(&error.to_string(), self.console) {
+                        Some(cpu) => chosen = cpu,
+                        None => return Err(explain(error, self.name)),
+                    }
+                }
                 Err(error) => return Err(explain(error, self.name)),
             }
         };

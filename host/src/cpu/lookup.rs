@@ -61,7 +61,8 @@ pub trait Lookup: Fixed {
             }
             Counts::Wide(counts) => {
                 assert!(counts.len() >= needed);
-                wide(counts, group, tables.entries(), sums);
+                let f = tables.entries();
+                one_by_one(counts, group, |n| f[n as usize], sums);
             }
         }
     }
@@ -161,11 +162,12 @@ fn add_pairs<S: Fixed, const PAIRS: usize>(index: &[[u16; BLOCK]; GROUP / 2], pa
     }
 }
 
-/// One lookup a level.
-fn large<S: Fixed>(counts: &[u16], group: Group<'_>, tables: &Tables<S>, sums: &mut [S]) {
-    let f = &*tables.f;
+/// One lookup a level. The table of wide counts is as long as the largest window; what a row of windows has of it lies close together,
+/// since neighbours have neighbouring counts.
+#[inline(always)]
+fn one_by_one<C: Copy, S: Fixed>(counts: &[C], group: Group<'_>, f: impl Fn(C) -> S, sums: &mut [S]) {
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
-        let level = |g: usize| -> &[u16; BLOCK] {
+        let level = |g: usize| -> &[C; BLOCK] {
             counts[g * group.stride + b * BLOCK..][..BLOCK].try_into().expect("a block is BLOCK long")
         };
         if group.first {
@@ -175,45 +177,22 @@ fn large<S: Fixed>(counts: &[u16], group: Group<'_>, tables: &Tables<S>, sums: &
         while g + 4 <= group.levels {
             let (n0, n1, n2, n3) = (level(g), level(g + 1), level(g + 2), level(g + 3));
             for i in 0..BLOCK {
-                let one = f[usize::from(n0[i])].plus(f[usize::from(n1[i])]);
-                let two = f[usize::from(n2[i])].plus(f[usize::from(n3[i])]);
-                sums[i] = sums[i].plus(one.plus(two));
-            }
-            g += 4;
-        }
-        for g in g..group.levels {
-            let n = level(g);
-            for i in 0..BLOCK {
-                sums[i] = sums[i].plus(f[usize::from(n[i])]);
-            }
-        }
-    }
-}
-
-/// [`large`] for wide counts. Their table is as long as the largest window; what a row of windows has of it lies close together, since
-/// neighbours have neighbouring counts.
-fn wide<S: Fixed>(counts: &[u32], group: Group<'_>, f: &[S], sums: &mut [S]) {
-    for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
-        let level = |g: usize| -> &[u32; BLOCK] {
-            counts[g * group.stride + b * BLOCK..][..BLOCK].try_into().expect("a block is BLOCK long")
-        };
-        if group.first {
-            sums.fill(S::default());
-        }
-        let mut g = 0;
-        while g + 4 <= group.levels {
-            let (n0, n1, n2, n3) = (level(g), level(g + 1), level(g + 2), level(g + 3));
-            for i in 0..BLOCK {
-                let one = f[n0[i] as usize].plus(f[n1[i] as usize]);
-                let two = f[n2[i] as usize].plus(f[n3[i] as usize]);
+                let one = f(n0[i]).plus(f(n1[i]));
+                let two = f(n2[i]).plus(f(n3[i]));
                 sums[i] = sums[i].plus(one.plus(two));
             }
             g += 4;
         }
         for g in g..group.levels {
             for (sum, &n) in sums.iter_mut().zip(level(g)) {
-                *sum = sum.plus(f[n as usize]);
+                *sum = sum.plus(f(n));
             }
         }
     }
+}
+
+/// [`one_by_one`] from a table of all 16-bit counts, which needs no check of an index.
+fn large<S: Fixed>(counts: &[u16], group: Group<'_>, tables: &Tables<S>, sums: &mut [S]) {
+    let f = &*tables.f;
+    one_by_one(counts, group, |n| f[usize::from(n)], sums);
 }

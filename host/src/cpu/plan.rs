@@ -21,7 +21,7 @@
 use super::histogram;
 use super::isa::{Isa, Kind};
 use super::lookup::{BLOCK, GROUP};
-use super::planes::slides;
+use super::planes::{BY_CELL, slides};
 use super::table::SMALL;
 use super::{Job, Layout, Place, Real, Tile};
 use crate::part::STRIP;
@@ -47,8 +47,9 @@ pub struct Force {
 /// Time of one step of the histogram, between the 0.44 of random cells and the 0.54 of clustered ones.
 const STEP: f64 = 0.48;
 
-/// The same where 32 windows slide together, between the 2.3 of random cells and the 5.2 of clustered ones; and what a level costs besides
-/// where so many of a window's cells have it that its counts are too large for registers.
+/// The same where 32 windows slide together: where no count is too large for registers; else between the 1.4 to 2.2 of random cells and the 4 to 6
+/// of clustered ones. And what a level costs besides where so many of a window's cells have it that its counts are too large for registers.
+const STEP_OF_32_SMALL: f64 = 1.4;
 const STEP_OF_32: f64 = 3.5;
 const LEVEL: f64 = 0.5;
 const FREQUENT: usize = 64;
@@ -56,7 +57,7 @@ const FREQUENT: usize = 64;
 /// What a cell of the histogram engine costs besides.
 const START: f64 = 3.0;
 
-/// Time of updating the column counts cell by cell.
+/// Time of updating the column counts cell by cell, where there are many planes.
 const UPDATE: f64 = 2.0;
 
 /// The engine for a tile.
@@ -69,12 +70,14 @@ pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine
     let updates = 2.0 * columns + columns * height / tile.rows.len() as f64;
     let histogram = |levels: usize| match together {
         1 => START + updates * STEP,
+        _ if job.tables.largest <= SMALL => START + updates * STEP_OF_32_SMALL,
         _ if job.tables.largest / levels.max(1) >= FREQUENT => START + updates * STEP_OF_32 + levels as f64 * LEVEL,
         _ => START + updates * STEP_OF_32,
     };
     let plane = plane(isa, size, job.tables.largest, size_of::<T>() == 4) * lanes(tile.width(), size);
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
-    let planes = |levels: usize| UPDATE + levels as f64 * plane;
+    let update = if job.layout.planes.len() > BY_CELL { UPDATE } else { 0.0 };
+    let planes = |levels: usize| update + levels as f64 * plane;
     // Counts that slide do so by whole groups.
     let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
     let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };

@@ -27,7 +27,7 @@ use super::window::{Between, Steps, room, slide, sum_bytes, sum_words};
 use super::{Layout, Place};
 
 /// Above this many planes the column counts are updated cell by cell.
-const BY_CELL: usize = 48;
+pub const BY_CELL: usize = 48;
 
 /// Above this many planes absent levels are looked for.
 const SKIP: usize = 16;

@@ -227,7 +227,8 @@ pub struct Tables<S: Fixed> {
     wide: Arc<Vec<S>>,
 }
 
-fn boxed<V: Copy + Default, const N: usize>() -> Box<[V; N]> {
+/// An array of zeros that never was on the stack.
+pub fn boxed<V: Copy + Default, const N: usize>() -> Box<[V; N]> {
     let Ok(array) = vec![V::default(); N].into_boxed_slice().try_into() else { unreachable!("the length is N") };
     array
 }

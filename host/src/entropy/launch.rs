@@ -388,7 +388,7 @@ impl Prepared {
         window: &Window,
         put: Put<'_>,
     ) -> Result<Self, DeviceError> {
-        let entry = kernel.entry_for(&work).filter(|_| kernel.measures()).expect("a kernel for measures");
+        let entry = kernel.entry().filter(|_| kernel.measures()).expect("a kernel for measures");
         let shared_per_block = device.limits().shared_per_block;
         let (near, threads) = if kernel.columns() {
             (Near::copied(window.logs.len() as u32, columns_room(shared_per_block)), kernels::COLUMNS_THREADS)

@@ -216,6 +216,11 @@ impl From<ClassesError> for Error {
 }
 
 impl Error {
+    /// True where devices would not, or could not, and the CPU engine can: no kernel takes the task, or a device failed.
+    pub fn is_for_cpu(&self) -> bool {
+        matches!(self, Self::NoKernel { .. } | Self::TooWide { .. } | Self::ManyClasses { .. } | Self::Device(_))
+    }
+
     fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled(_))
     }

@@ -26,6 +26,7 @@ use std::f64::consts::LN_2;
 use super::{Edge, Footprint, Measure, logs};
 use crate::entropy::Base;
 use crate::entropy::fixed::table_bits;
+use crate::grid::GridView;
 
 /// What entropies in nats are multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +61,21 @@ pub(crate) struct Stretch {
     pub row: isize,
     pub col: isize,
     pub len: usize,
+}
+
+impl Stretch {
+    /// Its cells that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more than the stretch has.
+    #[inline(always)]
+    pub fn clipped<'a, C, const L: usize>(&self, cells: GridView<'a, C>, y: usize, x: usize) -> &'a [C] {
+        match y.checked_add_signed(self.row) {
+            Some(row) if row < cells.rows() => {
+                let first = x as isize + self.col;
+                let inside = |at: isize| at.clamp(0, cells.cols() as isize) as usize;
+                &cells.row(row)[inside(first)..inside(first + (self.len + L - 1) as isize)]
+            }
+            _ => &[],
+        }
+    }
 }
 
 /// The least rectangle that holds the window's cells: its first and last row and column, counted from the centre.

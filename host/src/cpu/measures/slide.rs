@@ -5,8 +5,7 @@ use super::finish::{Counted, Logs, Precision, finish, most};
 use super::tables::{Steps, Tables};
 use crate::cpu::Real;
 use crate::cpu::count::is_wide;
-use crate::grid::GridView;
-use crate::measure::window::{Needs, Plane, Reach, Stretch, Window};
+use crate::measure::window::{Needs, Plane, Reach, Window};
 use crate::observe::Cancelled;
 use crate::part::Tiles;
 
@@ -80,7 +79,7 @@ fn lanes<T: Real, C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES
     let mut counts = [[C::default(); 256]; L];
     let mut sums = Sums { area: 0, logs: [0; L], squares: [0; L], classes: [0; L] };
     for stretch in &window.cells {
-        let values = clipped::<L>(cells, tile.top, x, stretch);
+        let values = stretch.clipped::<_, L>(cells, tile.top, x);
         enter::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
     }
     let (height, mut look) = (tile.height(), 0);
@@ -110,11 +109,11 @@ fn lanes<T: Real, C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES
             }
         } else {
             for stretch in &window.leaving {
-                let values = clipped::<L>(cells, y, x, stretch);
+                let values = stretch.clipped::<_, L>(cells, y, x);
                 leave::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
             for stretch in &window.entering {
-                let values = clipped::<L>(cells, y + 1, x, stretch);
+                let values = stretch.clipped::<_, L>(cells, y + 1, x);
                 enter::<C, LOGS, SQUARES, CLASSES, L>(values, &mut counts, &mut sums, steps);
             }
         }
@@ -182,20 +181,6 @@ fn finish_lanes<C: Steps, const L: usize>(
     precision: Precision,
 ) {
     finish::<Counts<C>, L>(plane, window, tables, counted, counts, levels, values, precision);
-}
-
-/// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more
-/// than the stretch has.
-#[inline(always)]
-fn clipped<'a, const L: usize>(cells: GridView<'a, u8>, y: usize, x: usize, stretch: &Stretch) -> &'a [u8] {
-    match y.checked_add_signed(stretch.row) {
-        Some(row) if row < cells.rows() => {
-            let first = x as isize + stretch.col;
-            let inside = |at: isize| at.clamp(0, cells.cols() as isize) as usize;
-            &cells.row(row)[inside(first)..inside(first + (stretch.len + L - 1) as isize)]
-        }
-        _ => &[],
-    }
 }
 
 #[inline(always)]

@@ -9,6 +9,7 @@
 //! Marking stores without looking, so that it does not wait for what a cell before it found; the marks are gone through in words of
 //! eight. A thread keeps marks, numbers and copies from tile to tile.
 
+use crate::cpu::table::boxed;
 use crate::grid::GridView;
 
 /// Codes that there can be.
@@ -41,11 +42,6 @@ impl Found {
     pub fn codes(&self) -> usize {
         self.classes + usize::from(self.nodata.is_some())
     }
-}
-
-fn boxed<V: Copy + Default>() -> Box<[V; ALL]> {
-    let Ok(array) = vec![V::default(); ALL].into_boxed_slice().try_into() else { unreachable!("the length is ALL") };
-    array
 }
 
 impl Numbering {

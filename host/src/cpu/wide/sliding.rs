@@ -17,10 +17,9 @@
 use crate::cpu::few::entropy_or_mark;
 use crate::cpu::measures::finish::{Counted, Histogram, Logs, Precision, finish};
 use crate::cpu::measures::tables::{self, Steps};
-use crate::cpu::table::{Fixed, Tables};
+use crate::cpu::table::{Fixed, Tables, boxed};
 use crate::cpu::{Real, Task};
-use crate::grid::GridView;
-use crate::measure::window::{Reach, Stretch, Window};
+use crate::measure::window::{Reach, Window};
 use crate::observe::{Cancelled, Observer};
 use crate::part::Tiles;
 
@@ -35,8 +34,7 @@ pub type Counts = [[u32; LANES]; 1 << 16];
 
 /// Counts that are all 0, as they are between two tiles.
 pub fn counts() -> Box<Counts> {
-    let Ok(counts) = vec![[0; LANES]; 1 << 16].into_boxed_slice().try_into() else { unreachable!("as many as codes") };
-    counts
+    boxed()
 }
 
 /// What is kept up to date with the counts, and what is made of it.
@@ -226,7 +224,7 @@ fn slide<T: Real, K: Kept<T>, const L: usize>(
     counts[..(task.levels + 1).min(1 << 16)].fill([0; LANES]);
     let (mut sums, mut area) = ([K::Sums::default(); L], 0);
     for stretch in &window.cells {
-        let codes = clipped::<L>(cells, tile.top, x, stretch);
+        let codes = stretch.clipped::<_, L>(cells, tile.top, x);
         area += change::<L>(codes, |j, code| {
             let count = &mut counts[usize::from(code)][j];
             kept.enter(&mut sums[j], *count as usize);
@@ -260,14 +258,14 @@ fn slide<T: Real, K: Kept<T>, const L: usize>(
             break;
         }
         for stretch in &window.leaving {
-            area -= change::<L>(clipped::<L>(cells, y, x, stretch), |j, code| {
+            area -= change::<L>(stretch.clipped::<_, L>(cells, y, x), |j, code| {
                 let count = &mut counts[usize::from(code)][j];
                 *count -= 1;
                 kept.leave(&mut sums[j], *count as usize);
             });
         }
         for stretch in &window.entering {
-            area += change::<L>(clipped::<L>(cells, y + 1, x, stretch), |j, code| {
+            area += change::<L>(stretch.clipped::<_, L>(cells, y + 1, x), |j, code| {
                 let count = &mut counts[usize::from(code)][j];
                 kept.enter(&mut sums[j], *count as usize);
                 *count += 1;
@@ -286,18 +284,4 @@ fn change<const L: usize>(codes: &[u16], mut one: impl FnMut(usize, u16)) -> usi
         }
     }
     (codes.len() + 1).saturating_sub(L)
-}
-
-/// The cells of a stretch that lie inside the grid, for windows in row `y` from column `x` on: with `L` windows, `L` − 1 more than the
-/// stretch has.
-#[inline(always)]
-fn clipped<'a, const L: usize>(cells: GridView<'a, u16>, y: usize, x: usize, stretch: &Stretch) -> &'a [u16] {
-    match y.checked_add_signed(stretch.row) {
-        Some(row) if row < cells.rows() => {
-            let first = x as isize + stretch.col;
-            let inside = |at: isize| at.clamp(0, cells.cols() as isize) as usize;
-            &cells.row(row)[inside(first)..inside(first + (stretch.len + L - 1) as isize)]
-        }
-        _ => &[],
-    }
 }
