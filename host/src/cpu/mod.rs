@@ -14,14 +14,14 @@
 //!                                                                    /            all measures              measures
 //! ```
 //!
-//! Windows of more than 255 rows or columns have Shannon's entropy from `measures` too: few valid cells in so large a window would ask for
-//! sums of more than the 31 bits that f32 results are made of here, and 255 is what a byte counts in a column.
+//! Windows of more than 255 rows or columns have Shannon's entropy from `measures` too, where their counts may have 32 bits: 255 is what a byte
+//! counts in a column.
 //!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
 //! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
-//! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`,
-//! `plan`, `few` (windows of which nodata leaves little); then `measures`, which has a histogram and a plan of its own; and `wide`, for maps of more than 256 classes, which cuts them into
-//! tiles that mostly have fewer.
+//! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`
+//! (with `x86_histogram`), `plan`, `few` (windows of which nodata leaves little); then `measures`, which has a histogram and a plan of its
+//! own; and `wide`, for maps of more than 256 classes, which cuts them into tiles that mostly have fewer.
 
 use std::ops::Range;
 
@@ -187,7 +187,7 @@ fn run_forced<T: Real>(
     assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
     if size > MOST {
-        // The sums of 64 bits that all measures have.
+        // Sums of 64 bits, where counts have 32.
         let engine = force.engine.map(|engine| match engine {
             Engine::Planes => measures::Engine::Planes,
             Engine::Histogram => measures::Engine::Histogram,
