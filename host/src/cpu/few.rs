@@ -60,7 +60,7 @@ pub fn entropy_or_mark<T: Real>(tables: &Tables<T::Sum>, n: usize, sum: T::Sum) 
 
 /// Computes the marked cells of a tile of bytes.
 pub fn complete<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
-    if job.layout.task.nodata.is_none() || job.tables.few == 0 {
+    if job.layout.task.nodata.is_none() {
         return;
     }
     let plane = tile.rows.iter_mut().map(|row| &mut **row).collect();
@@ -68,14 +68,20 @@ pub fn complete<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
         let (window, shared) = job.precise.made();
         measures::run_task(job.layout.task, window, shared, marked, &mut measures::scratch(), &())
     };
-    replace(&mut Tiles { top: tile.top, left: tile.left, planes: vec![plane] }, again).expect("nothing cancels");
+    let mut tile = Tiles { top: tile.top, left: tile.left, planes: vec![plane] };
+    replace(job.tables.few, &mut tile, again).expect("nothing cancels");
 }
 
-/// Has the rectangle around a tile's marked cells computed by `again`, and takes the marked ones.
+/// Has the rectangle around a tile's marked cells computed by `again`, and takes the marked ones: where tables are fine enough for `few` valid
+/// cells and no fewer.
 pub fn replace<T: Real>(
+    few: usize,
     tile: &mut Tiles<'_, T>,
     again: impl FnOnce(&mut Tiles<'_, T>) -> Result<(), Cancelled>,
 ) -> Result<(), Cancelled> {
+    if few == 0 {
+        return Ok(());
+    }
     let Some((high, wide)) = marked(&tile.planes) else { return Ok(()) };
     let mut planes = vec![vec![T::NAN; high.len() * wide.len()]; tile.planes.len()];
     let (top, left) = (tile.top + high.start, tile.left + wide.start);

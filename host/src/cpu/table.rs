@@ -29,8 +29,6 @@ use super::log::Log;
 pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     /// Bits in which a difference F(N) − S must fit.
     fn bits(low_bits: u32) -> u32;
-    /// [`Tables::few`] for entries in such a unit.
-    fn few(levels: usize, largest: usize, unit: f64) -> usize;
     /// The arithmetic that makes the entries, for windows of up to `largest` cells and differences of up to `reach` nats.
     /// None where they are rounded from the truth.
     fn log(largest: usize, reach: f64, bits: u32) -> Option<Log>;
@@ -54,6 +52,9 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     fn limbs(self) -> Option<[u16; LIMBS]>;
 }
 
+/// What rounded entries may do to an f32 result, in nats.
+const WITHIN: f64 = 1.3e-6;
+
 /// Low bits of a 32-bit entry that fast lookups keep apart from the 16 bits above.
 ///
 /// The fewer, the more of them 16-bit lanes can add before a carry; but every entry is rounded by
@@ -68,15 +69,19 @@ pub fn low_bits(levels: usize, largest: usize) -> u32 {
 fn fits(levels: usize, largest: usize, low: u32) -> bool {
     // At most one level in two cells has an entry: F(1) is 0.
     let entries_a_cell = (4.0 * levels as f64 / largest as f64).min(0.5);
-    0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < 1.3e-6
+    0.5 * reach(levels, largest) / f64::from(1u32 << (16 + low)) * entries_a_cell < WITHIN
 }
 
 /// The fewest valid cells for which entries rounded to such a unit keep the result within 1.3e-6 nats, wherever the roundings all fall on one
 /// side. A quarter of the largest window at the most: more is what [`low_bits`] sees to.
 fn few(levels: usize, largest: usize, unit: f64) -> usize {
+    // The most that any window can be off: units of 64-bit sums, and of small windows, are fine for all.
+    if 0.5 * unit <= WITHIN {
+        return 0;
+    }
     // Of F(N) and of every level, but one level in two cells at most has an entry.
     let off = |n: usize| 0.5 * unit * (1 + levels.min(n / 2)) as f64 / n as f64;
-    (1..largest / 4).rev().find(|&n| off(n) > 1.3e-6).map_or(0, |n| n + 1)
+    (1..largest / 4).rev().find(|&n| off(n) > WITHIN).map_or(0, |n| n + 1)
 }
 
 /// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
@@ -92,9 +97,6 @@ fn reach(levels: usize, largest: usize) -> f64 {
 impl Fixed for u32 {
     fn bits(low_bits: u32) -> u32 {
         16 + low_bits
-    }
-    fn few(levels: usize, largest: usize, unit: f64) -> usize {
-        few(levels, largest, unit)
     }
     fn log(largest: usize, reach: f64, bits: u32) -> Option<Log> {
         // With room for the rounding of every entry.
@@ -140,9 +142,6 @@ impl Fixed for u64 {
     // modulus is taken, and 2^58 is finer than f64 anyway.
     fn bits(_: u32) -> u32 {
         58
-    }
-    fn few(_: usize, _: usize, _: f64) -> usize {
-        0
     }
     fn log(_: usize, _: f64, _: u32) -> Option<Log> {
         None
@@ -254,7 +253,7 @@ impl<S: Fixed> Tables<S> {
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
         let (step_low, step_high) = S::words(&entries.step[..=largest], low_bits);
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
-        let few = S::few(levels, largest, unit);
+        let few = few(levels, largest, unit);
         Self { low, high, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
     }
 

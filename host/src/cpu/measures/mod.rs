@@ -219,10 +219,7 @@ fn run_tile<T: Real>(
     forced: Option<Engine>,
 ) -> Result<(), Cancelled> {
     run_engine(job, tile, scratch, isa, forced)?;
-    if job.tables.few == 0 {
-        return Ok(());
-    }
-    replace(tile, |marked| {
+    replace(job.tables.few, tile, |marked| {
         let precise = job.shared.precise(job.window);
         let job = Job::new(job.layout.task, job.window, job.shared, precise, job.observer);
         run_engine(&job, marked, scratch, isa, forced)

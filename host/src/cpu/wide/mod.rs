@@ -156,7 +156,7 @@ impl<T: Real> Way<T> for Squares<'_, T> {
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
         sliding::run(&Plain { tables: &self.tables }, task, self.window, tile, counts, observer)?;
-        replace(tile, |marked| {
+        replace(self.tables.few, tile, |marked| {
             let (window, shared) = self.precise.made();
             measured_words(&shared.tables, shared.largest, window, task, marked, counts, observer)
         })
@@ -203,10 +203,7 @@ impl<T: Real> Way<T> for Measures<'_> {
     ) -> Result<(), Cancelled> {
         let (shared, window) = (&self.shared, self.window);
         measured_words(&shared.tables, shared.largest, window, task, tile, counts, observer)?;
-        if shared.tables.few == 0 {
-            return Ok(());
-        }
-        replace(tile, |marked| {
+        replace(shared.tables.few, tile, |marked| {
             measured_words(shared.precise(window), shared.largest, window, task, marked, counts, observer)
         })
     }
