@@ -89,6 +89,14 @@ impl<T: Scalar> Shared<T> {
         T::load_shared(self.address.wrapping_add(bytes))
     }
 
+    /// Makes the element `bytes` bytes after the first be `value`: likewise.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store_at(self, bytes: u32, value: T) {
+        backend::check_shared_offset(self.address, bytes, size_of::<T>() as u32, self.len * size_of::<T>() as u32);
+        T::store_shared(self.address.wrapping_add(bytes), value);
+    }
+
     /// The place of the first element in the block's shared memory, in bytes. With [`load_place`](Self::load_place) for
     /// kernels that compute places by other means than the compiler's.
     #[inline(always)]

@@ -40,6 +40,8 @@ pub(crate) struct Frame<'a> {
     pub cells: &'a Buffer,
     /// `count` rows, `out_stride` elements apart (a multiple of 4).
     pub out: &'a Buffer,
+    /// What [`Prepared::heads`] gave for a frame of this size or a larger one.
+    pub heads: Option<&'a Buffer>,
     pub rows: u32,
     pub cols: u32,
     pub stride: u32,
@@ -199,6 +201,7 @@ pub(crate) struct Worker<'j> {
     prepared: Prepared,
     cells: Buffer,
     out: Buffer,
+    heads: Option<Buffer>,
     /// Rows and columns of a band, at most.
     band: (usize, usize),
 }
@@ -221,16 +224,18 @@ impl<'j> Worker<'j> {
         let cell_type = prepared.cell_type();
         let height = |width: usize, rows: usize| {
             let (pitch, halo) = job.pitch_and_halo(&prepared, width);
-            let input = pitch * cell_type.bytes() + prepared.bytes_per_row();
+            let input = pitch * cell_type.bytes() + prepared.bytes_per_row(pitch);
             let fits = memory.saturating_sub(2 * halo * input) / (input + pitch * size_of::<T>());
             fits.min((launch / width as f64) as usize).min(rows).min(prepared.rows_at_most())
         };
         let (mut rows, mut width) = (rows, cols);
-        let (cells, out, band) = loop {
+        let (cells, out, heads, band) = loop {
             let (tall, wide) = fit(rows, width, job.cells.rows(), job.cells.cols(), work.size, height);
             let (pitch, halo) = job.pitch_and_halo(&prepared, wide);
-            match allocate::<T>(device, cell_type, pitch, tall, halo) {
-                Ok((cells, out)) => break (cells, out, (tall, wide)),
+            let made = allocate::<T>(device, cell_type, pitch, tall, halo)
+                .and_then(|(cells, out)| Ok((cells, out, prepared.heads(tall + 2 * halo, pitch)?)));
+            match made {
+                Ok((cells, out, heads)) => break (cells, out, heads, (tall, wide)),
                 // Somebody else may have taken memory meanwhile, or what is free is not in one piece.
                 Err(DeviceError::OutOfMemory { .. }) if tall > 1 => (rows, width) = (tall.div_ceil(2), wide),
                 Err(DeviceError::OutOfMemory { .. }) if wide > 1 => (rows, width) = (1, wide.div_ceil(2)),
@@ -244,7 +249,7 @@ impl<'j> Worker<'j> {
             cols = band.1,
             "cells at a time"
         );
-        Ok(Self { job, device, kernel, prepared, cells, out, band })
+        Ok(Self { job, device, kernel, prepared, cells, out, heads, band })
     }
 
     /// Fills a part, band by band, and adds to the report.
@@ -278,6 +283,7 @@ impl<'j> Worker<'j> {
         let frame = Frame {
             cells: &self.cells,
             out: &self.out,
+            heads: self.heads.as_ref(),
             rows: rows.len() as u32,
             cols: cols.len() as u32,
             stride: pitch as u32,

@@ -65,27 +65,29 @@ impl Kernel {
     /// Work of a cell, roughly, in units of what the fastest kernels take: what kernels are chosen by, and how many cells are given to them
     /// at a time.
     ///
-    /// As measured on an H200, 8,192² random cells of 16, 44 and 256 classes in windows of 5 × 5 to 255 × 255 (0.25 ms are a unit).
+    /// As measured on an H200, 8,192² random cells of 16, 44, 96 and 256 classes in windows of 3 × 3 to 1,001 × 1,001 (0.25 ms are a unit).
     pub(super) fn cost(self, work: &Work) -> f64 {
         let size = work.size as f64;
-        // The more rows a window has, the less of them the caches keep; the more classes, the fewer histograms are there at once.
-        let kept = 0.34 + 0.0036 * (size.clamp(31.0, 101.0) - 31.0) + 0.0011 * (size - 101.0).max(0.0);
-        let there = 0.33 + 0.0013 * work.levels as f64;
-        let sliding = |updates: f64| updates * kept.max(there);
+        // The more classes, the fewer histograms are there at once; a row costs something by itself.
+        let crowd = (work.counters() as f64 / 56.0).max(1.0);
+        // Without the differences of F in shared memory, and the more rows a window has, the less of them the caches keep.
+        let far = |entry: usize| if histogram_near(work, entry) { 1.0 } else { 2.0 + 0.01 * (size - 51.0).max(0.0) };
+        let histogram = |entry: usize| 0.9 * crowd + 0.165 * (0.33 * crowd).max(1.0) * size * far(entry);
         match self {
             Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
-            Self::Histogram => sliding(size),
-            Self::HistogramWide | Self::HistogramF64 => 1.2 * sliding(size),
-            Self::Measures | Self::MeasuresF64 => 2.6 * sliding(work.runs.map_or(size, |runs| runs as f64)),
+            Self::Histogram => histogram(4),
+            Self::HistogramWide | Self::HistogramF64 => 1.2 * histogram(8),
+            Self::Measures | Self::MeasuresF64 => 2.2 + 0.6 * work.runs.map_or(size, |runs| runs as f64),
+            Self::Columns if work.sweeps() == 1 && size > f64::from(kernels::COLUMNS_SMALL) => 3.0 + 0.002 * size,
+            Self::Columns if work.sweeps() == 1 => 2.25 + 0.006 * size,
             // Sums of 32 bits: twice the words, and tables out of reach.
             Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.5 + 0.016 * size),
-            Self::Columns if work.sweeps() == 1 => 2.25 + 0.008 * size,
             // Of a map's many classes a strip has mostly fewer, which no kernel gains more from. Each sweep counts the valid cells again.
             Self::Columns => {
                 let nodata = if work.nodata { 1.25 } else { 1.0 };
                 0.95 * nodata * work.sweeps() as f64 * (2.5 + 0.0097 * size)
             }
-            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 5.4 + 0.01 * size,
+            Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 5.4 + 0.02 * size,
             // The border is counted cell by cell, which takes a cell 17 times as long as another.
             Self::Tensor if work.has_much_border() => 2.0,
             Self::Tensor => 0.9,
@@ -151,7 +153,7 @@ impl Kernel {
     /// The longest side of its windows: most kernels have counters of 16 bits, or of a byte for a column. The columns kernel sums 32 bits, and
     /// its tables are fine enough up to here: F of so many cells in units of which 32 bits hold 256 classes.
     fn longest_side(self) -> usize {
-        if self == Self::Columns { 1023 } else { 255 }
+        if self == Self::Columns { kernels::COLUMNS_WIDE_SIZE as usize } else { 255 }
     }
 
     /// True when it does any measures.
@@ -167,10 +169,30 @@ impl Kernel {
     /// Which of its functions does the work: the columns kernel has some for larger windows, and for more classes.
     fn entry_for(self, work: &Work) -> Option<KernelEntry> {
         Some(match self {
-            Self::Columns if work.size as u32 > kernels::COLUMNS_SIZE => kernels::entropy_columns_wide::ENTRY,
-            Self::Columns if work.sweeps() > 1 => kernels::entropy_columns_many::ENTRY,
+            Self::Columns => match (work.size as u32, work.sweeps() > 1) {
+                (..=kernels::COLUMNS_SMALL, false) => kernels::entropy_columns::ENTRY,
+                (..=kernels::COLUMNS_SIZE, false) => kernels::entropy_columns_large::ENTRY,
+                (_, false) => kernels::entropy_columns_wide::ENTRY,
+                (..=kernels::COLUMNS_SIZE, true) => kernels::entropy_columns_many::ENTRY,
+                (_, true) => kernels::entropy_columns_wide_many::ENTRY,
+            },
             _ => return self.entry(),
         })
+    }
+
+    /// True when logarithms are computed, and there is no table of them.
+    fn has_no_table(self, work: &Work) -> bool {
+        match self {
+            Self::Naive | Self::Tiled => true,
+            Self::Columns => self.has_heads(work),
+            _ => false,
+        }
+    }
+
+    /// True when a launch needs [heads](Prepared::heads).
+    fn has_heads(self, work: &Work) -> bool {
+        let large = self.measures() || work.size as u32 > kernels::COLUMNS_SMALL;
+        self.columns() && work.sweeps() == 1 && large
     }
 
     /// What a rung that is a kernel is launched with.
@@ -189,7 +211,7 @@ impl Kernel {
             Self::Rung(_) => self.rung().map_or(0, DeviceRung::shared_bytes),
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
-            Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()),
+            Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()) + kernels::MEASURES_STATIC,
             Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
@@ -205,10 +227,10 @@ impl Kernel {
             Self::Tiled => (0, self.shared_needed(work), kernels::TILE_COLS * kernels::TILE_ROWS),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => {
                 let counters = histogram_counters(work.counters());
-                let bytes = (entries - 1) * if self == Self::Histogram { 4 } else { 8 };
-                // Beyond this the table would cost more blocks than its place saves.
-                let near = bytes <= counters.max(16 * 1024) / 2 && counters + bytes <= shared_per_block;
-                let near = if near { (entries - 1, counters + bytes) } else { (0, counters) };
+                let entry = if self == Self::Histogram { 4 } else { 8 };
+                let bytes = entries * entry as u32;
+                let near = histogram_near(work, entry) && counters + bytes <= shared_per_block;
+                let near = if near { (entries, counters + bytes) } else { (0, counters) };
                 (near.0, near.1, kernels::HISTOGRAM_THREADS)
             }
             Self::Columns => {
@@ -340,9 +362,26 @@ fn columns_room(shared_per_block: u32) -> u32 {
     (shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024)
 }
 
+/// Bytes of the heads of a row of `cols` cells; 0 where the kernel reads none.
+pub(super) fn head_bytes(kernel: Kernel, work: &Work, cols: usize) -> usize {
+    let across = cols.div_ceil(kernels::COLUMNS_STRIP as usize);
+    if kernel.has_heads(work) { across * kernels::COLUMNS_HEAD as usize * size_of::<u32>() } else { 0 }
+}
+
+/// Where the heads of a frame are.
+fn heads_of<'a>(frame: &Frame<'a>) -> &'a Buffer {
+    frame.heads.expect("memory for heads where the kernel reads them")
+}
+
 /// Bytes of the counters of a block of the histogram kernel.
 fn histogram_counters(counters: u32) -> u32 {
-    counters * kernels::HISTOGRAM_THREADS * 2
+    counters * kernels::HISTOGRAM_THREADS * 4
+}
+
+/// Whether differences of F of so many bytes each lie in shared memory beside the counters, if there is room: beyond this they would cost more blocks than their
+/// place saves.
+fn histogram_near(work: &Work, entry: usize) -> bool {
+    (work.size * work.size + 1) * entry <= histogram_counters(work.counters()).max(32 * 1024) as usize / 2
 }
 
 /// How a table gets on a device.
@@ -433,10 +472,11 @@ impl Prepared {
             Kernel::Measures | Kernel::MeasuresF64 | Kernel::ColumnsMeasures | Kernel::ColumnsMeasuresF64 => {
                 unreachable!("they have been prepared above")
             }
-            // In bits; no table.
-            Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
+            // In bits.
+            _ if kernel.has_no_table(&work) => (None, scale * std::f64::consts::LN_2),
             Kernel::HistogramWide | Kernel::HistogramF64 => {
-                let (table, units) = table_u64(entries, work.largest);
+                // One more than windows have cells: what is read where a cell takes the place of another of its class.
+                let (table, units) = table_u64(entries + 1, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
             Kernel::Rung(_) if !kernel.rung().is_some_and(DeviceRung::takes_fixed_table) => {
@@ -448,7 +488,12 @@ impl Prepared {
                 finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
                 (Some(put(bytemuck::cast_slice(&tables.entries))?), all)
             }
-            Kernel::Histogram
+            Kernel::Histogram => {
+                let (table, units) = table_u32(entries + 1, work.largest);
+                (Some(put(bytemuck::cast_slice(&table))?), scale / units)
+            }
+            Kernel::Naive
+            | Kernel::Tiled
             | Kernel::Sliding
             | Kernel::SlidingNarrow
             | Kernel::Tensor
@@ -509,9 +554,15 @@ impl Prepared {
         self.kernel.rung().map_or(CellType::U8, DeviceRung::cell_type)
     }
 
-    /// Bytes on the device for each row, beside its cells and results.
-    pub fn bytes_per_row(&self) -> usize {
-        self.kernel.rung().map_or(0, DeviceRung::bytes_per_row)
+    /// Bytes on the device for each row of `cols` cells, beside them and their results.
+    pub fn bytes_per_row(&self, cols: usize) -> usize {
+        self.kernel.rung().map_or_else(|| head_bytes(self.kernel, &self.work, cols), DeviceRung::bytes_per_row)
+    }
+
+    /// Memory for what a launch over a frame of up to `rows` × `cols` cells makes first, if it does: histograms of each row at the heads of strips.
+    pub fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
+        let bytes = head_bytes(self.kernel, &self.work, cols);
+        (bytes > 0).then(|| Buffer::new(&self.device, rows * bytes)).transpose()
     }
 
     /// Computes a band. Returns the seconds that the kernel took.
@@ -519,19 +570,47 @@ impl Prepared {
         if let Some(rung) = self.kernel.rung() {
             return rung.launch(&self.device, frame, self.table.as_ref(), self.scale);
         }
-        let (config, args) = self.arguments(frame);
-        // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
-        // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
-        // buffers are what the kernels for measures say of them, and `out` has a place for every plane.
-        unsafe { self.device.launch(&self.entry, &config, &args) }
+        let mut seconds = 0.0;
+        for (entry, config, args) in self.launches(frame) {
+            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
+            // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
+            // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads have been made.
+            seconds += unsafe { self.device.launch(&entry, &config, &args) }?;
+        }
+        Ok(seconds)
     }
 
     /// The same on a queue of the device; for kernels that are no rungs, which need more than a launch.
     pub fn launch_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>) -> Result<(), DeviceError> {
+        for (entry, config, args) in self.launches(frame) {
+            // SAFETY: as above; the queue is waited for before anything else changes what lies in the buffers, and freeing them
+            // waits for it.
+            unsafe { queue.launch(&entry, &config, &args) }?;
+        }
+        Ok(())
+    }
+
+    /// What a band takes: heads first, where the kernel reads them.
+    fn launches(&self, frame: &Frame<'_>) -> impl Iterator<Item = (KernelEntry, LaunchConfig, Vec<Arg>)> {
+        let heads = self.kernel.has_heads(&self.work).then(|| {
+            let (config, args) = self.head_arguments(frame);
+            (kernels::entropy_columns_heads::ENTRY, config, args)
+        });
         let (config, args) = self.arguments(frame);
-        // SAFETY: as above; the queue is waited for before anybody changes what lies in the buffers, and freeing them
-        // waits for it.
-        unsafe { queue.launch(&self.entry, &config, &args) }
+        heads.into_iter().chain([(self.entry, config, args)])
+    }
+
+    /// The grid, the block and what the kernel is given that makes heads.
+    fn head_arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+        let Frame { cells, rows, cols, stride, .. } = *frame;
+        let (size, across) = (self.work.size as u32, cols.div_ceil(kernels::COLUMNS_STRIP));
+        // Eight threads count a strip's window, or slide from one to the next: what comes and what goes are two strips' worth of cells.
+        let strips_each = if size <= 2 * kernels::COLUMNS_STRIP { 1 } else { (size / 64).min(across) };
+        let threads = u64::from(rows) * u64::from(across.div_ceil(strips_each)) * 8;
+        let blocks = threads.div_ceil(u64::from(kernels::COLUMNS_THREADS)) as u32;
+        let mut args = vec![cells.input::<u8>(), heads_of(frame).output::<u32>()];
+        args.extend([rows, cols, stride, size, self.nodata, strips_each].map(Arg::U32));
+        (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
     }
 
     /// The same, on a queue on which a look through the cells comes first: nothing is computed unless all of them are below 16. For
@@ -549,7 +628,7 @@ impl Prepared {
         if let Some(program) = &self.program {
             return self.program_arguments(program, frame);
         }
-        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
+        let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let size = self.work.size as u32;
         let mut args: Vec<Arg> = vec![cells.input::<u8>()];
         args.push(if self.kernel.is_f64() { out.output::<f64>() } else { out.output::<f32>() });
@@ -566,7 +645,7 @@ impl Prepared {
                 (grid, [kernels::TILE_COLS, kernels::TILE_ROWS, 1])
             }
             Kernel::Histogram | Kernel::HistogramWide | Kernel::HistogramF64 => {
-                let across = cols.div_ceil(kernels::HISTOGRAM_THREADS);
+                let across = cols.div_ceil(kernels::HISTOGRAM_COLS);
                 // The first window costs size / 2 rows' worth of updates.
                 let rows_each = share_rows(count, across, self.resident, size / 2);
                 args.extend([size, self.work.counters(), self.nodata, self.near, rows_each].map(Arg::U32));
@@ -574,10 +653,19 @@ impl Prepared {
             }
             Kernel::Columns => {
                 let (blocks, rows_each) = self.columns_strips(frame);
-                let levels = self.work.levels as u32;
-                let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
-                args.extend([size, levels, self.nodata, self.near, rows_each, fine, middle].map(Arg::U32));
-                args.extend([fine_scale, middle_scale].map(|scale| Arg::F32(scale as f32)));
+                // What is a function's own stands behind the table, if there is one.
+                let has_heads = self.kernel.has_heads(&self.work).then(|| heads_of(frame).input::<u32>());
+                let own = has_heads.or_else(|| (self.work.sweeps() > 1).then_some(Arg::U32(self.work.levels as u32)));
+                let shape = args.split_off(args.len() - 6);
+                args.extend(own.into_iter().chain(shape));
+                args.extend([size, self.nodata].map(Arg::U32));
+                if self.table.is_some() {
+                    let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
+                    args.extend([self.near, rows_each, fine, middle].map(Arg::U32));
+                    args.extend([fine_scale, middle_scale].map(|scale| Arg::F32(scale as f32)));
+                } else {
+                    args.push(Arg::U32(rows_each));
+                }
                 ([blocks, 1, 1], [kernels::COLUMNS_THREADS, 1, 1])
             }
             Kernel::Sliding | Kernel::SlidingNarrow => {
@@ -624,7 +712,7 @@ impl Prepared {
         if self.kernel.columns() {
             let (blocks, rows_each) = self.columns_strips(frame);
             let numbers = [self.work.size as u32, self.nodata, self.near, rows_each];
-            let args = program.args_of_columns(frame, self.kernel.is_f64(), numbers);
+            let args = program.args_of_columns(frame, heads_of(frame), self.kernel.is_f64(), numbers);
             let grid = [blocks, 1, 1];
             let block = [kernels::COLUMNS_THREADS, 1, 1];
             return (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args);
@@ -667,7 +755,7 @@ fn rows_in_rounds(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
 /// `startup` rows' worth of work.
 fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
     let mut best = (f64::INFINITY, count);
-    let most = (count / (4 * (startup + 2))).clamp(1, 60_000);
+    let most = (count / (24 + startup / 2)).clamp(1, 60_000);
     for pieces in (1..=most).take(4096) {
         let rows_each = count.div_ceil(pieces);
         let rounds = (u64::from(across) * u64::from(count.div_ceil(rows_each))).div_ceil(u64::from(slots));
@@ -734,7 +822,8 @@ mod tests {
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::Columns));
-        assert_eq!(Kernel::choose(&work(21, 17, true, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(Kernel::choose(&work(21, 17, true, false), &hopper), Ok(Kernel::Histogram));
+        assert_eq!(Kernel::choose(&work(51, 17, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(21, 256, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));

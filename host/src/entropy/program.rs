@@ -34,7 +34,8 @@ impl Near {
     pub fn of(entries: u32, counters: u32, shared_per_block: u32) -> Self {
         let (counters, table) = (counter_bytes(counters), 8 * entries);
         // Beyond this the table would cost more blocks than its place saves.
-        let near = table <= counters.max(16 * 1024) / 2 && counters + table <= shared_per_block;
+        let all = counters + table + kernels::MEASURES_STATIC;
+        let near = table <= counters.max(16 * 1024) / 2 && all <= shared_per_block;
         let (entries, table) = if near { (entries, table) } else { (0, 0) };
         Self { entries, bytes: counters + table }
     }
@@ -105,8 +106,9 @@ impl Program {
     }
 
     /// The same for the columns kernels. `numbers` are the window's side, nodata, copies of the table in shared memory and rows of a block.
-    pub fn args_of_columns(&self, frame: &Frame<'_>, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
+    pub fn args_of_columns(&self, frame: &Frame<'_>, heads: &Buffer, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
         let mut args = self.buffers(frame, f64, None);
+        args.insert(5, heads.input::<u32>());
         args.extend([self.lengths[1], self.rule, self.least, self.entries.max(1)].map(Arg::U32));
         args.extend(numbers.map(Arg::U32));
         args.push(Arg::F64(self.unit));
@@ -115,7 +117,7 @@ impl Program {
 
     /// What the arguments of both begin with.
     fn buffers(&self, frame: &Frame<'_>, f64: bool, runs: Option<&Buffer>) -> Vec<Arg> {
-        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
+        let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let mut args = vec![
             cells.input::<u8>(),
             if f64 { out.output::<f64>() } else { out.output::<f32>() },

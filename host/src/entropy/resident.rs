@@ -25,6 +25,7 @@ pub struct Resident<T> {
     prepared: Prepared,
     /// Grids, all the same, and their results.
     copies: Vec<(Buffer, Buffer)>,
+    heads: Option<Buffer>,
     launches: usize,
     rows: usize,
     cols: usize,
@@ -54,7 +55,7 @@ impl<T: Real> Resident<T> {
         let pitch = prepared.pitch(cols);
         let cell_type = prepared.cell_type();
         // More copies than half the memory holds would leave none for anybody else.
-        let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row());
+        let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row(pitch));
         let most = (device.free_memory()? / 2 / bytes).clamp(1, MOST_COPIES);
         let copies = (0..spread.div_ceil(bytes).clamp(1, most))
             .map(|_| {
@@ -63,8 +64,9 @@ impl<T: Real> Resident<T> {
                 Ok((grid, out))
             })
             .collect::<Result<_, Error>>()?;
+        let heads = prepared.heads(rows, pitch)?;
         let device = Arc::clone(device);
-        Ok(Self { device, kernel, prepared, copies, launches: 0, rows, cols, pitch, result: PhantomData })
+        Ok(Self { device, kernel, prepared, copies, heads, launches: 0, rows, cols, pitch, result: PhantomData })
     }
 
     /// The kernel.
@@ -93,7 +95,8 @@ impl<T: Real> Resident<T> {
         let (cells, out) = &self.copies[self.launches % self.copies.len()];
         self.launches += 1;
         let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
-        let frame = Frame { cells, out, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
+        let heads = self.heads.as_ref();
+        let frame = Frame { cells, out, heads, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
         Ok(self.prepared.launch(&frame)?)
     }
 

@@ -95,7 +95,7 @@ impl DeviceRung {
         table: Option<&Buffer>,
         scale: f64,
     ) -> Result<f64, DeviceError> {
-        let Frame { cells, out, rows, cols, stride, first, count, out_stride } = *frame;
+        let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         // What has to live until the launch is over.
         let (plane, line, matrices, extent);
         let mut args = Vec::new();

@@ -1,29 +1,42 @@
-//! A histogram that slides down the rows (Huang, Yang and Tang, 1979), one thread a column.
+//! A histogram that slides down the rows (Huang, Yang and Tang, 1979), one thread two neighbouring columns.
 //!
 //! ```text
-//! each thread:  build the histogram of its first window
+//! each thread:  build the histograms of its first two windows
 //!               for every row:  write F(N) − T, where T = Σ F(n_i)
-//!                               for every column of the window:
-//!                                   add the cell that enters below:  T += F(n + 1) − F(n)
-//!                                   take away the one that leaves above, likewise
+//!                               for every column of the windows:
+//!                                   take away the cell that leaves above:  T −= F(n) − F(n − 1)
+//!                                   add the one that enters below, likewise; nothing if they are of one level
 //! ```
 //!
 //! T follows the counts, so a row costs 2·size updates whatever the number of levels.
-//! The histograms lie in shared memory, 16 bits a counter (255² = 65,025 fits). Neighbouring lanes
-//! must not share a bank, and two counters do share a word: so the word of lane l holds the counters of lane l
-//! of *two warps*, and every access of a warp touches 32 banks.
+//!
+//! The obvious version gives a thread one column. Two neighbouring windows share all columns but the outermost two: so a word has the counts of one level in
+//! both (16 bits each: 255² = 65,025 fits), and an update of a shared column changes both counts by one load, one addition and one store. The words of a
+//! level lie next to each other, a thread's in a bank of its own.
+//!
+//! An update waits for the store before it, which may have been to the same counter, and few threads' histograms fit on a multiprocessor to wait beside
+//! each other; so what counts is how much of it is under way at once, and how many instructions it has. The cell that leaves and the one that enters are
+//! one update. Cells come four at a time. One permutation of bytes makes a cell the
+//! place of its counters, since a level's words are 256 bytes: byte 1 is the level, byte 0 the thread. Counts are kept as byte offsets into the differences of
+//! F. And nodata is a level like others, whose part of N and T is taken away when a row is written.
 //!
 //! The differences of F lie behind the histograms when they fit there (`shared_entries`), otherwise they are taken
 //! from the table in global memory, where the caches keep its lower end.
+//!
+//! Windows that the grid's left or right edge clips are counted cell by cell, by the warps that have such.
 
-use simt::bits::reciprocal_fast;
+use simt::bits::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::global::{In, Out};
 use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
-use simt::{kernel, thread};
+use simt::{kernel, thread, warp};
 
-/// Threads of a block: a multiple of 64, since two warps share the words of their counters.
-pub const HISTOGRAM_THREADS: u32 = 128;
+use crate::unroll::four;
+
+/// Threads of a block, each with two columns: as many as have words in 256 bytes.
+pub const HISTOGRAM_THREADS: u32 = 64;
+/// Columns of a block.
+pub const HISTOGRAM_COLS: u32 = 2 * HISTOGRAM_THREADS;
 
 /// The integers that Σ F(n) is kept in: 32 bits where that is exact enough, otherwise 64.
 trait Fixed: Scalar {
@@ -79,56 +92,89 @@ impl Result<u64> for f64 {
     }
 }
 
-/// The counters of one thread and its running sum.
+/// A cell of both windows, of the first, of the second.
+const BOTH: u32 = 0x0001_0001;
+const FIRST: u32 = 0x0000_0001;
+const SECOND: u32 = 0x0001_0000;
+
+/// The counters of one thread and its running sums. With `NEAR` the differences of F are in shared memory.
 #[derive(Clone, Copy)]
-struct Histogram<A: Scalar> {
-    counters: Shared<u16>,
-    /// Where the thread's counter of level 0 is; the next level's is `HISTOGRAM_THREADS` further.
-    column: u32,
+struct Histogram<A: Scalar, const NEAR: bool> {
+    /// Of each level: the counts of both windows, each times [`UNIT`](Self::UNIT).
+    counters: Shared<u32>,
     /// F(n) at `n`, in global memory.
     table: In<A>,
     /// F(n + 1) − F(n) at `n`, in shared memory.
     steps: Shared<A>,
-    /// The value that is not counted, or above 255.
-    nodata: u32,
-    /// Σ F(n) over the levels.
-    sum: A,
-    /// Cells counted.
-    total: u32,
+    /// The thread's byte offset in the counters of a level.
+    lane: u32,
+    /// Σ F(n) over the levels, of both windows; and what is not in it yet: to be added, to be taken away.
+    sums: [A; 2],
+    pending: [[A; 2]; 2],
 }
 
-impl<A: Fixed> Histogram<A> {
-    /// F(n + 1) − F(n).
+impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
+    /// What a cell adds to its counter: near differences are found by their bytes.
+    const UNIT: u32 = if NEAR { size_of::<A>() as u32 } else { 1 };
+
+    /// F(n + 1) − F(n), for n = `count` / [`UNIT`](Self::UNIT).
     #[inline(always)]
-    fn step<const NEAR: bool>(&self, n: u32) -> A {
-        if NEAR { self.steps.load(n) } else { self.table.load(n as usize + 1).sub(self.table.load(n as usize)) }
+    fn step(&self, count: u32) -> A {
+        if NEAR {
+            self.steps.load_at(count)
+        } else {
+            self.table.load(count as usize + 1).sub(self.table.load(count as usize))
+        }
     }
 
-    /// Counts one cell of `level` more, or (`LEAVES`) one less.
-    ///
-    /// Without a branch that lanes could take differently: on a branch inside the loop over the window's
-    /// columns lanes part and may not meet again before its end, which was measured to cost a factor of 100. So
-    /// nodata goes through the same motions in its own counter and leaves the sum alone.
+    /// How many cells of `level` the windows have.
     #[inline(always)]
-    fn count<const LEAVES: bool, const NEAR: bool, const NODATA: bool>(&mut self, level: u32) {
-        let at = level * HISTOGRAM_THREADS + self.column;
-        let n = self.counters.load(at);
-        let counts = !NODATA || level != self.nodata;
-        let (after, lower) = if LEAVES {
-            let after = n.wrapping_sub(counts as u16);
-            (after, after)
-        } else {
-            (n.wrapping_add(counts as u16), n)
-        };
-        self.counters.store(at, after);
-        let step = self.step::<NEAR>(u32::from(lower));
-        let step = if counts { step } else { A::ZERO };
+    fn counts(&self, level: u32) -> [u32; 2] {
+        let both = self.counters.load_at(level << 8 | self.lane);
+        [(both & 0xFFFF) / Self::UNIT, (both >> 16) / Self::UNIT]
+    }
+
+    /// The counters of the level that is byte `k` of four.
+    #[inline(always)]
+    fn place(&self, cells: u32, k: u32) -> u32 {
+        byte_permute(cells, self.lane, 0x5504 | k << 4)
+    }
+
+    /// F(n + 1) − F(n) for both counts of a word, of those that `BY` says.
+    #[inline(always)]
+    fn steps<const BY: u32>(&self, lower: u32) -> [A; 2] {
+        [
+            if BY & FIRST != 0 { self.step(lower & 0xFFFF) } else { A::ZERO },
+            if BY & SECOND != 0 { self.step(lower >> 16) } else { A::ZERO },
+        ]
+    }
+
+    /// Adds up what the last cells brought and took.
+    #[inline(always)]
+    fn add_up(&mut self) {
+        let [brought, took] = self.pending;
+        self.sums = [self.sums[0].add(brought[0]).sub(took[0]), self.sums[1].add(brought[1]).sub(took[1])];
+    }
+
+    /// Counts cell `k` of four in `old` less, and in `new` more, where there are such, in the windows that `BY` says.
+    ///
+    /// Both counters are loaded before either is stored: of cells of one level neither changes anything. Differences of F are added up once the
+    /// next cells' counters are on their way. There is no branch that lanes could take differently: on a branch inside the loop over the window's
+    /// columns lanes part and may not meet again before its end, which was measured to cost a factor of 100.
+    #[inline(always)]
+    fn exchange<const LEAVES: bool, const ENTERS: bool, const BY: u32>(&mut self, old: u32, new: u32, k: u32) {
+        let (from, to) = (self.place(old, k), self.place(new, k));
+        let by = if LEAVES && ENTERS && from == to { 0 } else { BY * Self::UNIT };
+        let leaving = if LEAVES { self.counters.load_at(from) } else { 0 };
+        let entering = if ENTERS { self.counters.load_at(to) } else { 0 };
+        self.add_up();
         if LEAVES {
-            self.sum = self.sum.sub(step);
-            self.total -= u32::from(counts);
-        } else {
-            self.sum = self.sum.add(step);
-            self.total += u32::from(counts);
+            self.counters.store_at(from, leaving.wrapping_sub(by));
+            self.pending[1] = self.steps::<BY>(leaving.wrapping_sub(by));
+        }
+        if ENTERS {
+            self.counters.store_at(to, entering.wrapping_add(by));
+            self.pending[0] = self.steps::<BY>(entering);
         }
     }
 }
@@ -152,64 +198,161 @@ struct Frame<R: Scalar> {
     scale: R,
 }
 
+/// The columns that the two windows of a thread see.
+#[derive(Clone, Copy)]
+struct Columns {
+    cells: In<u8>,
+    cols: i32,
+    /// The first, which may lie outside the grid.
+    left: i32,
+    /// Columns of a window; both together have one more.
+    size: i32,
+    /// Whether no lane of the warp sees anything outside the grid.
+    inside: bool,
+}
+
+impl Columns {
+    /// Word `n` of the one that begins at byte `row` and of those before and after it; or the row's last.
+    #[inline(always)]
+    fn word(&self, row: usize, n: i32) -> u32 {
+        self.cells.cast::<u32>().load(row / 4 + n.min((self.cols - 1) >> 2) as usize)
+    }
+
+    /// Takes away the cells of the row that begins at byte `above`, and adds those of the row at `below`, where there are such rows.
+    #[inline(always)]
+    fn slide<A: Fixed, const LEAVES: bool, const ENTERS: bool, const NEAR: bool>(
+        &self,
+        histogram: &mut Histogram<A, NEAR>,
+        rows: (usize, usize),
+    ) {
+        if self.inside {
+            self.slide_inside::<A, LEAVES, ENTERS, NEAR>(histogram, rows);
+        } else {
+            self.slide_clipped::<A, LEAVES, ENTERS, NEAR>(histogram, rows);
+        }
+    }
+
+    /// One column of some of the windows.
+    #[inline(always)]
+    fn column<A: Fixed, const LEAVES: bool, const ENTERS: bool, const NEAR: bool, const BY: u32>(
+        &self,
+        histogram: &mut Histogram<A, NEAR>,
+        (above, below): (usize, usize),
+        x: i32,
+    ) {
+        let old = if LEAVES { self.cells.load(above + x as usize).into() } else { 0 };
+        let new = if ENTERS { self.cells.load(below + x as usize).into() } else { 0 };
+        histogram.exchange::<LEAVES, ENTERS, BY>(old, new, 0);
+    }
+
+    #[inline(always)]
+    fn slide_inside<A: Fixed, const LEAVES: bool, const ENTERS: bool, const NEAR: bool>(
+        &self,
+        histogram: &mut Histogram<A, NEAR>,
+        rows: (usize, usize),
+    ) {
+        let from = self.left + 1;
+        let shift = 8 * (from & 3) as u32;
+        let pair = |n: i32| {
+            let old = if LEAVES { self.word(rows.0, n) } else { 0 };
+            [old, if ENTERS { self.word(rows.1, n) } else { 0 }]
+        };
+        let (mut n, mut shared) = (from >> 2, self.size - 1);
+        let (mut low, mut high) = (pair(n), pair(n + 1));
+        self.column::<A, LEAVES, ENTERS, NEAR, FIRST>(histogram, rows, self.left);
+        while shared > 0 {
+            // To be there when its turn comes.
+            let next = pair(n + 2);
+            n += 1;
+            let old = funnel_shift_right(low[0], high[0], shift);
+            let new = funnel_shift_right(low[1], high[1], shift);
+            (low, high) = (high, next);
+            // An even number of columns is shared.
+            four!(K => {
+                if K < 2 || shared > 2 {
+                    histogram.exchange::<LEAVES, ENTERS, BOTH>(old, new, K as u32);
+                }
+            });
+            shared -= 4;
+        }
+        self.column::<A, LEAVES, ENTERS, NEAR, SECOND>(histogram, rows, self.left + self.size);
+    }
+
+    #[inline(always)]
+    fn slide_clipped<A: Fixed, const LEAVES: bool, const ENTERS: bool, const NEAR: bool>(
+        &self,
+        histogram: &mut Histogram<A, NEAR>,
+        rows: (usize, usize),
+    ) {
+        for x in self.left.max(0)..(self.left + self.size).min(self.cols) {
+            self.column::<A, LEAVES, ENTERS, NEAR, FIRST>(histogram, rows, x);
+        }
+        for x in (self.left + 1).max(0)..(self.left + 1 + self.size).min(self.cols) {
+            self.column::<A, LEAVES, ENTERS, NEAR, SECOND>(histogram, rows, x);
+        }
+    }
+}
+
 #[inline(always)]
-fn march<A: Fixed, R: Result<A>, const NEAR: bool, const NODATA: bool>(frame: &Frame<R>, mut histogram: Histogram<A>) {
-    let &Frame { cells, out, rows, cols, stride, first, count, out_stride, size, rows_each, scale, .. } = frame;
-    let x = thread::index_x();
+fn march<A: Fixed, R: Result<A>, const NEAR: bool>(frame: &Frame<R>, mut histogram: Histogram<A, NEAR>) {
+    let &Frame { cells, out, rows, cols, stride, first, count, out_stride, size, nodata, rows_each, scale, .. } = frame;
+    let x = 2 * thread::index_x();
     let begin = first + thread::block_idx_y() * rows_each;
     let end = (begin + rows_each).min(first + count);
-    if x >= cols || begin >= end {
+    if begin >= end {
         return;
     }
     let r = size / 2;
-    let (left, right) = (x.saturating_sub(r), (x + r + 1).min(cols));
+    let left = x as i32 - r as i32;
+    let inside = warp::warp_vote_all(warp::FULL, left >= 0 && x + 1 + r < cols);
+    let columns = Columns { cells, cols: cols as i32, left, size: size as i32, inside };
     let row_at = |y: u32| y as usize * stride as usize;
-    let level = |row: usize, wx: u32| u32::from(cells.load(row + wx as usize));
 
     for y in begin.saturating_sub(r)..(begin + r + 1).min(rows) {
-        for wx in left..right {
-            histogram.count::<false, NEAR, NODATA>(level(row_at(y), wx));
-        }
+        columns.slide::<A, false, true, NEAR>(&mut histogram, (0, row_at(y)));
     }
     for y in begin..end {
-        let rest = histogram.table.load(histogram.total as usize).sub(histogram.sum);
-        let mut h = R::mean(rest, histogram.total, scale);
-        if NODATA && level(row_at(y), x) == histogram.nodata {
-            h = R::NAN;
+        histogram.add_up();
+        histogram.pending = [[A::ZERO; 2]; 2];
+        let height = (y + r + 1).min(rows) - y.saturating_sub(r);
+        let hidden = if nodata <= 255 { histogram.counts(nodata) } else { [0; 2] };
+        let mut k = 0;
+        while k < 2 && x + k < cols {
+            let (x, mut sum) = (x + k, histogram.sums[k as usize]);
+            let width = (x + r + 1).min(cols) - x.saturating_sub(r);
+            let total = height * width - hidden[k as usize];
+            let mut valid = true;
+            if nodata <= 255 {
+                sum = sum.sub(histogram.table.load(hidden[k as usize] as usize));
+                valid = u32::from(cells.load(row_at(y) + x as usize)) != nodata;
+            }
+            let h = R::mean(histogram.table.load(total as usize).sub(sum), total, scale);
+            out.store((y - first) as usize * out_stride as usize + x as usize, if valid { h } else { R::NAN });
+            k += 1;
         }
-        out.store((y - first) as usize * out_stride as usize + x as usize, h);
 
         // Rows outside the grid neither enter nor leave; these branches are the same for the whole block.
         let (below, above) = (y + r + 1, y.wrapping_sub(r));
-        let (into, from) = (row_at(below), row_at(above));
+        let rows_of = (row_at(above), row_at(below));
         if y + 1 == end {
             return;
         } else if below < rows && above <= y {
-            // Leaving comes first: the other way round a counter would for a moment exceed the window.
-            for wx in left..right {
-                let (old, new) = (level(from, wx), level(into, wx));
-                histogram.count::<true, NEAR, NODATA>(old);
-                histogram.count::<false, NEAR, NODATA>(new);
-            }
+            columns.slide::<A, true, true, NEAR>(&mut histogram, rows_of);
         } else if below < rows {
-            for wx in left..right {
-                histogram.count::<false, NEAR, NODATA>(level(into, wx));
-            }
+            columns.slide::<A, false, true, NEAR>(&mut histogram, rows_of);
         } else if above <= y {
-            for wx in left..right {
-                histogram.count::<true, NEAR, NODATA>(level(from, wx));
-            }
+            columns.slide::<A, true, false, NEAR>(&mut histogram, rows_of);
         }
     }
 }
 
 #[inline(always)]
 fn histogram<A: Fixed, R: Result<A>>(frame: Frame<R>, table: In<A>) {
-    let Frame { levels, nodata, shared_entries, .. } = frame;
+    let Frame { levels, shared_entries, .. } = frame;
     // Counters and differences share the dynamic memory, the counters first.
-    let counter_bytes = levels * HISTOGRAM_THREADS * 2;
-    let counters = shared::dynamic::<u16>().slice(0, levels * HISTOGRAM_THREADS);
-    let steps = shared::dynamic::<A>().slice(counter_bytes / size_of::<A>() as u32, shared_entries);
+    let words = levels * HISTOGRAM_THREADS;
+    let counters = shared::dynamic::<u32>().slice(0, words);
+    let steps = shared::dynamic::<A>().slice(words * 4 / size_of::<A>() as u32, shared_entries);
 
     let t = thread::thread_idx_x();
     let mut n = t;
@@ -217,33 +360,32 @@ fn histogram<A: Fixed, R: Result<A>>(frame: Frame<R>, table: In<A>) {
         steps.store(n, table.load(n as usize + 1).sub(table.load(n as usize)));
         n += HISTOGRAM_THREADS;
     }
-    // Lane l of warps 2a and 2a + 1: the two halves of word 32a + l.
-    let column = (t / 64 * 32 + t % 32) * 2 + t / 32 % 2;
-    for level in 0..levels {
-        counters.store(level * HISTOGRAM_THREADS + column, 0);
+    let mut n = t;
+    while n < words {
+        counters.store(n, 0);
+        n += HISTOGRAM_THREADS;
     }
     thread::sync_threads();
 
-    let histogram = Histogram { counters, column, table, steps, nodata, sum: A::ZERO, total: 0 };
-    match (shared_entries > 0, nodata <= 255) {
-        (true, false) => march::<A, R, true, false>(&frame, histogram),
-        (true, true) => march::<A, R, true, true>(&frame, histogram),
-        (false, false) => march::<A, R, false, false>(&frame, histogram),
-        (false, true) => march::<A, R, false, true>(&frame, histogram),
+    let (lane, sums, pending) = (4 * t, [A::ZERO; 2], [[A::ZERO; 2]; 2]);
+    if shared_entries > 0 {
+        march::<A, R, true>(&frame, Histogram { counters, table, steps, lane, sums, pending });
+    } else {
+        march::<A, R, false>(&frame, Histogram { counters, table, steps, lane, sums, pending });
     }
 }
 
 /// Entropy of a `size` × `size` window, up to 256 levels, in blocks of [`HISTOGRAM_THREADS`] threads.
 ///
-/// Block (bx, by) computes columns bx · `HISTOGRAM_THREADS`.. and the rows by · `rows_each`.. of the `count`.
-/// `table` holds F(n) for n = 0..=size² in units of 1/S, and `scale` multiplies by what is wanted
-/// over S. `shared_entries` is size² to keep the differences of the table in shared memory, or 0. Dynamic
-/// shared memory: `levels` · `HISTOGRAM_THREADS` · 2 bytes, and 4 bytes for each of `shared_entries`.
+/// Block (bx, by) computes columns bx · [`HISTOGRAM_COLS`].. and the rows by · `rows_each`.. of the `count`.
+/// `table` holds F(n) for n = 0..=size² in units of 1/S, then anything (it is added and taken away again), and `scale` multiplies by what is wanted
+/// over S. `shared_entries` is size² + 1 to keep the differences of the table in shared memory, or 0. Dynamic
+/// shared memory: `levels` · `HISTOGRAM_THREADS` · 4 bytes, and 4 bytes for each of `shared_entries`.
 ///
 /// # Safety
-/// `cells` and `out` as for [`entropy_naive`](fn@super::entropy_naive); cells are below `levels`, and so is `nodata` or it
-/// is above 255; `table` has size² + 1 entries; the launch has the block size and the shared memory above.
-#[kernel(threads = 128)]
+/// `cells` and `out` as for [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of 4; cells are
+/// below `levels`, and so is `nodata` or it is above 255; `table` has size² + 2 entries; the launch has the block size and the shared memory above.
+#[kernel(threads = 64, blocks = 16)]
 pub unsafe fn entropy_histogram(
     cells: In<u8>,
     out: Out<f32>,
@@ -286,7 +428,7 @@ pub unsafe fn entropy_histogram(
 ///
 /// # Safety
 /// As [`entropy_histogram`](fn@entropy_histogram).
-#[kernel(threads = 128)]
+#[kernel(threads = 64, blocks = 16)]
 pub unsafe fn entropy_histogram_wide(
     cells: In<u8>,
     out: Out<f32>,
@@ -327,7 +469,7 @@ pub unsafe fn entropy_histogram_wide(
 ///
 /// # Safety
 /// As [`entropy_histogram`](fn@entropy_histogram).
-#[kernel(threads = 128)]
+#[kernel(threads = 64, blocks = 16)]
 pub unsafe fn entropy_histogram_f64(
     cells: In<u8>,
     out: Out<f64>,

@@ -8,22 +8,37 @@
 //! ```
 //!
 //! It goes the way of the [histogram kernel](super::entropy_histogram): counters in shared memory, sums of integers that follow
-//! the counts, no branch in the loop that lanes could take differently. What is new is that the window is a list of runs, the same
-//! word for all lanes, and that two sums more follow the counts: Σ n², which fits 32 bits up to 255² cells, and the number of
+//! the counts, no branch in the loop that lanes could take differently, one update for the cell that leaves and the one that enters, nodata counted like
+//! a level and taken away from the sums of a row. What is new is that the window is a list of runs, the same
+//! word for all lanes, of which a block keeps where their cells lie, and that two sums more follow the counts: Σ n², which fits 32 bits up to 255² cells, and the number of
 //! counts that are not 0. They cost an addition each. The sum of F(n) = n·log2 n costs a look into a table; where no measure
 //! asks for it the loop does without.
 //!
 //! Results come from these by [formulas](super::formula) that other kernels share.
 
+use simt::bits::byte_permute;
 use simt::global::{In, Out};
 use simt::scalar::Scalar;
-use simt::shared::{self, Shared};
-use simt::{kernel, thread};
+use simt::shared::Shared;
+use simt::{kernel, shared, thread};
 
 use super::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL, Stored};
 
 /// Threads of a block: a multiple of 64, since two warps share the words of their counters.
 pub const MEASURES_THREADS: u32 = 128;
+
+/// Runs of which a block keeps where their cells lie.
+const RUNS: u32 = 510;
+/// Runs that are looked ahead.
+const AHEAD: u32 = 2;
+
+/// Static shared memory of a block, in bytes.
+pub const MEASURES_STATIC: u32 = 4096;
+
+shared! {
+    /// Where the first cell of each run lies and the one below its last, in bytes from the window's upper left corner: in the lower and in the upper half.
+    static MEASURES_OFFSETS: [u64; 512];
+}
 
 /// The counters of one thread and what follows them.
 #[derive(Clone, Copy)]
@@ -36,13 +51,15 @@ struct Histogram {
     entries: u32,
     /// The differences once more, in shared memory.
     steps: Shared<u64>,
-    /// The value that is not counted, or above 255.
+    /// The level that is no data, or above 255.
     nodata: u32,
     levels: u32,
-    /// Σ F(n).
+    /// Σ F(n), and what is not in it yet: to be added, to be taken away.
     logs: u64,
-    /// Σ n².
+    pending: [u64; 2],
+    /// Σ n², less twice what is in `doubled`.
     squares: u32,
+    doubled: u32,
     /// How many n are not 0.
     classes: u32,
     /// N.
@@ -50,20 +67,30 @@ struct Histogram {
 }
 
 impl Histogram {
-    /// The count of a level.
+    /// The count of a level; none of nodata.
     #[inline(always)]
     fn of(&self, level: u32) -> u32 {
-        u32::from(self.counters.load(level * MEASURES_THREADS + self.column))
+        let count = u32::from(self.counters.load(level * MEASURES_THREADS + self.column));
+        if level == self.nodata { 0 } else { count }
     }
 
-    /// Counts one cell of `level` more, or (`LEAVES`) one less; nothing where the cell is not `inside` the grid, or nodata, but
+    /// F(n + 1) − F(n).
+    #[inline(always)]
+    fn step<const LOGS: bool, const NEAR: bool>(&self, n: u32) -> u64 {
+        match (LOGS, NEAR) {
+            (false, _) => 0,
+            (true, true) => self.steps.load(n),
+            (true, false) => self.table.load((self.entries + n) as usize),
+        }
+    }
+
+    /// Counts one cell of `level` more, or (`LEAVES`) one less; nothing where the cell is not `inside` the grid, but
     /// with the same motions.
     #[inline(always)]
     fn count<const LEAVES: bool, const LOGS: bool, const NEAR: bool>(&mut self, level: u32, inside: bool) {
         let at = level * MEASURES_THREADS + self.column;
         let n = self.counters.load(at);
-        let counts = inside & (level != self.nodata);
-        let one = u16::from(counts);
+        let one = u16::from(inside);
         // The smaller of the two counts, before and after.
         let (after, lower) = if LEAVES {
             let after = n.wrapping_sub(one);
@@ -73,13 +100,9 @@ impl Histogram {
         };
         self.counters.store(at, after);
         let (squares, classes) = (2 * lower + 1, u32::from(lower == 0));
-        let (squares, classes) = if counts { (squares, classes) } else { (0, 0) };
-        let logs = match (LOGS, NEAR) {
-            (false, _) => 0,
-            (true, true) => self.steps.load(lower),
-            (true, false) => self.table.load((self.entries + lower) as usize),
-        };
-        let logs = if counts { logs } else { 0 };
+        let (squares, classes) = if inside { (squares, classes) } else { (0, 0) };
+        let logs = self.step::<LOGS, NEAR>(lower);
+        let logs = if inside { logs } else { 0 };
         if LEAVES {
             self.logs = self.logs.wrapping_sub(logs);
             self.squares = self.squares.wrapping_sub(squares);
@@ -91,6 +114,46 @@ impl Histogram {
             self.classes = self.classes.wrapping_add(classes);
             self.total = self.total.wrapping_add(u32::from(one));
         }
+    }
+
+    /// Adds up the differences of F that the last cells brought and took.
+    #[inline(always)]
+    fn add_up(&mut self) {
+        let [brought, took] = self.pending;
+        self.logs = self.logs.wrapping_add(brought).wrapping_sub(took);
+    }
+
+    /// Counts a cell of level `old` less and one of level `new` more. Both counters are loaded before either is stored: of one level, neither changes anything.
+    #[inline(always)]
+    fn exchange<const LOGS: bool, const NEAR: bool>(&mut self, old: u32, new: u32) {
+        // A level has 256 bytes: byte 1 of a place is the level, byte 0 the thread.
+        let place = |level: u32| byte_permute(level, 2 * self.column, 0x5504);
+        let (from, to) = (place(old), place(new));
+        let (leaving, entering) = (self.counters.load_at(from), self.counters.load_at(to));
+        let one = u16::from(from != to);
+        self.add_up();
+        let after = leaving.wrapping_sub(one);
+        self.counters.store_at(from, after);
+        self.counters.store_at(to, entering.wrapping_add(one));
+        let (after, entering) = (u32::from(after), u32::from(entering));
+        self.doubled = self.doubled.wrapping_add(entering).wrapping_sub(after);
+        self.classes = self.classes.wrapping_add(u32::from(entering == 0)).wrapping_sub(u32::from(after == 0));
+        self.pending = [self.step::<LOGS, NEAR>(entering), self.step::<LOGS, NEAR>(after)];
+    }
+
+    /// The sums without nodata, which is counted like a level. Only the counts are as they were.
+    #[inline(always)]
+    fn valid(mut self) -> Self {
+        self.add_up();
+        self.squares = self.squares.wrapping_add(self.doubled.wrapping_mul(2));
+        if self.nodata <= 255 {
+            let hidden = u32::from(self.counters.load(self.nodata * MEASURES_THREADS + self.column));
+            self.logs = self.logs.wrapping_sub(if self.entries > 1 { self.table.load(hidden as usize) } else { 0 });
+            self.squares = self.squares.wrapping_sub(hidden.wrapping_mul(hidden));
+            self.classes = self.classes.wrapping_sub(u32::from(hidden > 0));
+            self.total = self.total.wrapping_sub(hidden);
+        }
+        self
     }
 }
 
@@ -158,23 +221,59 @@ impl<R: Scalar> Frame<R> {
         (run & 255, run >> 8 & 255, run >> 16 & 255)
     }
 
-    /// From the window around row `y` to the next.
+    /// From the window around row `y` to the next, some of which may be outside the grid.
     #[inline(always)]
-    fn slide<const CLIPPED: bool, const LOGS: bool, const NEAR: bool>(
-        &self,
-        histogram: &mut Histogram,
-        x: u32,
-        y: u32,
-    ) {
+    fn slide_clipped<const LOGS: bool, const NEAR: bool>(&self, histogram: &mut Histogram, x: u32, y: u32) {
         let mut i = 0;
         while i < self.run_count {
             let (col, first, last) = self.run(i);
             let col = (x + col).wrapping_sub(self.centre_col);
-            let (old, leaves) = self.cell::<CLIPPED>((y + first).wrapping_sub(self.centre_row), col);
-            let (new, enters) = self.cell::<CLIPPED>((y + last + 1).wrapping_sub(self.centre_row), col);
+            let (old, leaves) = self.cell::<true>((y + first).wrapping_sub(self.centre_row), col);
+            let (new, enters) = self.cell::<true>((y + last + 1).wrapping_sub(self.centre_row), col);
             // Leaving comes first: the other way round a counter would for a moment exceed the window.
             histogram.count::<true, LOGS, NEAR>(old, leaves);
             histogram.count::<false, LOGS, NEAR>(new, enters);
+            i += 1;
+        }
+    }
+
+    /// Has a block keep where the cells of the first [`RUNS`] runs lie.
+    #[inline(always)]
+    fn keep_offsets(&self) {
+        let offsets = shared::array::<MEASURES_OFFSETS>();
+        let mut i = thread::thread_idx_x();
+        while i < (self.run_count + AHEAD).min(RUNS + AHEAD) {
+            let (col, first, last) = self.run(i.min(self.run_count - 1));
+            let of = |row: u32| u64::from(row.wrapping_mul(self.stride).wrapping_add(col));
+            offsets.store(i, of(first) | of(last + 1) << 32);
+            i += MEASURES_THREADS;
+        }
+    }
+
+    /// Whether all of them are there, and fit.
+    #[inline(always)]
+    fn has_offsets(&self) -> bool {
+        self.run_count <= RUNS && self.stride < 1 << 23
+    }
+
+    /// From the window around row `y` to the next, where all of both is inside. The cells of the next run are loaded while those of this one are
+    /// counted, and where those of the run after it lie.
+    #[inline(always)]
+    fn slide_inside<const LOGS: bool, const NEAR: bool>(&self, histogram: &mut Histogram, x: u32, y: u32) {
+        let offsets = shared::array::<MEASURES_OFFSETS>();
+        let corner = (y.wrapping_sub(self.centre_row)) as usize * self.stride as usize
+            + x.wrapping_sub(self.centre_col) as usize;
+        let cells = |both: u64| {
+            let cell = |offset: u32| u32::from(self.cells.load(corner + offset as usize));
+            (cell(both as u32), cell((both >> 32) as u32))
+        };
+        let (mut now, mut then) = (cells(offsets.load(0)), offsets.load(1));
+        let mut i = 0;
+        while i < self.run_count {
+            let next = cells(then);
+            then = offsets.load(i + AHEAD);
+            histogram.exchange::<LOGS, NEAR>(now.0, now.1);
+            now = next;
             i += 1;
         }
     }
@@ -205,23 +304,24 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
     let inner = within(block.wrapping_add(left), (block + MEASURES_THREADS - 1).wrapping_add(right), cols);
     let all_columns = within(x.wrapping_add(left), x.wrapping_add(right), cols);
     for y in begin..end {
+        let valid = histogram.valid();
         let all = all_columns && within(y.wrapping_add(top), y.wrapping_add(bottom), rows);
         let centre = frame.cell::<false>(y, x).0;
-        let there = histogram.total >= frame.least
+        let there = valid.total >= frame.least
             && (centre != histogram.nodata || frame.rule & MEASURES_FILL != 0)
             && (all || frame.rule & MEASURES_COMPLETE == 0);
         let bits = if LOGS {
-            let rest = histogram.table.load(histogram.total as usize).wrapping_sub(histogram.logs);
-            rest as f64 * frame.unit / f64::from(histogram.total.max(1))
+            let rest = valid.table.load(valid.total as usize).wrapping_sub(valid.logs);
+            rest as f64 * frame.unit / f64::from(valid.total.max(1))
         } else {
             0.0
         };
-        let Histogram { total, classes, squares, .. } = histogram;
+        let Histogram { total, classes, squares, .. } = valid;
         let counted = Counted { total, classes, squares, bits };
         let at = (y - first) as usize * out_stride as usize + x as usize;
         let mut p = 0;
         while p < frame.formulas.count {
-            let value = if there { R::of(frame.formulas.result(p, &counted, &histogram)) } else { R::NAN };
+            let value = if there { R::of(frame.formulas.result(p, &counted, &valid)) } else { R::NAN };
             out.store(p as usize * count as usize * out_stride as usize + at, value);
             p += 1;
         }
@@ -229,10 +329,10 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
             return;
         }
         // The same for the whole block.
-        if inner && within(y.wrapping_add(top), (y + 1).wrapping_add(bottom), rows) {
-            frame.slide::<false, LOGS, NEAR>(&mut histogram, x, y);
+        if inner && frame.has_offsets() && within(y.wrapping_add(top), (y + 1).wrapping_add(bottom), rows) {
+            frame.slide_inside::<LOGS, NEAR>(&mut histogram, x, y);
         } else {
-            frame.slide::<true, LOGS, NEAR>(&mut histogram, x, y);
+            frame.slide_clipped::<LOGS, NEAR>(&mut histogram, x, y);
         }
     }
 }
@@ -253,6 +353,7 @@ fn measures<R: Stored>(frame: &Frame<R>, table: In<u64>, entries: u32, levels: u
     for level in 0..levels {
         counters.store(level * MEASURES_THREADS + column, 0);
     }
+    frame.keep_offsets();
     thread::sync_threads();
 
     let histogram = Histogram {
@@ -264,7 +365,9 @@ fn measures<R: Stored>(frame: &Frame<R>, table: In<u64>, entries: u32, levels: u
         nodata,
         levels,
         logs: 0,
+        pending: [0; 2],
         squares: 0,
+        doubled: 0,
         classes: 0,
         total: 0,
     };
@@ -296,7 +399,7 @@ fn measures<R: Stored>(frame: &Frame<R>, table: In<u64>, entries: u32, levels: u
 /// `cells` as for [`entropy_naive`](fn@super::entropy_naive), and `out` with `plane_count` times as much; cells are below `levels`, and so
 /// is `nodata` or it is above 255; the buffers are as said above, and the launch has the block size and the shared
 /// memory above.
-#[kernel(threads = 128)]
+#[kernel(threads = 128, blocks = 6)]
 pub unsafe fn entropy_measures(
     cells: In<u8>,
     out: Out<f32>,
@@ -357,7 +460,7 @@ pub unsafe fn entropy_measures(
 ///
 /// # Safety
 /// As [`entropy_measures`](fn@entropy_measures).
-#[kernel(threads = 128)]
+#[kernel(threads = 128, blocks = 6)]
 pub unsafe fn entropy_measures_f64(
     cells: In<u8>,
     out: Out<f64>,

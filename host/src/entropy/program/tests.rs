@@ -50,9 +50,11 @@ fn launch_of<T: Real>(
     let cells = Buffer::from_slice(device, &bytes).unwrap();
     let elements = window.planes.len() * count * pitch;
     let out = Buffer::from_slice(device, &vec![T::from_f64(-7.0); elements]).unwrap();
+    let heads = prepared.heads(rows, cols).unwrap();
     let frame = Frame {
         cells: &cells,
         out: &out,
+        heads: heads.as_ref(),
         rows: rows as u32,
         cols: cols as u32,
         stride: pitch as u32,
@@ -128,9 +130,10 @@ fn how_it_is_launched_changes_no_bit() {
         }
         // Room for the counters, and not for a table of more than one entry.
         let counters = counter_bytes((case.levels + usize::from(case.nodata.is_some())) as u32);
-        let little = EmulatedDevice::new(0, None).with_shared_per_block(counters + 8);
+        let limit = counters + kernels::MEASURES_STATIC + 8;
+        let little = EmulatedDevice::new(0, None).with_shared_per_block(limit);
         let little: Arc<dyn Device> = Arc::new(little);
-        assert_eq!(Near::of(case.footprint.count() as u32 + 1, counters / 256, counters + 8).entries, 0);
+        assert_eq!(Near::of(case.footprint.count() as u32 + 1, counters / 256, limit).entries, 0);
         assert!(bits(&launch::<f64>(&little, &case, 0, rows)) == whole, "little shared memory: {}", case.name);
         far += 1;
         for m in [0, 1, 2, 3, case.measures.len() - 1] {

@@ -320,6 +320,25 @@ impl Plan<'_> {
         ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(self.grid.0)
     }
 
+    /// Room for what a launch over `most` rows makes first, or over fewer where there is not enough; how many.
+    fn room_for_heads(
+        &self,
+        prepared: &Prepared,
+        device: &Arc<dyn Device>,
+        cols: usize,
+        most: usize,
+    ) -> Result<(Option<Buffer>, usize), Error> {
+        let (bytes, halo, all) = (prepared.bytes_per_row(cols), 2 * self.radius.0, self.all_seen().len());
+        if bytes == 0 {
+            return Ok((None, most));
+        }
+        let seen = |rows: usize| (rows + halo).min(all);
+        // A row of codes and one of results have to fit too.
+        let (spare, wanted) = ((1 + self.planes * size_of::<f64>()) * pitch(cols), (SCRATCH / bytes).min(seen(most)));
+        let (memory, room) = shrinking(device, bytes, wanted.max(seen(1)), seen(1), spare)?;
+        Ok((Some(memory), if room < seen(most) { room - halo } else { most }))
+    }
+
     /// Has everything computed behind a look that is on the queue, should it find no byte above 15, where a single launch of the kernel that
     /// takes any bytes does it. What comes back is to be kept until the queue has been waited for; `None` where nothing has been done.
     fn guess<T: Real>(
@@ -342,6 +361,7 @@ impl Plan<'_> {
         let frame = Frame {
             cells: &from,
             out: &to,
+            heads: None,
             rows: rows as u32,
             cols: cols as u32,
             stride: stride as u32,
@@ -391,6 +411,7 @@ impl Plan<'_> {
             Some(codes) if codes.room < self.all_seen().len() => most.min(codes.room - 2 * self.radius.0),
             _ => most,
         };
+        let (heads, most) = self.room_for_heads(&prepared, device, seen_cols, most)?;
         let there = self.writable(outs, most == rows);
         let out_pitch = there.unwrap_or_else(|| pitch(seen_cols));
         let (scratch, band) = match there {
@@ -435,6 +456,7 @@ impl Plan<'_> {
             let frame = Frame {
                 cells: &from,
                 out: &to,
+                heads: heads.as_ref(),
                 rows: seen.len() as u32,
                 cols: seen_cols as u32,
                 stride: stride as u32,

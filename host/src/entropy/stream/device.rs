@@ -21,6 +21,7 @@ pub(super) const SLOTS: usize = 3;
 struct Slot {
     cells: Buffer,
     out: Buffer,
+    heads: Option<Buffer>,
 }
 
 /// Works on pieces until there are none, or the device fails.
@@ -74,7 +75,8 @@ impl<'p> Worker<'p> {
             // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
             device.fill(&cells, 0)?;
             device.fill(&out, 0x7E)?;
-            Ok::<_, Error>(Slot { cells, out })
+            let heads = prepared.heads(seen_rows, pitch(seen_cols))?;
+            Ok::<_, Error>(Slot { cells, out, heads })
         };
         let slots = (0..plan.slots.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
         tracing::debug!(device = device.name(), kernel = kernel.name(), rows, cols = plan.piece.1, "pieces");
@@ -144,6 +146,7 @@ impl<'p> Worker<'p> {
         let frame = Frame {
             cells: &slot.cells,
             out: &slot.out,
+            heads: slot.heads.as_ref(),
             rows: rows as u32,
             cols: cols as u32,
             stride: pitch as u32,

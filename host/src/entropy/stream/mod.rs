@@ -38,8 +38,9 @@ use piece::{Input, Output, Piece};
 use shape::{Question, TooLarge, seen_along};
 use store::To;
 
+use super::bands::pick;
 use super::census::Coding;
-use super::launch::{Work, pitch};
+use super::launch::{Work, head_bytes, pitch};
 use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu::{self, Real};
@@ -371,7 +372,7 @@ impl Plan<'_> {
         free: Option<usize>,
     ) -> Result<(), Error> {
         let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid) + self.of_large_window());
-        let (mut cells, mut rows_at_most) = ((CELLS, 1 << 18), usize::MAX);
+        let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, 1);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
             rows_at_most = 1 << 19;
@@ -379,6 +380,9 @@ impl Plan<'_> {
                 let launch = device.limits().launch_cells;
                 let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
+                // A cell, and its share of what kernels make of a row.
+                let (kernel, cols) = (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, 32));
+                seen = seen.max(1 + kernel.map_or(0, |kernel| head_bytes(kernel, &self.work, cols).div_ceil(cols)));
             }
         }
         let mut question = Question {
@@ -397,7 +401,7 @@ impl Plan<'_> {
             pieces: 4 * workers.count(),
         };
         // Rows are padded to a multiple of 32 cells where they are long.
-        let on_device = |slots: usize| free.map(|free| ((1, result), (free / slots / 16 * 15).saturating_sub(256)));
+        let on_device = |slots: usize| free.map(|free| ((seen, result), (free / slots / 16 * 15).saturating_sub(256)));
         // The first that has room for a piece. A device may have one at a time; rows that are to be read once are cut last of all.
         let mut ways = vec![(device::SLOTS, workers.under_way(), file.in_order)];
         if file.in_order {

@@ -1,4 +1,4 @@
-//! The window before a strip's first one: what all of its windows are counted from.
+//! The window before a strip's first one, counted by the strip itself: what all of its windows are counted from.
 //!
 //! ```text
 //! shared memory:  how many cells of each class have come into the window, and how many have gone from it
@@ -12,8 +12,8 @@ use simt::shared::Shared;
 use simt::{shared, thread, warp};
 
 use super::codes::Sweep;
-use super::counters::class_of;
-use super::strip::Frame;
+use super::counters::{Counts, class_of};
+use super::strip::{Before, Frame};
 use crate::entropy::NOTHING;
 use crate::unroll::four;
 
@@ -41,13 +41,13 @@ struct Word {
 
 /// The window's counters.
 #[derive(Clone, Copy)]
-pub struct Base {
+pub struct Base<const NODATA: bool, const MANY: bool> {
     counters: Shared<u32>,
     /// The lane's first word.
     first: Word,
 }
 
-impl Base {
+impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
     /// No cells.
     #[inline(always)]
     pub fn new(frame: &Frame) -> Self {
@@ -72,7 +72,7 @@ impl Base {
 
     /// Counts four cells.
     #[inline(always)]
-    fn count<const NODATA: bool, const MANY: bool>(self, frame: &Frame, sweep: &Sweep, y: i32, word: Word, went: u32) {
+    fn count(self, frame: &Frame, sweep: &Sweep, y: i32, word: Word, went: u32) {
         if !frame.has_row(y) {
             return;
         }
@@ -91,22 +91,23 @@ impl Base {
             }
         });
     }
+}
 
-    /// Row `come` enters and row `go` leaves; those outside the grid have nothing.
+impl<C: Counts, const NODATA: bool, const MANY: bool> Before<C> for Base<NODATA, MANY> {
     #[inline(always)]
-    pub fn slide<const NODATA: bool, const MANY: bool>(self, frame: &Frame, sweep: &Sweep, (come, go): (i32, i32)) {
+    fn slide(&mut self, frame: &Frame, sweep: &Sweep, (come, go): (i32, i32)) {
         let lane = warp::lane_id();
         // Counters are read before the next row comes.
         warp::sync_warp(warp::FULL);
         if frame.size <= SMALL {
             let (y, went) = if lane < 16 { (come, 0) } else { (go, COUNTERS) };
-            self.count::<NODATA, MANY>(frame, sweep, y, self.first, went);
+            self.count(frame, sweep, y, self.first, went);
             return;
         }
         let (mut word, mut n) = (self.first, lane);
         loop {
-            self.count::<NODATA, MANY>(frame, sweep, come, word, 0);
-            self.count::<NODATA, MANY>(frame, sweep, go, word, COUNTERS);
+            self.count(frame, sweep, come, word, 0);
+            self.count(frame, sweep, go, word, COUNTERS);
             n += 32;
             // A window begins anywhere in its first word.
             if n - lane > frame.size.div_ceil(4) {
@@ -116,11 +117,11 @@ impl Base {
         }
     }
 
-    /// The count of class [`class_of`]`(lane)`, and that of valid cells.
     #[inline(always)]
-    pub fn counts(self) -> (u32, u32) {
+    fn counts(&self) -> (u32, u32) {
         warp::sync_warp(warp::FULL);
         let of = |n: u32| self.counters.load(n).wrapping_sub(self.counters.load(n + COUNTERS));
-        (of(class_of(warp::lane_id())), of(VALID))
+        let lane = warp::lane_id();
+        (C::word(of(class_of(lane)), lane), of(VALID))
     }
 }

@@ -1,7 +1,11 @@
 //! Sixteen counters in a few words: of a cell, of how a column's windows change, of a window.
 
 use simt::bits::{byte_permute, dot4, shift_left_clamped};
+use simt::global::In;
 use simt::warp;
+
+use super::opaque;
+use crate::unroll::eight;
 
 /// 16 counters of 8 bits: class 4w + b in byte b of word w.
 pub type Column = [u32; 4];
@@ -42,6 +46,38 @@ pub fn halves(word: u32) -> [u32; 2] {
     [low, (word.wrapping_sub(low) as i32 >> 16) as u32]
 }
 
+/// Sums over the lanes of a warp up to each.
+#[derive(Clone, Copy)]
+pub struct Upto {
+    /// 1 where the lane 2^i below this one is one of the warp, else 0: a factor takes one instruction of a sum, a condition two.
+    inside: [u32; 5],
+}
+
+impl Upto {
+    #[inline(always)]
+    pub fn new(lane: u32) -> Self {
+        let mut inside = [0; 5];
+        let mut i = 0;
+        while i < 5 {
+            inside[i] = opaque(u32::from(lane >> i != 0));
+            i += 1;
+        }
+        Self { inside }
+    }
+
+    /// The sum over the 2^`to` lanes up to each, of sums over 2^`from` lanes.
+    #[inline(always)]
+    pub fn sum(&self, mut word: u32, (from, to): (usize, usize)) -> u32 {
+        let mut i = from;
+        while i < to {
+            let (below, _) = warp::warp_shuffle_up(warp::FULL, word, 1 << i, 32);
+            word = word.wrapping_add(below.wrapping_mul(self.inside[i]));
+            i += 1;
+        }
+        word
+    }
+}
+
 /// The class that counter `i` of 16 counts, where those of the low halves of [`Steps`] come first.
 #[inline(always)]
 pub fn class_of(i: u32) -> u32 {
@@ -50,8 +86,8 @@ pub fn class_of(i: u32) -> u32 {
 
 /// How often each of 16 classes occurs in a window.
 pub trait Counts: Copy {
-    /// The sum of four columns' steps.
-    fn of(steps: &[Steps; 4]) -> Self;
+    /// The sum of the steps of the lane's four columns and of those of all lanes before.
+    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self;
     /// Makes each word `f` of its number and itself.
     fn map(&mut self, f: impl FnMut(u32, u32) -> u32);
     /// Takes a column's steps away.
@@ -64,6 +100,19 @@ pub trait Counts: Copy {
     fn total(&self) -> u32;
     /// The word of number `lane`, modulo how many there are, where `count` is that of class [`class_of`]`(lane)`.
     fn word(count: u32, lane: u32) -> u32;
+    /// The same word of the histogram that begins at word `at` of [heads](super::heads).
+    fn head(heads: In<u32>, at: usize, lane: u32) -> u32;
+}
+
+/// The sum of four columns' steps.
+#[inline(always)]
+fn all([a, b, c, d]: &[Steps; 4]) -> Steps {
+    let (mut sum, mut w) = ([0; 8], 0);
+    while w < 8 {
+        sum[w] = a[w].wrapping_add(b[w]).wrapping_add(c[w]).wrapping_add(d[w]);
+        w += 1;
+    }
+    sum
 }
 
 /// Counters of 16 bits, as [`Steps`] has them: enough for 255 × 255 cells.
@@ -72,12 +121,11 @@ pub struct Packed(pub [u32; 8]);
 
 impl Counts for Packed {
     #[inline(always)]
-    fn of([a, b, c, d]: &[Steps; 4]) -> Self {
-        let (mut sum, mut w) = ([0; 8], 0);
-        while w < 8 {
-            sum[w] = a[w].wrapping_add(b[w]).wrapping_add(c[w]).wrapping_add(d[w]);
-            w += 1;
-        }
+    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self {
+        let mut sum = all(steps);
+        eight!(W => {
+            sum[W] = upto.sum(sum[W], (0, 5));
+        });
         Self(sum)
     }
 
@@ -136,6 +184,11 @@ impl Counts for Packed {
         let (high, _) = warp::warp_shuffle_idx(warp::FULL, count, lane % 8 + 8, 32);
         low.wrapping_add(high << 16)
     }
+
+    #[inline(always)]
+    fn head(heads: In<u32>, at: usize, lane: u32) -> u32 {
+        heads.load(at + (lane % 8) as usize)
+    }
 }
 
 /// Counters of 32 bits, those of the low halves of [`Steps`] first.
@@ -143,20 +196,16 @@ impl Counts for Packed {
 pub struct Wide(pub [u32; 16]);
 
 impl Counts for Wide {
+    /// A step is at most [`COLUMNS_WIDE_SIZE`](super::COLUMNS_WIDE_SIZE) = 1,023, and so 16 bits hold the sums of 32 columns.
     #[inline(always)]
-    fn of(steps: &[Steps; 4]) -> Self {
+    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self {
+        let all = all(steps);
         let mut sum = Self([0; 16]);
-        let mut k = 0;
-        while k < 4 {
-            let mut w = 0;
-            while w < 8 {
-                let [low, high] = halves(steps[k][w]);
-                sum.0[w] = sum.0[w].wrapping_add(low);
-                sum.0[w + 8] = sum.0[w + 8].wrapping_add(high);
-                w += 1;
-            }
-            k += 1;
-        }
+        eight!(W => {
+            let [low, high] = halves(upto.sum(all[W], (0, 3)));
+            sum.0[W] = upto.sum(low, (3, 5));
+            sum.0[W + 8] = upto.sum(high, (3, 5));
+        });
         sum
     }
 
@@ -206,5 +255,10 @@ impl Counts for Wide {
     #[inline(always)]
     fn word(count: u32, _lane: u32) -> u32 {
         count
+    }
+
+    #[inline(always)]
+    fn head(heads: In<u32>, at: usize, lane: u32) -> u32 {
+        heads.cast::<u16>().load(2 * (at + (lane % 8) as usize) + (lane / 8 % 2) as usize).into()
     }
 }

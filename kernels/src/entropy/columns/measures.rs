@@ -172,7 +172,7 @@ struct Given {
 }
 
 #[inline(always)]
-fn measures<R: Stored>(frame: &Frame, out: Out<R>, count: u32, given: Given) {
+fn measures<R: Stored>(frame: &Frame, heads: In<u32>, out: Out<R>, count: u32, given: Given) {
     let Given { table, entries, copies, formulas, rule, least, unit } = given;
     let near = shared::dynamic::<u64>().slice(0, entries * copies);
     let mut n = thread::thread_idx_x();
@@ -192,7 +192,7 @@ fn measures<R: Stored>(frame: &Frame, out: Out<R>, count: u32, given: Given) {
         ($logs:literal, $near:literal) => {{
             let finish: Measures<R, $logs, $near> =
                 Measures { near, far, step, lane, unit, formulas, rule, least, out, plane };
-            frame.march_few::<_, Packed, true>(finish)
+            frame.march_with::<_, Packed, true>(heads, finish)
         }};
     }
     match (entries > 1, copies > 0) {
@@ -212,6 +212,7 @@ macro_rules! measuring {
             table: In<u64>,
             planes: In<u64>,
             orders: In<f64>,
+            heads: In<u32>,
             rows: u32,
             cols: u32,
             stride: u32,
@@ -231,7 +232,7 @@ macro_rules! measuring {
             let frame =
                 Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
             let formulas = Formulas { planes, orders, count: plane_count };
-            measures::<$real>(&frame, out, count, Given { table, entries, copies, formulas, rule, least, unit });
+            measures::<$real>(&frame, heads, out, count, Given { table, entries, copies, formulas, rule, least, unit });
         }
     };
 }
@@ -242,7 +243,8 @@ measuring! {
     ///
     /// `planes`, `plane_count`, `orders`, `rule`, `least` and `unit` are those of [`entropy_measures`](fn@crate::entropy::entropy_measures), and so are
     /// the results. `table` holds F(n) for n below `entries`, which is size² + 1, or 1 where no plane needs F. `copies` (a power of two up to 16)
-    /// copies of it lie in dynamic shared memory, 8 bytes an entry; 0 leaves it in global memory.
+    /// copies of it lie in dynamic shared memory, 8 bytes an entry; 0 leaves it in global memory. `heads` are those of
+    /// [`entropy_columns_heads`](fn@super::entropy_columns_heads).
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@super::entropy_columns), but that `out` need not be aligned to more than its elements, and holds `plane_count` · `count` rows

@@ -36,9 +36,13 @@ use simt::{kernel, shared, thread, warp};
 mod base;
 mod codes;
 mod counters;
+mod heads;
+mod large;
 mod measures;
 mod strip;
 
+pub use heads::*;
+pub use large::*;
 pub use measures::*;
 
 use counters::{Counts, Packed, Steps, Wide};
@@ -52,6 +56,10 @@ pub const COLUMNS_THREADS: u32 = 256;
 pub const COLUMNS_STRIP: u32 = 128;
 /// The largest window in which 16 bits count.
 pub const COLUMNS_SIZE: u32 = 255;
+/// The largest window of up to 16 classes for which a strip counts the window before it itself, and F is looked up.
+pub const COLUMNS_SMALL: u32 = 127;
+/// The largest window of all: 16 bits hold what 32 columns bring to it.
+pub const COLUMNS_WIDE_SIZE: u32 = 1023;
 /// Classes that are counted at a time.
 pub const COLUMNS_CLASSES: u32 = 16;
 
@@ -205,13 +213,14 @@ impl Tables {
 }
 
 macro_rules! columns {
-    ($(#[$doc:meta])* $name:ident, $levels:ident, |$frame:ident, $tables:ident, $near:ident| $march:expr) => {
+    ($(#[$doc:meta])* $name:ident, ($($own:ident: $type:ty),*), |$frame:ident, $tables:ident, $near:ident| $march:expr) => {
         $(#[$doc])*
         #[kernel(threads = 256, blocks = 2)]
         pub unsafe fn $name(
             cells: In<u8>,
             out: Out<f32>,
             table: In<u32>,
+            $($own: $type,)*
             rows: u32,
             cols: u32,
             stride: u32,
@@ -219,7 +228,6 @@ macro_rules! columns {
             count: u32,
             out_stride: u32,
             size: u32,
-            $levels: u32,
             nodata: u32,
             copies: u32,
             rows_each: u32,
@@ -242,7 +250,8 @@ macro_rules! columns {
 }
 
 columns! {
-    /// Entropy of a `size` × `size` window of up to 16 classes, `size` being at most [`COLUMNS_SIZE`], in blocks of [`COLUMNS_THREADS`] threads.
+    /// Entropy of a `size` × `size` window of up to 16 classes, `size` being at most [`COLUMNS_SIZE`] (and fastest up to [`COLUMNS_SMALL`]), in blocks of [`COLUMNS_THREADS`]
+    /// threads.
     ///
     /// Strips of [`COLUMNS_STRIP`] columns and `rows_each` rows are numbered along the rows and then down the `count` rows from `first`; each warp of the
     /// launch has the strip of its number. `table` holds F(n) for n = 0..=size², modulo 2^32 in units of
@@ -257,7 +266,7 @@ columns! {
     /// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
     /// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; cells are below 16
     /// or equal to `nodata`; `fine` ≤ `middle` ≤ size², 0 without nodata; the launch has the block size and the shared memory above.
-    entropy_columns, _levels, |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
+    entropy_columns, (), |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
         (true, false) => frame.march_few::<_, Packed, false>(tables.finish::<true, false>(near)),
         (true, true) => frame.march_few::<_, Packed, true>(tables.finish::<true, true>(near)),
         (false, false) => frame.march_few::<_, Packed, false>(tables.finish::<false, false>(near)),
@@ -270,7 +279,7 @@ columns! {
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@entropy_columns), but that cells are below `levels` or equal to `nodata`.
-    entropy_columns_many, levels, |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
+    entropy_columns_many, (levels: u32), |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
         (true, false) => frame.march_many::<_, Packed, false>(tables.finish::<true, false>(near), levels),
         (true, true) => frame.march_many::<_, Packed, true>(tables.finish::<true, true>(near), levels),
         (false, false) => frame.march_many::<_, Packed, false>(tables.finish::<false, false>(near), levels),
@@ -279,11 +288,11 @@ columns! {
 }
 
 columns! {
-    /// [`entropy_columns_many`](fn@entropy_columns_many) for windows of any odd `size` below 32,768, with sums of 32 bits and tables in global memory.
+    /// [`entropy_columns_many`](fn@entropy_columns_many) for windows of up to [`COLUMNS_WIDE_SIZE`], with sums of 32 bits and tables in global memory.
     ///
     /// # Safety
     /// As [`entropy_columns_many`](fn@entropy_columns_many), `copies` being 0.
-    entropy_columns_wide, levels, |frame, tables, near| if tables.nodata <= 255 {
+    entropy_columns_wide_many, (levels: u32), |frame, tables, near| if tables.nodata <= 255 {
         frame.march_many::<_, Wide, true>(tables.finish::<false, true>(near), levels);
     } else {
         frame.march_many::<_, Wide, false>(tables.finish::<false, false>(near), levels);

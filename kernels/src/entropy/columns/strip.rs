@@ -2,7 +2,10 @@
 //!
 //! A row brings cells to four streams: those that come into a window at its right side and go from it at its left, in the row that enters and in the
 //! row that leaves. Each lane makes of them how the windows of its four columns now differ from those before; the warp adds that up; and the window
-//! before the strip ([`base`](super::base)) is what everything is added to. No thread waits for another warp.
+//! before the strip ([`Before`]) is what everything is added to. No thread waits for another warp.
+//!
+//! Rows of the first window come one after another too, but nothing is asked of what they leave behind: their differences are kept as bytes, and
+//! widened once in 127 rows.
 
 use simt::bits::funnel_shift_right;
 use simt::global::In;
@@ -10,10 +13,20 @@ use simt::{thread, warp};
 
 use super::base::Base;
 use super::codes::{Classes, Flags, Sweep};
-use super::counters::{Column, Counts, Steps, halves, one_hot, step};
+use super::counters::{Column, Counts, Steps, Upto, halves, one_hot, step};
+use super::heads::Heads;
 use super::{COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
 use crate::unroll::four;
+
+/// The window before a strip's first one.
+pub trait Before<C: Counts> {
+    /// Row `come` enters and row `go` leaves; those outside the grid have nothing.
+    fn slide(&mut self, frame: &Frame, sweep: &Sweep, rows: (i32, i32));
+    /// The lane's word of the window's counts, which is word `lane` modulo how many there are; and how many cells are valid, where these classes are
+    /// not all.
+    fn counts(&self) -> (u32, u32);
+}
 
 /// What becomes of windows' counts.
 pub trait Finish<C: Counts>: Copy {
@@ -86,6 +99,9 @@ pub struct Frame {
     pub left: i32,
 }
 
+/// Rows of which a byte can hold a sum of differences.
+const BYTE_ROWS: i32 = 127;
+
 /// Four cells from any column on, in any row.
 #[derive(Clone, Copy)]
 struct Place {
@@ -98,6 +114,13 @@ struct Place {
 }
 
 impl Frame {
+    /// A grid, the window, and no strip.
+    #[inline(always)]
+    pub fn of_grid(cells: In<u8>, (rows, cols, stride): (u32, u32, u32), size: u32, nodata: u32) -> Self {
+        let (rows, cols) = (rows as i32, cols as i32);
+        Self { cells, rows, cols, stride, first: 0, out_stride: 0, size, nodata, begin: 0, end: 0, left: 0 }
+    }
+
     /// The warp's strip, and the rows of it: strips of `rows_each` of the `count` rows from `first` are numbered along the rows and then down.
     #[inline(always)]
     pub fn of_warp(
@@ -112,17 +135,12 @@ impl Frame {
         let across = cols.div_ceil(COLUMNS_STRIP).max(1);
         let begin = first + strip / across * rows_each;
         Self {
-            cells,
-            rows: rows as i32,
-            cols: cols as i32,
-            stride,
             first: first as i32,
             out_stride,
-            size,
-            nodata,
             begin: begin as i32,
             end: (begin + rows_each).min(first + count) as i32,
             left: (strip % across * COLUMNS_STRIP) as i32,
+            ..Self::of_grid(cells, (rows, cols, stride), size, nodata)
         }
     }
 
@@ -157,15 +175,19 @@ impl Frame {
     /// Four cells as counters take them.
     #[inline(always)]
     pub fn codes<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, word: u32) -> u32 {
-        let nodata = if NODATA { self.nodata } else { 256 };
         if MANY {
-            sweep.codes(word, nodata)
-        } else if nodata < 16 {
-            // Counters do not take others for anything.
-            word | equal_bytes(word, nodata * 0x0101_0101)
+            sweep.codes(word, if NODATA { self.nodata } else { 256 })
+        } else if NODATA {
+            self.plain(word)
         } else {
             word
         }
+    }
+
+    /// Four cells of up to 16 classes as counters take them: of other numbers they count none.
+    #[inline(always)]
+    pub fn plain(&self, word: u32) -> u32 {
+        if self.nodata < 16 { word | equal_bytes(word, self.nodata * 0x0101_0101) } else { word }
     }
 
     #[inline(always)]
@@ -194,8 +216,15 @@ impl Frame {
     /// Computes the strip, of up to 16 classes that are their own codes.
     #[inline(always)]
     pub fn march_few<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F) {
-        let sweep = Classes::few().sweep(0);
-        self.sweep::<F, C, NODATA, false>(finish, &sweep, (true, true));
+        let before: Base<NODATA, false> = Base::new(self);
+        self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
+    }
+
+    /// The same with heads, which are worth it for large windows.
+    #[inline(always)]
+    pub fn march_with<F: Finish<C>, C: Counts, const NODATA: bool>(&self, heads: In<u32>, finish: F) {
+        let before: Heads<C> = Heads::new(self, heads);
+        self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
     }
 
     /// Computes the strip, of any classes below `levels`.
@@ -205,7 +234,8 @@ impl Frame {
         let mut sweep = 0;
         while sweep < classes.sweeps {
             let turn = (sweep == 0, sweep + 1 == classes.sweeps);
-            self.sweep::<F, C, NODATA, true>(finish, &classes.sweep(sweep), turn);
+            let codes = classes.sweep(sweep);
+            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, turn);
             sweep += 1;
         }
     }
@@ -234,9 +264,10 @@ impl Frame {
 
     /// Counts 16 classes down the strip's rows: the (first, last) ones or not.
     #[inline(always)]
-    fn sweep<F: Finish<C>, C: Counts, const NODATA: bool, const MANY: bool>(
+    fn sweep<F: Finish<C>, C: Counts, B: Before<C>, const NODATA: bool, const MANY: bool>(
         &self,
         finish: F,
+        mut before: B,
         sweep: &Sweep,
         turn: (bool, bool),
     ) {
@@ -245,23 +276,40 @@ impl Frame {
         let x = self.left + 4 * lane as i32;
         // What comes into the windows of four columns, and what goes from them.
         let places = [self.place(x + r), self.place(x - r - 1)];
-        let inside = inside(lane);
+        let upto = Upto::new(lane);
 
         let mut steps: [Steps; 4] = [[0; 8]; 4];
         let mut valid: [u32; 2] = [0; 2];
-        let base = Base::new(self);
         let (mut row, end) = ((self.begin - r).max(0), (self.begin + r).min(self.rows));
         while row < end {
-            let [come, go] = self.pair::<NODATA, MANY>(sweep, row, places);
+            let until = (row + BYTE_ROWS).min(end);
+            let mut columns: [Column; 4] = [[0; 4]; 4];
+            let mut valid_columns = 0u32;
+            while row < until {
+                let [come, go] = self.pair::<NODATA, MANY>(sweep, row, places);
+                before.slide(self, sweep, (row, -1));
+                four!(K => {
+                    let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
+                    let mut w = 0;
+                    while w < 4 {
+                        columns[K][w] = columns[K][w].wrapping_add(new[w]).wrapping_sub(old[w]);
+                        w += 1;
+                    }
+                });
+                if NODATA && MANY {
+                    valid_columns = valid_columns.wrapping_add(valid_bytes(come)).wrapping_sub(valid_bytes(go));
+                }
+                row += 1;
+            }
+            // What was borrowed from the next byte comes back.
+            let biased = |bytes: u32| bytes.wrapping_add(BYTE_ROWS as u32 * 0x0101_0101);
             four!(K => {
-                let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
-                step(&mut steps[K], changes([new, [0; 4]], [old, [0; 4]], 1), 1);
+                let [a, b, c, d] = columns[K];
+                step(&mut steps[K], [biased(a), biased(b), biased(c), biased(d)], BYTE_ROWS as u32);
             });
             if NODATA && MANY {
-                step_valid(&mut valid, valid_bytes(come) + (0x0101_0101 - valid_bytes(go)), 1);
+                step_valid(&mut valid, biased(valid_columns), BYTE_ROWS as u32);
             }
-            base.slide::<NODATA, MANY>(self, sweep, (row, -1));
-            row += 1;
         }
 
         let mut y = self.begin;
@@ -270,39 +318,25 @@ impl Frame {
             let above = if y == self.begin { -1 } else { y - r - 1 };
             let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, places);
             let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, places);
-            base.slide::<NODATA, MANY>(self, sweep, (y + r, above));
+            before.slide(self, sweep, (y + r, above));
             four!(K => {
                 let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
                 let (new_above, old_above) =
                     (one_hot(come_above, K as u32, sweep.base), one_hot(go_above, K as u32, sweep.base));
                 step(&mut steps[K], changes([new, old_above], [old, new_above], 2), 2);
             });
-            let mut counts = C::of(&steps);
+            let mut counts = C::upto(&steps, &upto);
             let mut all_valid = 0;
             if NODATA && MANY {
                 let more = valid_bytes(come) + valid_bytes(go_above);
                 step_valid(&mut valid, more + (0x0202_0202 - valid_bytes(go) - valid_bytes(come_above)), 2);
                 let ([a, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
-                all_valid = a.wrapping_add(b).wrapping_add(c).wrapping_add(d);
+                all_valid = upto.sum(a.wrapping_add(b).wrapping_add(c).wrapping_add(d), (0, 5));
             }
-            // Of all lanes up to each.
-            let mut i = 0;
-            while i < 5 {
-                let sum = |word: u32| {
-                    let (below, _) = warp::warp_shuffle_up(warp::FULL, word, 1 << i, 32);
-                    word.wrapping_add(below.wrapping_mul(inside[i]))
-                };
-                counts.map(|_, word| sum(word));
-                if NODATA && MANY {
-                    all_valid = sum(all_valid);
-                }
-                i += 1;
-            }
-            let (count, valid_before) = base.counts();
-            let before = C::word(count, lane);
-            counts.map(|w, word| word.wrapping_add(warp::warp_shuffle_idx(warp::FULL, before, w, 32).0));
+            let (first, valid_before) = before.counts();
+            counts.map(|w, word| word.wrapping_add(warp::warp_shuffle_idx(warp::FULL, first, w, 32).0));
             if x < self.cols {
-                let upto = if NODATA && MANY {
+                let valid = if NODATA && MANY {
                     let ([_, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
                     let last = all_valid.wrapping_add(valid_before);
                     let third = last.wrapping_sub(d);
@@ -320,7 +354,7 @@ impl Frame {
                     is_last: turn.1,
                     centres: if NODATA && turn.1 { self.word(y, (x / 4) as u32) } else { 0 },
                     height: (y + r + 1).min(self.rows) - (y - r).max(0),
-                    valid: upto,
+                    valid,
                     nodata: NODATA,
                 };
                 finish.row(&windows, counts, &steps);
@@ -328,18 +362,6 @@ impl Frame {
             y += 1;
         }
     }
-}
-
-/// 1 where the lane 2^i below this one is one of the warp, else 0: a factor takes one instruction of a sum, a condition two.
-#[inline(always)]
-fn inside(lane: u32) -> [u32; 5] {
-    let mut inside = [0; 5];
-    let mut i = 0;
-    while i < 5 {
-        inside[i] = opaque(u32::from(lane >> i != 0));
-        i += 1;
-    }
-    inside
 }
 
 /// Sums and differences of columns as bytes, and `bias` in each.

@@ -1,0 +1,182 @@
+//! Heads: for every row of the grid and every strip, the histogram of the row's cells that the window before the strip's first one sees.
+//!
+//! ```text
+//! eight lanes:   a row and one strip after another
+//!     first      count the cells in columns left − 1 − r ..= left − 1 + r, four a lane at a time
+//!     next       add those of the 128 columns that come, take away those of the 128 that go
+//! ```
+//!
+//! They are made once for all strips by a kernel of their own, [`entropy_columns_heads`](fn@entropy_columns_heads), and are a quarter of a
+//! byte a cell. A strip that counts that window itself ([`base`](super::base)) looks at 2 · size cells for every row of 128: of small windows that is
+//! hidden behind the rest, at 255 × 255 it is a fifth of the time, at 1,001 × 1,001 most of it. With heads a row is two words a lane, which nothing waits for.
+//!
+//! Counts are nibbles within a word of cells, bytes within a lane, and as [`Steps`](super::counters::Steps) has them in the end.
+
+use core::marker::PhantomData;
+
+use simt::bits::{byte_permute, dot4, shift_left_clamped};
+use simt::global::{In, Out};
+use simt::{kernel, thread, warp};
+
+use super::COLUMNS_STRIP;
+use super::codes::Sweep;
+use super::counters::Counts;
+use super::strip::{Before, Frame};
+use crate::unroll::{four, unroll};
+
+/// Words of a histogram.
+pub const COLUMNS_HEAD: u32 = 8;
+
+/// Columns whose cells bytes can count.
+const PIECE: i32 = 248;
+
+/// The lanes of a row.
+const LANES: u32 = 8;
+
+/// The window before a strip's first one, from heads.
+#[derive(Clone, Copy)]
+pub struct Heads<C> {
+    heads: In<u32>,
+    /// Words from a row's to the next, and where the strip's begin.
+    row: u32,
+    strip: u32,
+    /// The lane's word.
+    count: u32,
+    counts: PhantomData<C>,
+}
+
+impl<C: Counts> Heads<C> {
+    /// No cells.
+    #[inline(always)]
+    pub fn new(frame: &Frame, heads: In<u32>) -> Self {
+        let row = (frame.cols as u32).div_ceil(COLUMNS_STRIP) * COLUMNS_HEAD;
+        let strip = frame.left as u32 / COLUMNS_STRIP * COLUMNS_HEAD;
+        Self { heads, row, strip, count: 0, counts: PhantomData }
+    }
+
+    /// The lane's word of a row's histogram.
+    #[inline(always)]
+    fn of(&self, frame: &Frame, y: i32) -> u32 {
+        if !frame.has_row(y) {
+            return 0;
+        }
+        C::head(self.heads, y as usize * self.row as usize + self.strip as usize, warp::lane_id())
+    }
+}
+
+impl<C: Counts> Before<C> for Heads<C> {
+    #[inline(always)]
+    fn slide(&mut self, frame: &Frame, _: &Sweep, (come, go): (i32, i32)) {
+        self.count = self.count.wrapping_add(self.of(frame, come)).wrapping_sub(self.of(frame, go));
+    }
+
+    #[inline(always)]
+    fn counts(&self) -> (u32, u32) {
+        (self.count, 0)
+    }
+}
+
+/// All bits from byte `n` of a word on: all where `n` is negative.
+#[inline(always)]
+fn ones_above(n: i32) -> u32 {
+    shift_left_clamped(u32::MAX, 8 * n.max(0) as u32)
+}
+
+/// The lane's word of the histogram of a row's columns `from..from + len`, of which there are at most [`PIECE`]; all lanes come here.
+#[inline(always)]
+fn piece(frame: &Frame, y: i32, from: i32, len: i32) -> u32 {
+    let lane = warp::lane_id() % LANES;
+    let (left, right) = (from.max(0), (from + len).min(frame.cols));
+    let start = (from & !3) + 4 * lane as i32;
+    let mut bytes = [0; 4];
+    let mut done = 0;
+    // All lanes as often: a piece may begin anywhere in its first word.
+    while done < len + 3 {
+        // Fifteen cells fit a nibble, and these are twelve.
+        let (mut low, mut high) = (0, 0);
+        unroll!(_N in 0 1 2 => {
+            if done < len + 3 {
+                let x = start + done;
+                let outside = !ones_above(left - x) | ones_above(right - x);
+                let codes = frame.plain(frame.word(y, frame.word_at(x))) | outside;
+                four!(K => {
+                    low += shift_left_clamped(1, dot4(codes, 4 << (8 * K), 0));
+                    high += shift_left_clamped(1, dot4(codes, 4 << (8 * K), 0u32.wrapping_sub(32)));
+                });
+                done += 4 * LANES as i32;
+            }
+        });
+        bytes[0] += low & 0x0F0F_0F0F;
+        bytes[1] += low >> 4 & 0x0F0F_0F0F;
+        bytes[2] += high & 0x0F0F_0F0F;
+        bytes[3] += high >> 4 & 0x0F0F_0F0F;
+    }
+    // Each lane keeps half of what it has, and gives the other half away.
+    let swap = |keep: bool, a: u32, b: u32, with: u32| {
+        let (kept, given) = if keep { (b, a) } else { (a, b) };
+        kept + warp::warp_shuffle_xor(warp::FULL, given, with, 32).0
+    };
+    let (upper, odd) = (lane & 4 != 0, lane & 1 != 0);
+    let pair = [swap(upper, bytes[0], bytes[2], 4), swap(upper, bytes[1], bytes[3], 4)];
+    let word = swap(odd, pair[0], pair[1], 1);
+    let word = word + warp::warp_shuffle_xor(warp::FULL, word, 2, 32).0;
+    byte_permute(word, 0, if lane & 2 != 0 { 0x4342 } else { 0x4140 })
+}
+
+/// The same for any number of columns.
+#[inline(always)]
+fn columns(frame: &Frame, y: i32, from: i32, len: i32) -> u32 {
+    let (mut sum, mut done) = (0, 0);
+    while done < len {
+        sum += piece(frame, y, from + done, (len - done).min(PIECE));
+        done += PIECE;
+    }
+    sum
+}
+
+/// Makes the heads of all strips and rows, in blocks of [`COLUMNS_THREADS`](super::COLUMNS_THREADS) threads.
+///
+/// The histogram of row y for strip s is [`COLUMNS_HEAD`] words from (y · strips + s) · [`COLUMNS_HEAD`] on, where a row has cols /
+/// [`COLUMNS_STRIP`] strips, rounded up. Eight threads have a row and `strips_each` of its strips; threads beyond those of all rows do nothing.
+///
+/// # Safety
+/// `cells`, `rows`, `cols`, `stride`, `size` and `nodata` are as for [`entropy_columns`](fn@super::entropy_columns), which reads `heads`; `heads` has room
+/// for all, and the launch has the block size above.
+#[kernel(threads = 256)]
+pub unsafe fn entropy_columns_heads(
+    cells: In<u8>,
+    heads: Out<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    size: u32,
+    nodata: u32,
+    strips_each: u32,
+) {
+    let across = cols.div_ceil(COLUMNS_STRIP).max(1);
+    let pieces = across.div_ceil(strips_each.max(1)).max(1);
+    let unit = thread::index_x() / LANES;
+    // What is beyond the last row counts its cells, and keeps them to itself: lanes stay together.
+    let (row, mut strip) = (unit / pieces, unit % pieces * strips_each);
+    let y = row.min(rows - 1) as i32;
+    let frame = Frame::of_grid(cells, (rows, cols, stride), size, nodata);
+    let r = (size / 2) as i32;
+    let mut left = (strip * COLUMNS_STRIP) as i32;
+    let mut word = columns(&frame, y, left - 1 - r, size as i32);
+    let mut n = 0;
+    loop {
+        if row < rows && strip < across {
+            let at = (row as usize * across as usize + strip as usize) * COLUMNS_HEAD as usize;
+            heads.store(at + (warp::lane_id() % LANES) as usize, word);
+        }
+        n += 1;
+        if n >= strips_each {
+            return;
+        }
+        let strip_width = COLUMNS_STRIP as i32;
+        let (come, go) = (columns(&frame, y, left + r, strip_width), columns(&frame, y, left - 1 - r, strip_width));
+        word = word.wrapping_add(come).wrapping_sub(go);
+        strip += 1;
+        left += strip_width;
+    }
+}
