@@ -15,7 +15,7 @@ pub enum Kernel {
     Naive,
     /// The same from halo tiles in shared memory.
     Tiled,
-    /// One thread a column slides a histogram down the rows.
+    /// One thread for two columns slides their histograms down the rows.
     Histogram,
     /// The same with sums of 64 bits.
     HistogramWide,

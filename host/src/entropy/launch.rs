@@ -572,8 +572,8 @@ impl Prepared {
         }
         let mut seconds = 0.0;
         for (entry, config, args) in self.launches(frame) {
-            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; the table has size²
-            // + 1 entries; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
+            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; tables have the entries
+            // that each asks for; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
             // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads have been made.
             seconds += unsafe { self.device.launch(&entry, &config, &args) }?;
         }

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`entropy_naive`](fn@entropy_naive) | any | 256 | one thread a cell, straight from the definition |
 //! | [`entropy_tiled`](fn@entropy_tiled) | any | 256 | the same from a tile with its halo in shared memory |
-//! | [`entropy_histogram`](fn@entropy_histogram) | any | 256 | one thread a column slides a histogram down the rows |
+//! | [`entropy_histogram`](fn@entropy_histogram) | any | 256 | one thread for two columns slides their histograms down the rows |
 //! | [`entropy_histogram_wide`](fn@entropy_histogram_wide) | any | 256 | the same with sums of 64 bits |
 //! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
 //! | [`entropy_columns`](fn@entropy_columns) | up to 255 | 16 | how windows change along a row, and sums of that over a warp |

@@ -4,10 +4,10 @@
 //! H = −Σ n_i·log2(n_i / N) / N
 //! ```
 //!
-//! The [march](super::strip) is that of [`entropy_columns`](fn@super::entropy_columns), with [heads](super::heads), and beyond 255 × 255 with sums of 32 bits. A
-//! table of F for so many cells does not fit shared memory, and in global memory the lanes of a warp ask for far-apart entries wherever classes come in
-//! patches: five times the time of random cells at 1,001 × 1,001. The special-function unit computes a logarithm of n / N to 2^-22 of itself, and that is the error of H, whatever N is; so
-//! there is no finer table where nodata leaves few cells either.
+//! The [march](super::strip) is that of [`entropy_columns`](fn@super::entropy_columns), with [heads](super::heads), and beyond 255 × 255 with sums
+//! of 32 bits. A table of F for so many cells does not fit shared memory, and in global memory the lanes of a warp ask for far-apart entries
+//! wherever classes come in patches: three times the time of random cells at 1,001 × 1,001. The special-function unit computes a logarithm of
+//! n / N to 2^-22 of itself, and that is the error of H, whatever N is; so there is no finer table where nodata leaves few cells either.
 //!
 //! A window of one class has H = 0 exactly: what is computed for it is below 2^-20, and the least H of any other window is above 10^-5.
 

@@ -17,6 +17,8 @@
 //! A D is 16 counters of 16 bits in eight words. Borrows out of a low half are paid back by the carries that made them,
 //! so that words are added up as they are; a window has at most 65,025 cells, and the kernel for larger ones sums 32 bits.
 //!
+//! Windows beyond [`COLUMNS_SMALL`] have kernels of their own where there are up to 16 classes ([`large`]).
+//!
 //! F is looked up 16 times a cell. With random counts 32 lanes would meet in the same banks, so the
 //! table is kept `copies` times, element by element, and lane l reads copy l modulo `copies`:
 //! with 32 copies there is no conflict.
