@@ -51,7 +51,7 @@ fn about(kernel: Kernel) -> &'static str {
     match kernel {
         Kernel::Naive => "one thread a cell, from the definition",
         Kernel::Tiled => "the same from tiles in shared memory",
-        Kernel::Histogram => "one thread a column slides a histogram down the rows; f32",
+        Kernel::Histogram => "one thread for two columns slides their histograms down the rows; f32",
         Kernel::HistogramWide => "the same with sums of 64 bits",
         Kernel::HistogramF64 => "the same in f64",
         Kernel::Columns => "histograms of columns and prefix sums, 16 classes at a time",
