@@ -213,21 +213,11 @@ pub fn most<C: Count>(counts: &[C]) -> u32 {
     counts.iter().copied().fold(C::default(), C::max).into()
 }
 
-/// Σ f(n) over the counts, f(0) being 0. Four sums side by side, always the same ones: a sum of f64 depends on its order, and
-/// one alone would wait for itself.
+/// Σ f(n) over the counts, f(0) being 0: one after another, because a sum of f64 depends on its order, and where tiles number their classes anew only
+/// the order of those that occur stays what it is.
 #[inline(always)]
 fn sum<C: Count>(counts: &[C], f: impl Fn(usize) -> f64) -> f64 {
-    let (pieces, rest) = counts.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for piece in pieces {
-        for i in 0..4 {
-            sums[i] += f(piece[i].index());
-        }
-    }
-    for (sum, &n) in sums.iter_mut().zip(rest) {
-        *sum += f(n.index());
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
+    counts.iter().fold(0.0, |sum, n| sum + f(n.index()))
 }
 
 /// The counts of a window's classes, for the formulas that go through them.
