@@ -180,15 +180,6 @@ impl Kernel {
         })
     }
 
-    /// True when logarithms are computed, and there is no table of them.
-    fn has_no_table(self, work: &Work) -> bool {
-        match self {
-            Self::Naive | Self::Tiled => true,
-            Self::Columns => self.has_heads(work),
-            _ => false,
-        }
-    }
-
     /// True when a launch needs [heads](Prepared::heads).
     fn has_heads(self, work: &Work) -> bool {
         let large = self.measures() || work.size as u32 > kernels::COLUMNS_SMALL;
@@ -472,8 +463,9 @@ impl Prepared {
             Kernel::Measures | Kernel::MeasuresF64 | Kernel::ColumnsMeasures | Kernel::ColumnsMeasuresF64 => {
                 unreachable!("they have been prepared above")
             }
-            // In bits.
-            _ if kernel.has_no_table(&work) => (None, scale * std::f64::consts::LN_2),
+            // Logarithms are computed, in bits; no table.
+            Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
+            Kernel::Columns if kernel.has_heads(&work) => (None, scale * std::f64::consts::LN_2),
             Kernel::HistogramWide | Kernel::HistogramF64 => {
                 // One more than windows have cells: what is read where a cell takes the place of another of its class.
                 let (table, units) = table_u64(entries + 1, work.largest);
@@ -492,13 +484,7 @@ impl Prepared {
                 let (table, units) = table_u32(entries + 1, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
-            Kernel::Naive
-            | Kernel::Tiled
-            | Kernel::Sliding
-            | Kernel::SlidingNarrow
-            | Kernel::Tensor
-            | Kernel::TensorCounted
-            | Kernel::Rung(_) => {
+            Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor | Kernel::TensorCounted | Kernel::Rung(_) => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
