@@ -19,14 +19,13 @@ pub mod generate;
 pub mod grid;
 pub mod io;
 pub mod ladder;
-pub mod machine;
 pub mod measure;
 pub mod observe;
-pub mod occupancy;
 mod part;
 pub mod primer;
-pub mod profile;
 pub mod raster;
 pub mod reference;
 pub mod resources;
 pub mod threads;
+
+pub use simt_exec::{machine, occupancy, profile};

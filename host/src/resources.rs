@@ -1,8 +1,7 @@
-//! What each kernel uses on each GPU architecture, as NVIDIA's assembler reports it.
+//! What each of the library's kernels uses on each GPU architecture, as NVIDIA's assembler reports it.
 //!
-//! Registers and shared memory decide how many blocks fit on a multiprocessor; a stack frame or a spill means
-//! that the kernel touches memory it was not written to touch. The numbers are part of the library
-//! (`cargo xtask ptx-report` makes them, CI compares them), so that they can be asked for where there is no GPU:
+//! The numbers are part of the library (`cargo xtask ptx-report` makes them, CI compares them), so that they can be asked for where there
+//! is no GPU:
 //!
 //! ```
 //! use halotile::resources;
@@ -16,95 +15,37 @@
 //! assert_eq!(resources::kernel("entropy_naive", "sm_52"), None);
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+pub use simt_exec::resources::{Report, Resources};
 
-use serde::Deserialize;
-
-/// What one kernel uses on one architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Resources {
-    /// Registers a thread.
-    pub registers: u32,
-    /// Static shared memory a block, in bytes. Dynamic shared memory comes on top.
-    pub shared_bytes: u32,
-    /// Stack frame a thread, in bytes: local arrays that are indexed at run time, and spilled registers.
-    pub stack_bytes: u32,
-    /// Bytes of spilled registers that the code stores.
-    pub spill_stores: u32,
-    /// Bytes of spilled registers that the code loads.
-    pub spill_loads: u32,
-    /// The most threads a block may have.
-    pub max_threads: u32,
-    /// The blocks of `max_threads` that a multiprocessor shall hold at once: the registers were allocated for it.
-    pub min_blocks: u32,
+/// The report on the library's kernels.
+fn report() -> &'static Report {
+    Report::of(&halotile_kernels::MODULE)
 }
 
 /// What a kernel uses on an architecture, as `sm_90`; `None` when the report has no such kernel or architecture.
 pub fn kernel(name: &str, arch: &str) -> Option<Resources> {
-    let kernel = REPORT.kernels.get(name)?;
-    let usage = kernel.architectures.get(arch)?;
-    Some(Resources {
-        registers: usage.registers,
-        shared_bytes: usage.shared_bytes,
-        stack_bytes: usage.stack_bytes,
-        spill_stores: usage.spill_stores,
-        spill_loads: usage.spill_loads,
-        max_threads: kernel.max_threads,
-        min_blocks: kernel.min_blocks,
-    })
+    report().kernel(name, arch)
 }
 
 /// The names of all kernels, sorted.
 pub fn kernels() -> impl Iterator<Item = &'static str> {
-    REPORT.kernels.keys().map(String::as_str)
+    report().kernels()
 }
 
 /// The architectures that the report covers, oldest first.
 pub fn architectures() -> impl Iterator<Item = &'static str> {
-    let archs = REPORT.kernels.values().flat_map(|kernel| kernel.architectures.keys());
-    // `sm_100` is newer than `sm_90`: the number decides, not the text.
-    let number = |arch: &str| arch.trim_start_matches("sm_").parse::<u32>().unwrap_or(u32::MAX);
-    let sorted: BTreeSet<(u32, &'static str)> = archs.map(|arch| (number(arch), arch.as_str())).collect();
-    sorted.into_iter().map(|(_, arch)| arch)
+    report().architectures()
 }
 
 /// The version of the assembler that made the report, as `13.5.37`.
 pub fn assembler() -> &'static str {
-    &REPORT.ptxas
+    report().assembler()
 }
-
-/// What is read of the file that `cargo xtask ptx-report` writes.
-#[derive(Deserialize)]
-struct Report {
-    ptxas: String,
-    kernels: BTreeMap<String, Kernel>,
-}
-
-#[derive(Deserialize)]
-struct Kernel {
-    max_threads: u32,
-    min_blocks: u32,
-    architectures: BTreeMap<String, Usage>,
-}
-
-#[derive(Deserialize)]
-struct Usage {
-    registers: u32,
-    shared_bytes: u32,
-    stack_bytes: u32,
-    spill_stores: u32,
-    spill_loads: u32,
-}
-
-static REPORT: LazyLock<Report> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../kernels/ptx/resources.json"))
-        .expect("the report is part of the library and a test reads it")
-});
 
 #[cfg(test)]
 mod tests {
+    use simt_exec::cuda::ptx_of;
+
     use super::*;
 
     #[test]
@@ -126,8 +67,36 @@ mod tests {
     }
 
     #[test]
+    fn the_report_has_architectures_that_are_known() {
+        for name in architectures() {
+            assert!(simt_exec::occupancy::Architecture::named(name).is_some(), "there is a report of {name}");
+        }
+    }
+
+    #[test]
+    fn the_driver_is_handed_one_entry_and_all_variables() {
+        for kernel in halotile_kernels::FAMILIES.iter().copied().flatten() {
+            let ptx = ptx_of(kernel).expect("every kernel has PTX");
+            assert_eq!(ptx.matches(".visible .entry").count(), 1, "{}", kernel.name);
+            assert!(ptx.contains(&format!(".visible .entry {}(", kernel.name)));
+            assert!(ptx.contains(".extern .shared .align 16 .b8 simt_dynamic_shared[];"));
+            assert!(ptx.contains(".version") && ptx.matches('{').count() == ptx.matches('}').count());
+        }
+    }
+
+    /// One that a compiler copied into both ways of a branch is never reached by all threads.
+    #[test]
+    fn barriers_are_where_the_source_has_them() {
+        let barriers = |kernel| ptx_of(halotile_kernels::find(kernel).unwrap()).unwrap().matches("bar.sync").count();
+        // Nine halvings of 512 numbers, and one before the clocks are read.
+        assert_eq!(barriers("primer_clock_minima"), 10);
+        assert_eq!(barriers("apsp_blocked64_phase2"), 1);
+    }
+
+    #[test]
     fn the_report_covers_the_embedded_ptx() {
-        let mut entries: Vec<&str> = crate::exec::cuda::PTX
+        let mut entries: Vec<&str> = halotile_kernels::MODULE
+            .ptx
             .iter()
             .flat_map(|ptx| ptx.lines())
             .filter_map(|line| line.strip_prefix(".visible .entry "))

@@ -11,6 +11,17 @@ pub mod primer;
 pub mod selftest;
 mod unroll;
 
+/// The PTX of all kernels, made by `cargo xtask build-ptx`, and what `ptxas` reported of them.
+#[cfg(not(target_arch = "nvptx64"))]
+pub static MODULE: simt::launch::Module = simt::launch::Module {
+    ptx: &[
+        include_str!("../ptx/halotile.sm_75.ptx"),
+        include_str!("../ptx/halotile.sm_80.ptx"),
+        include_str!("../ptx/halotile.sm_90.ptx"),
+    ],
+    resources: include_str!("../ptx/resources.json"),
+};
+
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[

@@ -75,6 +75,36 @@ impl fmt::Display for ParamType {
     }
 }
 
+/// The compiled kernels of a crate, as a static `MODULE` at the crate's root: `#[kernel]` refers to it in every [`KernelEntry`], so that an
+/// executor finds the PTX of whatever kernel it is given.
+///
+/// ```text
+/// #[cfg(not(target_arch = "nvptx64"))]
+/// pub static MODULE: simt::launch::Module = simt::launch::Module {
+///     ptx: &[include_str!("../ptx/mine.sm_75.ptx"), include_str!("../ptx/mine.sm_90.ptx")],
+///     resources: include_str!("../ptx/resources.json"),
+/// };
+/// ```
+pub struct Module {
+    /// PTX texts. A kernel is in the one that was made for the oldest architecture that has all of its instructions.
+    pub ptx: &'static [&'static str],
+    /// What `ptxas` reported of registers, shared memory and spills, as JSON; empty where there is no report.
+    pub resources: &'static str,
+}
+
+impl Module {
+    /// No PTX: the kernels run in the emulator and nowhere else.
+    pub const EMULATED: Self = Self { ptx: &[], resources: "" };
+}
+
+// The texts are megabytes.
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes: usize = self.ptx.iter().map(|text| text.len()).sum();
+        f.debug_struct("Module").field("ptx_bytes", &bytes).finish_non_exhaustive()
+    }
+}
+
 /// A parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {
@@ -99,6 +129,8 @@ pub struct KernelEntry {
     pub file: &'static str,
     /// The line in it.
     pub line: u32,
+    /// The compiled kernels of its crate.
+    pub module: &'static Module,
     /// Calls the kernel as the current lane of the emulator.
     #[doc(hidden)]
     pub call: unsafe fn(&[Arg]),

@@ -11,7 +11,7 @@ use super::{BinRule, Classes, ClassesError};
 use crate::arrays::{self, Cells, Numbers};
 use crate::entropy::BYTE_LEVELS;
 use crate::exec::queue::{Queue, scope};
-use crate::exec::{DeviceError, DeviceGrid, Guest};
+use crate::exec::{ContextGuard, DeviceError, DeviceGrid};
 use crate::io::{Nodata, Value};
 use crate::raster::ValueType;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ impl Classes {
         nodata: Option<Nodata>,
     ) -> Result<Self, ClassesError> {
         let cells = cells(grid, mask)?;
-        let _guest = Guest::of(&**grid.device());
+        let _context = ContextGuard::of(&**grid.device());
         let survey =
             |queues: &mut [Queue<'_>]| of_type!(grid.value_type(), T => survey::<T>(&mut queues[0], cells, nodata));
         let (mut values, occurs) = scope(grid.device(), 0, 1, survey)??;
@@ -64,7 +64,7 @@ impl Classes {
             return Err(ClassesError::Count { what: "bins", most: BYTE_LEVELS, got: bins });
         }
         let cells = cells(grid, mask)?;
-        let _guest = Guest::of(&**grid.device());
+        let _context = ContextGuard::of(&**grid.device());
         let edges = scope(grid.device(), 0, 1, |queues| {
             let numbers = numbers(grid.value_type(), nodata);
             bins::find(&OfArray { queue: Mutex::new(&mut queues[0]), cells, numbers }, bins, rule)

@@ -6,10 +6,10 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Buffer, Device, DeviceError, Part};
 use crate::cpu::Real;
 use crate::grid::ShapeError;
 use crate::raster::ValueType;
+use simt_exec::{Buffer, Device, DeviceError, Part};
 
 /// Why memory on a device is no array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,8 @@ use syn::{Attribute, Expr, FnArg, Ident, ItemFn, LitInt, Pat, Result, Token, Typ
 ///
 /// On the GPU it becomes a PTX entry of the same name. On the host it stays a function, and a type
 /// of the same name carries its description in an associated constant `ENTRY`
-/// (`simt::launch::KernelEntry`). Every parameter type implements `simt::launch::KernelParam`.
+/// (`simt::launch::KernelEntry`), which refers to the compiled kernels of the crate: a static `MODULE` of type `simt::launch::Module` at the
+/// crate's root. Every parameter type implements `simt::launch::KernelParam`.
 ///
 /// `#[kernel(threads = 512, blocks = 1)]` are launch bounds: no launch has more threads in a block, and the
 /// compiler may use as many registers as let that many blocks share a multiprocessor. Without them
@@ -122,6 +123,7 @@ fn expand_kernel(function: &ItemFn, &Bounds { threads, blocks, arch }: &Bounds) 
                 arch: #arch,
                 file: file!(),
                 line: line!(),
+                module: &crate::MODULE,
                 call: {
                     /// # Safety
                     /// That of the kernel, and the arguments have been checked against `params`.

@@ -30,11 +30,14 @@ use super::fault::{AccessKind, Place, Space};
 ///     shared::array::<TILE>().store(32 * thread::thread_idx_x(), 0);
 /// }
 ///
+/// # static MODULE: simt::launch::Module = simt::launch::Module::EMULATED;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = Options { accesses: true, ..Options::default() };
 /// let report = launch(&mut Memory::new(None), &column::ENTRY, &LaunchConfig::linear(1, 32), &[], &options)?;
 /// let stores = report.accesses.unwrap().sum(Space::Shared, AccessKind::Write);
 /// assert_eq!((stores.accesses, stores.passes, stores.conflicts()), (1, 32, 31));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accesses {

@@ -21,8 +21,11 @@
 //! ```
 //! use simt::emulator::{Memory, Options, launch};
 //! use simt::global::{In, Out};
-//! use simt::launch::LaunchConfig;
+//! use simt::launch::{LaunchConfig, Module};
 //! use simt::{kernel, thread};
+//!
+//! /// The PTX of this crate's kernels: none.
+//! static MODULE: Module = Module::EMULATED;
 //!
 //! /// # Safety
 //! /// `input` and `output` have at least `n` elements.
@@ -34,6 +37,7 @@
 //!     }
 //! }
 //!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut memory = Memory::new(None);
 //! let input = memory.alloc(8)?;
 //! let output = memory.alloc(8)?;
@@ -41,7 +45,8 @@
 //! let arguments = [input.arg::<f32>(false), output.arg::<f32>(true), 2u32.into()];
 //! launch(&mut memory, &double::ENTRY, &LaunchConfig::linear(1, 32), &arguments, &Options::default())?;
 //! assert_eq!(memory.bytes(output), [3.0f32.to_ne_bytes(), 8.0f32.to_ne_bytes()].concat());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok(())
+//! # }
 //! ```
 
 mod accesses;

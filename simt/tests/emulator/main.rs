@@ -16,3 +16,6 @@ mod speed;
 mod support;
 mod warps;
 mod works;
+
+/// The kernels of these tests run in the emulator only.
+static MODULE: simt::launch::Module = simt::launch::Module::EMULATED;

@@ -31,7 +31,7 @@ use crate::entropy::census::{Coding, FEW};
 use crate::entropy::launch::{Prepared, pitch};
 use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
 use crate::exec::queue::{Queue, scope};
-use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Guest};
+use crate::exec::{Buffer, ContextGuard, Device, DeviceError, DeviceGrid, DeviceGridMut};
 use crate::io::Place;
 use crate::observe::{Cancelled, Observer};
 use crate::raster::ValueType;
@@ -108,7 +108,7 @@ impl Entropy {
             return Err(Error::Measures(outs.len()));
         }
         let cells = paired(cells, mask)?;
-        let _guest = Guest::of(&**cells.device());
+        let _context = ContextGuard::of(&**cells.device());
         let work = |queues: &mut [Queue<'_>]| match classes {
             Some(classes) => self.of_classes(&mut queues[0], cells, classes.clone(), &outs, observer),
             None => self.of_levels(&mut queues[0], cells, &outs, observer),

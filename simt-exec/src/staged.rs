@@ -9,8 +9,8 @@
 
 use rayon::prelude::*;
 
-use super::queue::{Queue, Readable, Source, Target, Writable, scope};
-use super::{Buffer, DeviceError, HostMemory};
+use crate::queue::{Queue, Readable, Source, Target, Writable, scope};
+use crate::{Buffer, DeviceError, HostMemory};
 
 /// Bytes of a piece: always the same, so that devices need not lock memory anew.
 const PIECE: usize = 16 << 20;
@@ -18,16 +18,20 @@ const PIECE: usize = 16 << 20;
 const PIECES: usize = 3;
 
 /// Whether rows of `width` bytes are enough for it to be worth it.
-pub(super) fn worth_it(width: usize, rows: usize) -> bool {
+pub(crate) fn worth_it(width: usize, rows: usize) -> bool {
     rows > 1 && width <= PIECE && width.saturating_mul(rows) >= 2 * PIECE
 }
 
 /// Rows of `width` bytes in a buffer, `pitch` apart, the first at byte `start`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows {
+pub struct Rows {
+    /// Byte of the buffer at which the first row begins.
     pub start: usize,
+    /// Bytes from a row to the next.
     pub pitch: usize,
+    /// Bytes of a row.
     pub width: usize,
+    /// Rows.
     pub rows: usize,
 }
 
@@ -41,10 +45,10 @@ impl Rows {
 }
 
 /// Fills rows of a buffer: `fill` writes pieces, each from a row on, one after another and without gaps.
-pub(crate) fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
+pub fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = rows.piece();
-    scope(&to.device, 0, PIECES, |queues| {
+    scope(to.device(), 0, PIECES, |queues| {
         for (i, top) in (0..rows.rows).step_by(each).enumerate() {
             let count = each.min(rows.rows - top);
             let queue = &mut queues[i % PIECES];
@@ -58,7 +62,7 @@ pub(crate) fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> R
 }
 
 /// Reads rows of a buffer: `empty` is handed pieces, each from a row on, one after another and without gaps.
-pub(crate) fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
+pub fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = rows.piece();
     let tops: Vec<usize> = (0..rows.rows).step_by(each).collect();
@@ -67,9 +71,9 @@ pub(crate) fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8]
         let target = Target { memory: Writable::Owned(memory), pitch: width, width, rows: count(top) };
         queue.download(from, start + top * pitch, pitch, target)
     };
-    scope(&from.device, 0, PIECES, |queues| {
+    scope(from.device(), 0, PIECES, |queues| {
         for (queue, &top) in queues.iter_mut().zip(&tops) {
-            let memory = from.device.host_memory(bytes)?;
+            let memory = from.device().host_memory(bytes)?;
             set_out(queue, memory, top)?;
         }
         for (i, &top) in tops.iter().enumerate() {
@@ -92,12 +96,12 @@ fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMem
     let written = returned.targets.pop().map(|target| target.memory);
     match (read, written) {
         (Some(Readable::Owned(memory)), _) | (_, Some(Writable::Owned(memory))) => Ok(memory),
-        _ => buffer.device.host_memory(bytes),
+        _ => buffer.device().host_memory(bytes),
     }
 }
 
-/// [`Device::upload`](super::Device::upload) for many bytes.
-pub(crate) fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
+/// [`Device::upload`](crate::Device::upload) for many bytes.
+pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
     put(to, rows, |top, piece| {
         let sources = source[top * source_pitch..].par_chunks(source_pitch);
         let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(&from[..rows.width]);
@@ -105,8 +109,8 @@ pub(crate) fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize
     })
 }
 
-/// [`Device::download`](super::Device::download) for many bytes.
-pub(crate) fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
+/// [`Device::download`](crate::Device::download) for many bytes.
+pub fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
     take(from, rows, |top, piece| {
         let targets = target[top * target_pitch..].par_chunks_mut(target_pitch);
         let copy = |(from, to): (&[u8], &mut [u8])| to[..rows.width].copy_from_slice(from);
@@ -119,8 +123,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::exec::Device;
-    use crate::exec::emulator::EmulatedDevice;
+    use crate::Device;
+    use crate::emulator::EmulatedDevice;
 
     #[test]
     fn bytes_come_back_as_they_went() {

@@ -1,37 +1,37 @@
-//! Being a guest on somebody else's thread.
+//! The calling thread's CUDA context, put back after work on it.
 //!
 //! CUDA keeps a current context for every thread, and other libraries (torch, CuPy) take it for the device that the user has
-//! chosen. Work on a device makes its context current; whoever works on a caller's thread puts back what was there.
+//! chosen. Work on a device makes its context current; work on a caller's thread restores what was there.
 
-use super::Device;
+use crate::Device;
 
 /// Restores the calling thread's current context when dropped, on the same thread.
 ///
 /// ```
-/// use halotile::exec::{Guest, emulator::EmulatedDevice};
+/// use simt_exec::{ContextGuard, emulator::EmulatedDevice};
 /// let device = EmulatedDevice::new(0, None);
-/// let guest = Guest::of(&device);
+/// let context = ContextGuard::of(&device);
 /// // Work on the device.
-/// drop(guest);
+/// drop(context);
 /// ```
 #[must_use = "dropping it restores the context"]
-pub struct Guest<'d> {
+pub struct ContextGuard<'d> {
     device: &'d dyn Device,
     context: u64,
     // What it restores is a thread's.
     _thread: std::marker::PhantomData<*const ()>,
 }
 
-impl<'d> Guest<'d> {
-    /// Notes the current context. It has to live until the guest has gone, as contexts of other libraries do.
+impl<'d> ContextGuard<'d> {
+    /// Notes the current context, which has to live until this is dropped, as contexts of other libraries do.
     pub fn of(device: &'d dyn Device) -> Self {
         Self { device, context: device.thread_context(), _thread: std::marker::PhantomData }
     }
 }
 
-impl Drop for Guest<'_> {
+impl Drop for ContextGuard<'_> {
     fn drop(&mut self) {
-        // SAFETY: noted on this thread when the guest came, and still there.
+        // SAFETY: noted on this thread by `of`, and still live.
         unsafe { self.device.set_thread_context(self.context) };
     }
 }

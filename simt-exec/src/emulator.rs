@@ -14,9 +14,10 @@ use simt::emulator::{self, Memory, Options, launch};
 pub use simt::emulator::{AccessKind, Accesses, Order, Site, Space, Totals};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
-use super::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape, check_rows};
+use crate::device::check_rows;
 use crate::profile::{Direction, Launch, Profile, Span, Track, What};
-use crate::resources;
+use crate::resources::Report;
+use crate::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape};
 
 /// An emulated device.
 pub struct EmulatedDevice {
@@ -328,7 +329,7 @@ impl Device for EmulatedDevice {
             ..Options::default()
         };
         let what = || {
-            let used = resources::kernel(kernel.name, &format!("sm_{}", self.limits.arch));
+            let used = Report::of(kernel.module).kernel(kernel.name, &format!("sm_{}", self.limits.arch));
             let used = used.map(|used| (used.registers, used.shared_bytes));
             What::Launch(Launch::new(config, used, self.limits.arch))
         };

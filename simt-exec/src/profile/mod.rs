@@ -1,6 +1,6 @@
 //! Profiles: what devices and threads did, when, and for how long.
 //!
-//! A [`Profile`] is handed to devices ([`Device::profile`](crate::exec::Device::profile)), which from then on note every launch, copy
+//! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on note every launch, copy
 //! and fill in it as a [`Span`]: on a GPU with an event of the driver before and after it on its stream, which the GPU stamps with its own
 //! clock; in the emulator by the host's clock. Whoever wants to can add stages of threads. All times are seconds since the profile
 //! was made: a device's clock is set beside the host's when it is handed the profile.
@@ -175,8 +175,8 @@ impl Span {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use halotile::exec::{Buffer, Device, emulator::EmulatedDevice};
-/// use halotile::profile::Profile;
+/// use simt_exec::{Buffer, Device, emulator::EmulatedDevice};
+/// use simt_exec::profile::Profile;
 ///
 /// let profile = Arc::new(Profile::new());
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
@@ -186,7 +186,7 @@ impl Span {
 /// let [up, down] = profile.spans().try_into().unwrap();
 /// assert_eq!((up.name.as_ref(), down.name.as_ref()), ("copy to device", "copy to host"));
 /// assert_eq!((up.what.bytes(), down.start >= up.end()), (Some(1000), true));
-/// # Ok::<(), halotile::exec::DeviceError>(())
+/// # Ok::<(), simt_exec::DeviceError>(())
 /// ```
 #[derive(Debug)]
 pub struct Profile {

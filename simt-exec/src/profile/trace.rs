@@ -59,7 +59,7 @@ struct Args<'a> {
 /// Those of `out`.
 ///
 /// ```
-/// use halotile::profile::{Profile, Span, Track, What, write_trace};
+/// use simt_exec::profile::{Profile, Span, Track, What, write_trace};
 ///
 /// let profile = Profile::new();
 /// let track = Track::Thread("reader".into());

@@ -42,7 +42,7 @@ pub struct Busy {
 /// Sums of a profile.
 ///
 /// ```
-/// use halotile::profile::{Profile, Span, Summary, Track, What};
+/// use simt_exec::profile::{Profile, Span, Summary, Track, What};
 ///
 /// let profile = Profile::new();
 /// for start in [0.0, 2.0] {

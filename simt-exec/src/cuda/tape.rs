@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::{Arc, CudaDevice, DeviceError, Direction, HashMap, Launch, LaunchConfig, Profile, What, result, sys};
-use crate::exec::Device as _;
+use crate::Device as _;
 use crate::profile::{Span, Track};
 
 /// Seconds after which the anchor moves on: events are then known to a tenth of a microsecond.

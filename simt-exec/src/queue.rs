@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use super::{Buffer, Device, DeviceError, HostMemory};
+use crate::{Buffer, Device, DeviceError, HostMemory};
 
 /// Rows of bytes on the host that a device is to read.
 pub struct Source<'m> {

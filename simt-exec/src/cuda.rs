@@ -1,7 +1,7 @@
 //! CUDA devices, through the driver API.
 //!
 //! libcuda is opened when a device is first asked for: one binary runs on machines with a GPU and without
-//! one, and can say why CUDA is off. The kernels come as PTX text inside the library, which the driver
+//! one, and can say why CUDA is off. Kernels come as PTX text inside the crate that has them ([`Module`]), which the driver
 //! compiles for the device at hand (and keeps in its cache).
 
 use std::collections::{HashMap, HashSet};
@@ -13,25 +13,18 @@ use std::time::Instant;
 
 use cudarc::driver::{DriverError, result, sys};
 use rayon::prelude::*;
-use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
+use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig, Module};
 
-use super::host_memory::Owner;
-use super::{
-    Buffer, Device, DeviceError, Guest, HostKind, HostMemory, Limits, TexelFormat, TextureShape, check_rows, staged,
-};
+use crate::device::check_rows;
+use crate::host_memory::Owner;
 use crate::profile::{Direction, Launch, Profile, What};
+use crate::{
+    Buffer, ContextGuard, Device, DeviceError, HostKind, HostMemory, Limits, TexelFormat, TextureShape, staged,
+};
 
 mod tape;
 
 use tape::{Tape, Thing};
-
-/// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
-/// its instructions.
-pub const PTX: [&str; 3] = [
-    include_str!("../../../kernels/ptx/halotile.sm_75.ptx"),
-    include_str!("../../../kernels/ptx/halotile.sm_80.ptx"),
-    include_str!("../../../kernels/ptx/halotile.sm_90.ptx"),
-];
 
 /// What can be told of a CUDA device.
 #[derive(Debug, Clone)]
@@ -331,7 +324,7 @@ fn destroy_events(pair: [sys::CUevent; 2]) {
 /// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
 /// together would take it a second, of which most runs need a fraction.
 #[derive(Default)]
-struct Kernels(HashMap<&'static str, (sys::CUmodule, sys::CUfunction)>);
+struct Kernels(HashMap<(usize, &'static str), (sys::CUmodule, sys::CUfunction)>);
 
 // SAFETY: the driver's handles may be used from any thread once its context is made current there, and
 // every method does that first.
@@ -464,17 +457,25 @@ impl CudaDevice {
     }
 
     fn function(&self, kernel: &KernelEntry) -> Result<(sys::CUmodule, sys::CUfunction), DeviceError> {
+        // Two crates may have kernels of one name.
+        let key = (std::ptr::from_ref(kernel.module).addr(), kernel.name);
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&known) = kernels.0.get(kernel.name) {
+        if let Some(&known) = kernels.0.get(&key) {
             return Ok(known);
         }
-        let module = load(&self.name(), &module_of(kernel.name))?;
+        let Some(ptx) = ptx_of(kernel) else {
+            return Err(DeviceError::Absent(format!(
+                "the crate of kernel {} has no PTX of it: it runs in the emulator only",
+                kernel.name
+            )));
+        };
+        let module = load(&self.name(), &ptx)?;
         let name = CString::new(kernel.name).expect("a kernel's name is an identifier");
         // SAFETY: the module has just been loaded, and lives as long as `self`.
         let function =
             unsafe { result::module::get_function(module, name) }.map_err(self.fail("cuModuleGetFunction"))?;
         self.allow_shared(function)?;
-        kernels.0.insert(kernel.name, (module, function));
+        kernels.0.insert(key, (module, function));
         Ok((module, function))
     }
 
@@ -806,21 +807,21 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
     })
 }
 
-/// The part of the PTX that one kernel needs: everything before the first entry (version, target, shared and constant
-/// variables) and its own entry. The whole text if there are functions that entries may call.
-fn module_of(kernel: &str) -> String {
+/// The part of a crate's PTX that one kernel needs: everything before the first entry (version, target, shared and constant
+/// variables) and its own entry; the whole text if there are functions that entries may call. `None` where the module has no such kernel.
+pub fn ptx_of(kernel: &KernelEntry) -> Option<String> {
+    part_of(kernel.module, kernel.name)
+}
+
+fn part_of(module: &Module, kernel: &str) -> Option<String> {
     const ENTRY: &str = "\n.visible .entry ";
-    for text in PTX {
+    module.ptx.iter().find_map(|text| {
         let mut pieces = text.split(ENTRY);
         let head = pieces.next().unwrap_or_default();
-        let own = pieces.find(|piece| piece.strip_prefix(kernel).is_some_and(|rest| rest.starts_with('(')));
-        if let Some(own) = own {
-            let calls = text.contains("\n.func") || text.contains("\n.visible .func");
-            return if calls { text.to_owned() } else { format!("{head}{ENTRY}{own}") };
-        }
-    }
-    // The driver will say that there is no such kernel.
-    PTX[0].to_owned()
+        let own = pieces.find(|piece| piece.strip_prefix(kernel).is_some_and(|rest| rest.starts_with('(')))?;
+        let calls = text.contains("\n.func") || text.contains("\n.visible .func");
+        Some(if calls { (*text).to_owned() } else { format!("{head}{ENTRY}{own}") })
+    })
 }
 
 /// Has the driver compile PTX; a failure carries the compiler's own words.
@@ -948,7 +949,7 @@ impl Device for CudaDevice {
     }
 
     fn release(&self, address: u64) {
-        let _guest = Guest::of(self);
+        let _context = ContextGuard::of(self);
         if self.enter().is_err() {
             return;
         }
@@ -975,7 +976,7 @@ impl Device for CudaDevice {
     }
 
     unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), DeviceError> {
-        let _guest = Guest::of(self);
+        let _context = ContextGuard::of(self);
         self.enter()?;
         // The driver's own names for its default streams are 1 and 2; 0 is whichever of them it was compiled for.
         let stream = std::ptr::with_exposed_provenance_mut(stream.max(1) as usize);
@@ -1350,24 +1351,19 @@ unsafe fn free_host(address: *mut u8) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_module_has_one_entry_and_all_variables() {
-        for kernel in halotile_kernels::FAMILIES.iter().copied().flatten() {
-            let module = module_of(kernel.name);
-            assert_eq!(module.matches(".visible .entry").count(), 1, "{}", kernel.name);
-            assert!(module.contains(&format!(".visible .entry {}(", kernel.name)));
-            assert!(module.contains(".extern .shared .align 16 .b8 simt_dynamic_shared[];"));
-            assert!(module.contains(".version") && module.matches('{').count() == module.matches('}').count());
-        }
-        assert_eq!(module_of("no such kernel"), PTX[0]);
-    }
+    const HEAD: &str = ".version 6.3\n.shared .align 16 .b8 TILE[64];\n";
 
-    /// One that a compiler copied into both ways of a branch is never reached by all threads.
     #[test]
-    fn barriers_are_where_the_source_has_them() {
-        let barriers = |kernel| module_of(kernel).matches("bar.sync").count();
-        // Nine halvings of 512 numbers, and one before the clocks are read.
-        assert_eq!(barriers("primer_clock_minima"), 10);
-        assert_eq!(barriers("apsp_blocked64_phase2"), 1);
+    fn a_kernels_ptx_is_the_head_and_its_entry() {
+        let one = format!("{HEAD}\n.visible .entry one(\n){{ret;}}\n\n.visible .entry one_more(\n){{exit;}}\n");
+        let calls = format!("{one}\n.func helper(){{ret;}}\n");
+        let (one, calls): (&'static str, &'static str) = (one.leak(), calls.leak());
+        let alone = Module { ptx: vec![one].leak(), resources: "" };
+        assert_eq!(part_of(&alone, "one_more").unwrap(), format!("{HEAD}\n.visible .entry one_more(\n){{exit;}}\n"));
+        assert_eq!(part_of(&alone, "one").unwrap(), format!("{HEAD}\n.visible .entry one(\n){{ret;}}\n"));
+        assert_eq!((part_of(&alone, "on"), part_of(&Module::EMULATED, "one")), (None, None));
+        // What an entry may call has to come with it.
+        let whole = Module { ptx: vec!["", calls].leak(), resources: "" };
+        assert_eq!(part_of(&whole, "one").as_deref(), Some(calls));
     }
 }

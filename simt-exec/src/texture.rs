@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use simt::emulator::TexelFormat;
+pub use simt::emulator::TexelFormat;
 use simt::launch::Arg;
 
-use super::{Buffer, Device, DeviceError, check_rows};
+use crate::device::check_rows;
+use crate::{Buffer, Device, DeviceError};
 
 /// How a texture lies in its buffer, from the first byte on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +44,8 @@ impl<'a> Texture<'a> {
             TextureShape::Plane { width, height, pitch } => (2, width, height, pitch),
         };
         check_rows(buffer.bytes(), pitch, width as usize * format.bytes(), height as usize);
-        let handle = buffer.device.create_texture(buffer, format, shape)?;
-        Ok(Self { device: Arc::clone(&buffer.device), handle, dimensions, _buffer: buffer })
+        let handle = buffer.device().create_texture(buffer, format, shape)?;
+        Ok(Self { device: Arc::clone(buffer.device()), handle, dimensions, _buffer: buffer })
     }
 
     /// The texture as an argument for a parameter `Texture1d` or `Texture2d`.

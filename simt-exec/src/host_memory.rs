@@ -4,16 +4,10 @@
 //! other the driver first copies to such memory of its own, with one thread: a third of the pace, and nothing else happens
 //! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so a device keeps what it has once made, and lends it.
 
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
-
-use super::{Device, DeviceError};
-use crate::grid::{GridView, GridViewMut, ShapeError};
 
 /// Kinds of host memory, which a GPU and the CPU reach at different paces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +18,11 @@ pub enum HostKind {
     Pinned,
     /// Page-locked and past the CPU's caches: made to be written from front to back and copied up. The CPU reads it at a crawl.
     WriteCombined,
-    /// Page-locked, and kernels reach it where it is, over the bus ([`Mapped`](super::Mapped)).
+    /// Page-locked, and kernels reach it where it is, over the bus ([`Mapped`](crate::Mapped)).
     Mapped,
 }
 
-/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`] and [`Device::host_memory_of`].
+/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`](crate::Device::host_memory) and [`Device::host_memory_of`](crate::Device::host_memory_of).
 pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,
@@ -104,57 +98,5 @@ impl Drop for HostMemory {
                 drop(unsafe { Box::from_raw(words) });
             }
         }
-    }
-}
-
-/// A grid in memory that a device copies to and from without a detour: as fast as the bus is.
-///
-/// ```
-/// use std::sync::Arc;
-/// use halotile::exec::{Device, PinnedGrid, emulator::EmulatedDevice};
-/// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-/// let mut cells = PinnedGrid::<u8>::zeros(&device, 3, 4)?;
-/// cells.view_mut().row_mut(2)[1] = 7;
-/// assert_eq!(cells.view().row(2), [0, 7, 0, 0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct PinnedGrid<T> {
-    memory: HostMemory,
-    rows: usize,
-    cols: usize,
-    cell: PhantomData<T>,
-}
-
-/// Why there is no such grid.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum PinnedError {
-    /// It would have no cell, or too many.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
-    /// The device could not make the memory.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-}
-
-impl<T: Pod> PinnedGrid<T> {
-    /// A grid of zeros, page-locked for `device` (and every other of its kind).
-    pub fn zeros(device: &Arc<dyn Device>, rows: usize, cols: usize) -> Result<Self, PinnedError> {
-        if rows == 0 || cols == 0 {
-            return Err(ShapeError::Empty { rows, cols }.into());
-        }
-        let bytes = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(size_of::<T>()));
-        let mut memory = device.host_memory(bytes.ok_or(ShapeError::Memory { rows, cols })?)?;
-        memory.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(0));
-        Ok(Self { memory, rows, cols, cell: PhantomData })
-    }
-
-    /// Borrows the grid.
-    pub fn view(&self) -> GridView<'_, T> {
-        GridView::new(self.memory.as_slice(), self.rows, self.cols).expect("the shape has been checked")
-    }
-
-    /// Borrows the grid to write it.
-    pub fn view_mut(&mut self) -> GridViewMut<'_, T> {
-        GridViewMut::new(self.memory.as_mut_slice(), self.rows, self.cols).expect("the shape has been checked")
     }
 }

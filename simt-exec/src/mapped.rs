@@ -9,18 +9,19 @@ use std::sync::Arc;
 use simt::launch::Arg;
 use simt::scalar::Scalar;
 
-use super::{Buffer, Device, DeviceError, HostKind, HostMemory, buffer_arg};
+use crate::buffer::buffer_arg;
+use crate::{Buffer, Device, DeviceError, HostKind, HostMemory};
 
 /// Host memory that kernels of a device reach.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use halotile::exec::{Device, Mapped, emulator::EmulatedDevice};
+/// use simt_exec::{Device, Mapped, emulator::EmulatedDevice};
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// let mut mapped = Mapped::new(&device, 3)?;
 /// mapped.write(|bytes| bytes.copy_from_slice(&[1, 2, 3]))?;
 /// assert_eq!(mapped.read()?, [1, 2, 3]);
-/// # Ok::<(), halotile::exec::DeviceError>(())
+/// # Ok::<(), simt_exec::DeviceError>(())
 /// ```
 pub struct Mapped {
     memory: HostMemory,

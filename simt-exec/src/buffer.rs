@@ -1,0 +1,142 @@
+//! Memory on a device, owned or borrowed, and how it is an argument of a kernel.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use simt::launch::{Arg, BufferArg, element_name};
+use simt::scalar::Scalar;
+
+use crate::device::{Device, DeviceError};
+
+/// Memory on a device, given back when dropped, on any thread and at any time: giving it back waits for whoever may still use it
+/// ([`Device::release`]). So it may also be what another library is handed results in.
+pub struct Buffer {
+    device: Arc<dyn Device>,
+    address: u64,
+    bytes: usize,
+    /// It is somebody else's, who will free it.
+    lent: bool,
+}
+
+impl Buffer {
+    /// `bytes` bytes of new memory, aligned to 256.
+    pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
+        let address = device.allocate(bytes)?;
+        Ok(Self { device: Arc::clone(device), address, bytes, lent: false })
+    }
+
+    /// Memory that somebody else has made, and frees.
+    ///
+    /// # Safety
+    /// As long as the buffer is there, the memory is `bytes` bytes long and nobody writes to it but by this buffer; nobody reads what this
+    /// buffer writes.
+    pub unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+        Self { device: Arc::clone(device), address, bytes, lent: true }
+    }
+
+    /// The bytes from `start` on, for as long as nobody needs to know whose they are.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    pub fn part(&self, start: usize, bytes: usize) -> Part<'_> {
+        assert!(start.checked_add(bytes).is_some_and(|end| end <= self.bytes), "{bytes} bytes from {start} on");
+        // SAFETY: they are the buffer's own, which is borrowed; only launches, which are unsafe, write to what is borrowed.
+        unsafe { Part::lent(&self.device, self.address + start as u64, bytes) }
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    /// New memory that holds `data`.
+    pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let buffer = Self::new(device, bytes.len())?;
+        device.upload(&buffer, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        Ok(buffer)
+    }
+
+    /// What it holds, to the last whole element.
+    pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
+        let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+        self.device.download(self, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        Ok(data)
+    }
+
+    /// Device address of the first byte.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Length in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The buffer as an argument for a parameter `In<T>`.
+    pub fn input<T: Scalar>(&self) -> Arg {
+        self.arg::<T>(false)
+    }
+
+    /// The buffer as an argument for a parameter `Out<T>`.
+    pub fn output<T: Scalar>(&self) -> Arg {
+        self.arg::<T>(true)
+    }
+
+    /// The buffer, which holds addresses in the buffer that `into` is of, as an argument for a parameter `Pointers`.
+    ///
+    /// # Panics
+    /// When `into` is no buffer, or more than one array of pointers away from one.
+    pub fn pointers(&self, into: &Arg) -> Arg {
+        let array = BufferArg { address: self.address, element: "u64", bytes: self.bytes, writable: false };
+        match *into {
+            Arg::Buffer(target) => Arg::Pointers { array, into: [Some(target), None] },
+            Arg::Pointers { array: between, into: [target, None] } => {
+                Arg::Pointers { array, into: [Some(between), target] }
+            }
+            _ => panic!("pointers lead to a buffer, by way of one array of pointers at most"),
+        }
+    }
+
+    fn arg<T: Scalar>(&self, writable: bool) -> Arg {
+        buffer_arg::<T>(self.address, self.bytes, writable)
+    }
+}
+
+/// Memory at a device's address as an argument.
+pub(crate) fn buffer_arg<T: Scalar>(address: u64, bytes: usize, writable: bool) -> Arg {
+    Arg::Buffer(BufferArg { address, element: element_name::<T>(), bytes, writable })
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if !self.lent {
+            self.device.release(self.address);
+        }
+    }
+}
+
+/// A part of a buffer, used as one.
+pub struct Part<'a> {
+    buffer: Buffer,
+    _of: PhantomData<&'a Buffer>,
+}
+
+impl Part<'_> {
+    /// # Safety
+    /// As for [`Buffer::lent`], for as long as what is borrowed.
+    pub unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+        // SAFETY: passed on to the caller.
+        Self { buffer: unsafe { Buffer::lent(device, address, bytes) }, _of: PhantomData }
+    }
+}
+
+impl std::ops::Deref for Part<'_> {
+    type Target = Buffer;
+
+    fn deref(&self) -> &Buffer {
+        &self.buffer
+    }
+}

@@ -1,0 +1,327 @@
+//! What an executor is: one trait over the CUDA driver and the emulator.
+//!
+//! Callers plan launches, copies and queues once, over [`Device`]; whatever is tested on three emulated devices is the code that drives
+//! three GPUs. A device on which everything happens at once need not implement queues: their default implementations do the work in
+//! the call.
+
+use std::sync::Arc;
+
+use simt::launch::{Arg, ArgumentError, Constant, KernelEntry, LaunchConfig};
+
+use crate::buffer::Buffer;
+use crate::host_memory::{HostKind, HostMemory};
+use crate::machine;
+use crate::profile::Profile;
+use crate::texture::{TexelFormat, TextureShape};
+
+/// What a device can hold and run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// The most shared memory of one block, in bytes (after opting in to more than 48 KiB).
+    pub shared_per_block: u32,
+    /// The compute capability: 10 · major + minor.
+    pub arch: u32,
+    /// Memory of the device, in bytes.
+    pub memory: usize,
+    /// Cells that one launch should take at most, so that progress shows and a stop takes effect.
+    pub launch_cells: usize,
+}
+
+/// Why a device did not do what it was asked for.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no such device; the text says why.
+    #[error("{0}")]
+    Absent(String),
+    /// The device's memory does not hold what was asked for.
+    #[error("{device} has no memory for {} more: {} are free", machine::needed(*.wanted as u128), machine::available(*.free as u128))]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        wanted: usize,
+        /// Bytes free.
+        free: usize,
+    },
+    /// There is no host memory of the kind that the device copies fastest.
+    #[error("{device} cannot lock {} of host memory for its copies", machine::needed(*.wanted as u128))]
+    HostMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        wanted: usize,
+    },
+    /// The driver refused a call.
+    #[error("{device}: {call} failed: {message}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// The driver's function.
+        call: &'static str,
+        /// The driver's name and text for the error.
+        message: String,
+    },
+    /// Arrays that belong together are on several devices.
+    #[error("an array is in the memory of {other}, and another one in that of {device}")]
+    Elsewhere {
+        /// The device where the work is.
+        device: String,
+        /// The other device.
+        other: String,
+    },
+    /// The arguments do not fit the kernel.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// The emulator found a mistake in a kernel, or in how it was launched.
+    #[error("{0}")]
+    Fault(String),
+}
+
+/// A device that runs kernels. All methods block until what they ask for is done, except those that take the number of a
+/// queue: what is put on a queue happens in its order, beside the other queues and the caller, until
+/// [`wait`](Self::wait). A device on which everything happens at once need not know of queues.
+pub trait Device: Send + Sync {
+    /// What a person calls it, for example "cuda:0 (NVIDIA H200)".
+    fn name(&self) -> String;
+
+    /// What it can hold and run.
+    fn limits(&self) -> Limits;
+
+    /// Notes every launch, copy and fill from now on in `profile`; a device that has one already keeps it.
+    fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError>;
+
+    /// Bytes of memory that are free now.
+    fn free_memory(&self) -> Result<usize, DeviceError>;
+
+    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
+    fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
+
+    /// Gives memory back, when nothing on the device can be using it any more, whoever put it there: results that other libraries
+    /// have been handed may still be read by their kernels. Any thread may call it, and finds its current context as it was.
+    fn release(&self, address: u64);
+
+    /// The calling thread's current context, as a number for [`set_thread_context`](Self::set_thread_context): what other libraries in
+    /// the process go by. [`ContextGuard`](crate::ContextGuard) restores it.
+    fn thread_context(&self) -> u64 {
+        0
+    }
+
+    /// Makes a context the calling thread's current one again.
+    ///
+    /// # Safety
+    /// The number came from [`thread_context`](Self::thread_context), and whoever made the context has it still.
+    unsafe fn set_thread_context(&self, context: u64) {
+        let _ = context;
+    }
+
+    /// Waits until what somebody else has put on a stream of theirs by now is done, so that what it has written can be read. On a CUDA
+    /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
+    /// stream (as in version 3 of the CUDA array interface). On a device on which everything happens at once there is nothing to wait for.
+    ///
+    /// # Safety
+    /// The handle is one of those numbers, or of a live stream of this device.
+    unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), DeviceError> {
+        let _ = stream;
+        Ok(())
+    }
+
+    /// Makes every byte of a buffer be `byte`.
+    fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
+
+    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `start + i * pitch`.
+    #[allow(clippy::too_many_arguments)]
+    fn upload(
+        &self,
+        to: &Buffer,
+        start: usize,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError>;
+
+    /// Copies rows of `width` bytes to the host: row i from byte `start + i * pitch` to `target[i * target_pitch..]`.
+    #[allow(clippy::too_many_arguments)]
+    fn download(
+        &self,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError>;
+
+    /// Makes a texture object over a buffer that is long enough. [`Texture::new`](crate::Texture::new) destroys it by itself.
+    fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
+
+    /// Destroys a texture object.
+    fn destroy_texture(&self, handle: u64);
+
+    /// Runs a kernel to its end. Returns how long it took on the device, in seconds.
+    ///
+    /// # Safety
+    /// The arguments keep the promise in the kernel's `# Safety` section.
+    unsafe fn launch(&self, kernel: &KernelEntry, config: &LaunchConfig, args: &[Arg]) -> Result<f64, DeviceError> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_with(kernel, config, args, &[]) }
+    }
+
+    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that nobody
+    /// else's launch comes between.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    unsafe fn launch_with(
+        &self,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+        constants: &[Constant],
+    ) -> Result<f64, DeviceError>;
+
+    /// How many blocks of this shape the whole device runs at once; at least 1.
+    fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
+
+    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). What is in them is left over
+    /// from somebody else.
+    fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
+        self.host_memory_of(HostKind::Pinned, bytes)
+    }
+
+    /// `bytes` bytes of host memory of a kind. What is in them is left over from somebody else. To a device that tells no kinds apart all
+    /// of them are ordinary memory.
+    fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
+        let _ = kind;
+        Ok(HostMemory::plain(bytes))
+    }
+
+    /// Where kernels of this device find host memory of the kind [`HostKind::Mapped`]; none if they cannot reach the host's memory.
+    /// [`Mapped`](crate::Mapped) does for both.
+    fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
+        let _ = memory;
+        Ok(None)
+    }
+
+    /// True when this device copies to and from `memory` without a detour: page-locked memory.
+    fn copies_directly(&self, memory: &[u8]) -> bool {
+        let _ = memory;
+        false
+    }
+
+    /// Makes a queue. Returns its number. What is on an urgent queue goes before what is on others and has not begun.
+    fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
+        let _ = urgent;
+        Ok(0)
+    }
+
+    /// Whatever is put on `queue` from now on happens after what is on the device's queue `other` by now.
+    fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
+        let _ = (queue, other);
+        Ok(())
+    }
+
+    /// Copies a buffer of this device to one of another, which is as long, on a queue: from device to device where the hardware can, by way of the
+    /// host otherwise.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
+        let _ = queue;
+        let bytes = from.bytes();
+        let mut between = HostMemory::plain(bytes);
+        self.download(from, 0, bytes, &mut between, bytes, bytes, 1)?;
+        to.device().upload(to, 0, bytes, &between, bytes, bytes, 1)
+    }
+
+    /// Destroys a queue on which nothing is left to do.
+    fn close_queue(&self, queue: u64) {
+        let _ = queue;
+    }
+
+    /// [`upload`](Self::upload) on a queue.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, `source` stays as it is and `to` lives.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn upload_on(
+        &self,
+        queue: u64,
+        to: &Buffer,
+        start: usize,
+        pitch: usize,
+        source: &[u8],
+        source_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        let _ = queue;
+        self.upload(to, start, pitch, source, source_pitch, width, rows)
+    }
+
+    /// [`download`](Self::download) on a queue.
+    ///
+    /// # Safety
+    /// Until the queue has been waited for, nobody else reads or writes `target`, and `from` lives.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn download_on(
+        &self,
+        queue: u64,
+        from: &Buffer,
+        start: usize,
+        pitch: usize,
+        target: &mut [u8],
+        target_pitch: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
+        let _ = queue;
+        self.download(from, start, pitch, target, target_pitch, width, rows)
+    }
+
+    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, as far as they are known already.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch), until the queue has been waited for.
+    unsafe fn launch_on(
+        &self,
+        queue: u64,
+        kernel: &KernelEntry,
+        config: &LaunchConfig,
+        args: &[Arg],
+    ) -> Result<f64, DeviceError> {
+        let _ = queue;
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch(kernel, config, args) }
+    }
+
+    /// Waits until a queue has nothing left to do. Returns the seconds that its kernels took, since the last time, that
+    /// [`launch_on`](Self::launch_on) did not know.
+    fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
+        let _ = queue;
+        Ok(0.0)
+    }
+}
+
+impl dyn Device {
+    /// An error unless the other device is this one.
+    pub fn check_same(&self, other: &Arc<dyn Device>) -> Result<(), DeviceError> {
+        if std::ptr::addr_eq(std::ptr::from_ref(self), Arc::as_ptr(other)) {
+            return Ok(());
+        }
+        Err(DeviceError::Elsewhere { device: self.name(), other: other.name() })
+    }
+}
+
+/// Panics unless rows of `width` bytes, `pitch` apart, lie inside `len` bytes.
+pub(crate) fn check_rows(len: usize, pitch: usize, width: usize, rows: usize) {
+    let needed = rows.checked_sub(1).map_or(0, |gaps| gaps * pitch + width);
+    assert!(
+        needed <= len && (rows <= 1 || width <= pitch),
+        "{rows} rows of {width} bytes, {pitch} apart, in {len} bytes"
+    );
+}
