@@ -7,6 +7,7 @@ use simt::launch::{Arg, BufferArg, element_name};
 use simt::scalar::Scalar;
 
 use crate::device::{Device, DeviceError};
+use crate::rows::Rows;
 
 /// Memory on a device, given back when dropped, on any thread and at any time: giving it back waits for whoever may still use it
 /// ([`Device::release`]). So it may also be what another library is handed results in.
@@ -53,7 +54,7 @@ impl Buffer {
     pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let buffer = Self::new(device, bytes.len())?;
-        device.upload(&buffer, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        buffer.write(0, bytes)?;
         Ok(buffer)
     }
 
@@ -61,8 +62,24 @@ impl Buffer {
     pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
         let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-        self.device.download(self, 0, bytes.len(), bytes, bytes.len(), bytes.len(), 1)?;
+        self.read(0, bytes)?;
         Ok(data)
+    }
+
+    /// Copies `bytes` to byte `start` on, and waits.
+    ///
+    /// # Panics
+    /// When they are not all inside.
+    pub fn write(&self, start: usize, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.device.upload(self, Rows::contiguous(start, bytes.len()), bytes, bytes.len())
+    }
+
+    /// Copies what is from byte `start` on to `bytes`, and waits.
+    ///
+    /// # Panics
+    /// When not all of it is inside.
+    pub fn read(&self, start: usize, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.device.download(self, Rows::contiguous(start, bytes.len()), bytes, bytes.len())
     }
 
     /// Device address of the first byte.

@@ -12,6 +12,7 @@ use crate::buffer::Buffer;
 use crate::host_memory::{HostKind, HostMemory};
 use crate::machine;
 use crate::profile::Profile;
+use crate::rows::Rows;
 use crate::texture::{TexelFormat, TextureShape};
 
 /// What a device can hold and run.
@@ -130,31 +131,17 @@ pub trait Device: Send + Sync {
     /// Makes every byte of a buffer be `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
-    /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `start + i * pitch`.
-    #[allow(clippy::too_many_arguments)]
-    fn upload(
-        &self,
-        to: &Buffer,
-        start: usize,
-        pitch: usize,
-        source: &[u8],
-        source_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError>;
+    /// Copies rows from the host to a buffer: row i from `source[i * source_pitch..]`.
+    ///
+    /// # Panics
+    /// When the rows do not lie inside `source` and the buffer.
+    fn upload(&self, to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError>;
 
-    /// Copies rows of `width` bytes to the host: row i from byte `start + i * pitch` to `target[i * target_pitch..]`.
-    #[allow(clippy::too_many_arguments)]
-    fn download(
-        &self,
-        from: &Buffer,
-        start: usize,
-        pitch: usize,
-        target: &mut [u8],
-        target_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError>;
+    /// Copies rows from a buffer to the host: row i to `target[i * target_pitch..]`.
+    ///
+    /// # Panics
+    /// When the rows do not lie inside `target` and the buffer.
+    fn download(&self, from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError>;
 
     /// Makes a texture object over a buffer that is long enough. [`Texture::new`](crate::Texture::new) destroys it by itself.
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
@@ -234,8 +221,8 @@ pub trait Device: Send + Sync {
         let _ = queue;
         let bytes = from.bytes();
         let mut between = HostMemory::plain(bytes);
-        self.download(from, 0, bytes, &mut between, bytes, bytes, 1)?;
-        to.device().upload(to, 0, bytes, &between, bytes, bytes, 1)
+        from.read(0, &mut between)?;
+        to.write(0, &between)
     }
 
     /// Destroys a queue on which nothing is left to do.
@@ -247,40 +234,32 @@ pub trait Device: Send + Sync {
     ///
     /// # Safety
     /// Until the queue has been waited for, `source` stays as it is and `to` lives.
-    #[allow(clippy::too_many_arguments)]
     unsafe fn upload_on(
         &self,
         queue: u64,
         to: &Buffer,
-        start: usize,
-        pitch: usize,
+        rows: Rows,
         source: &[u8],
         source_pitch: usize,
-        width: usize,
-        rows: usize,
     ) -> Result<(), DeviceError> {
         let _ = queue;
-        self.upload(to, start, pitch, source, source_pitch, width, rows)
+        self.upload(to, rows, source, source_pitch)
     }
 
     /// [`download`](Self::download) on a queue.
     ///
     /// # Safety
     /// Until the queue has been waited for, nobody else reads or writes `target`, and `from` lives.
-    #[allow(clippy::too_many_arguments)]
     unsafe fn download_on(
         &self,
         queue: u64,
         from: &Buffer,
-        start: usize,
-        pitch: usize,
+        rows: Rows,
         target: &mut [u8],
         target_pitch: usize,
-        width: usize,
-        rows: usize,
     ) -> Result<(), DeviceError> {
         let _ = queue;
-        self.download(from, start, pitch, target, target_pitch, width, rows)
+        self.download(from, rows, target, target_pitch)
     }
 
     /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, as far as they are known already.
@@ -315,13 +294,4 @@ impl dyn Device {
         }
         Err(DeviceError::Elsewhere { device: self.name(), other: other.name() })
     }
-}
-
-/// Panics unless rows of `width` bytes, `pitch` apart, lie inside `len` bytes.
-pub(crate) fn check_rows(len: usize, pitch: usize, width: usize, rows: usize) {
-    let needed = rows.checked_sub(1).map_or(0, |gaps| gaps * pitch + width);
-    assert!(
-        needed <= len && (rows <= 1 || width <= pitch),
-        "{rows} rows of {width} bytes, {pitch} apart, in {len} bytes"
-    );
 }

@@ -14,10 +14,9 @@ use simt::emulator::{self, Memory, Options, launch};
 pub use simt::emulator::{AccessKind, Accesses, Order, Site, Space, Totals};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
-use crate::device::check_rows;
 use crate::profile::{Direction, Launch, Profile, Span, Track, What};
 use crate::resources::Report;
-use crate::{Buffer, Device, DeviceError, Limits, TexelFormat, TextureShape};
+use crate::{Buffer, Device, DeviceError, Limits, Rows, TexelFormat, TextureShape};
 
 /// An emulated device.
 pub struct EmulatedDevice {
@@ -233,47 +232,33 @@ impl Device for EmulatedDevice {
         )
     }
 
-    fn upload(
-        &self,
-        to: &Buffer,
-        start: usize,
-        pitch: usize,
-        source: &[u8],
-        source_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError> {
-        check_rows(source.len(), source_pitch, width, rows);
-        check_rows(to.bytes().saturating_sub(start), pitch, width, rows);
+    fn upload(&self, to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
+        rows.check_host(source.len(), source_pitch);
+        rows.check_buffer(to.bytes());
         self.alive("upload")?;
-        self.noted_copy(Direction::Up, rows * width, || {
+        self.noted_copy(Direction::Up, rows.bytes(), || {
             let mut state = self.lock();
             let target = state.buffer(to);
-            for row in 0..rows {
-                state.memory.write(target, start + row * pitch, &source[row * source_pitch..][..width]);
+            for row in 0..rows.rows {
+                state.memory.write(target, rows.start + row * rows.pitch, &source[row * source_pitch..][..rows.width]);
             }
             Ok(())
         })
     }
 
-    fn download(
-        &self,
-        from: &Buffer,
-        start: usize,
-        pitch: usize,
-        target: &mut [u8],
-        target_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError> {
-        check_rows(target.len(), target_pitch, width, rows);
-        check_rows(from.bytes().saturating_sub(start), pitch, width, rows);
+    fn download(&self, from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
+        rows.check_host(target.len(), target_pitch);
+        rows.check_buffer(from.bytes());
         self.alive("download")?;
-        self.noted_copy(Direction::Down, rows * width, || {
+        self.noted_copy(Direction::Down, rows.bytes(), || {
             let state = self.lock();
             let source = state.buffer(from);
-            for row in 0..rows {
-                state.memory.read(source, start + row * pitch, &mut target[row * target_pitch..][..width]);
+            for row in 0..rows.rows {
+                state.memory.read(
+                    source,
+                    rows.start + row * rows.pitch,
+                    &mut target[row * target_pitch..][..rows.width],
+                );
             }
             Ok(())
         })

@@ -6,7 +6,7 @@
 //! | module | what |
 //! |---|---|
 //! | `device` | the trait, its limits and errors |
-//! | `buffer` | memory on a device |
+//! | `buffer`, `rows` | memory on a device, and where rows of bytes lie in it |
 //! | [`queue`] | copies and launches that go on beside the caller |
 //! | `host_memory`, `mapped`, [`staged`] | page-locked memory, memory that kernels reach over the bus, large copies from ordinary memory |
 //! | `texture` | texture objects |
@@ -32,6 +32,7 @@ pub mod occupancy;
 pub mod profile;
 pub mod queue;
 pub mod resources;
+mod rows;
 pub mod staged;
 mod texture;
 
@@ -40,4 +41,5 @@ pub use context::ContextGuard;
 pub use device::{Device, DeviceError, Limits};
 pub use host_memory::{HostKind, HostMemory};
 pub use mapped::Mapped;
+pub use rows::Rows;
 pub use texture::{TexelFormat, Texture, TextureShape};

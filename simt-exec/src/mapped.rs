@@ -30,7 +30,7 @@ pub struct Mapped {
     /// What kernels use instead, on a device that does not reach the memory.
     copy: Option<Buffer>,
     /// The memory goes back before its device does.
-    device: Arc<dyn Device>,
+    _device: Arc<dyn Device>,
 }
 
 impl Mapped {
@@ -44,24 +44,22 @@ impl Mapped {
                 (copy.address(), Some(copy))
             }
         };
-        Ok(Self { memory, address, copy, device: Arc::clone(device) })
+        Ok(Self { memory, address, copy, _device: Arc::clone(device) })
     }
 
     /// Lets the host write it. No kernel uses it meanwhile: that is part of the promise of whoever puts one on a queue.
     pub fn write(&mut self, write: impl FnOnce(&mut [u8])) -> Result<(), DeviceError> {
         write(&mut self.memory);
-        let bytes = self.memory.len();
         match &self.copy {
-            Some(copy) => self.device.upload(copy, 0, bytes, &self.memory, bytes, bytes, 1),
+            Some(copy) => copy.write(0, &self.memory),
             None => Ok(()),
         }
     }
 
     /// What kernels and the host have written. No kernel writes it meanwhile, as for [`write`](Self::write).
     pub fn read(&mut self) -> Result<&[u8], DeviceError> {
-        let bytes = self.memory.len();
         if let Some(copy) = &self.copy {
-            self.device.download(copy, 0, bytes, &mut self.memory, bytes, bytes, 1)?;
+            copy.read(0, &mut self.memory)?;
         }
         Ok(&self.memory)
     }

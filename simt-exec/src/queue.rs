@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use crate::{Buffer, Device, DeviceError, HostMemory};
+use crate::{Buffer, Device, DeviceError, HostMemory, Rows};
 
 /// Rows of bytes on the host that a device is to read.
 pub struct Source<'m> {
@@ -121,8 +121,9 @@ impl<'m> Queue<'m> {
     pub fn upload(&mut self, to: &Buffer, start: usize, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
+        let lines = Rows { start, pitch, width: *width, rows: *rows };
         // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
-        unsafe { self.device.upload_on(self.number, to, start, pitch, memory.bytes(), *source_pitch, *width, *rows) }
+        unsafe { self.device.upload_on(self.number, to, lines, memory.bytes(), *source_pitch) }
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.
@@ -135,10 +136,9 @@ impl<'m> Queue<'m> {
     ) -> Result<(), DeviceError> {
         self.targets.push(target);
         let Target { memory, pitch: target_pitch, width, rows } = self.targets.last_mut().expect("just pushed");
+        let lines = Rows { start, pitch, width: *width, rows: *rows };
         // SAFETY: the memory is ours until the wait; freeing a buffer waits for what uses it.
-        unsafe {
-            self.device.download_on(self.number, from, start, pitch, memory.bytes(), *target_pitch, *width, *rows)
-        }
+        unsafe { self.device.download_on(self.number, from, lines, memory.bytes(), *target_pitch) }
     }
 
     /// What comes on this queue from now on happens after what is on `other`, a queue of the same device, by now.

@@ -10,44 +10,29 @@
 use rayon::prelude::*;
 
 use crate::queue::{Queue, Readable, Source, Target, Writable, scope};
-use crate::{Buffer, DeviceError, HostMemory};
+use crate::{Buffer, DeviceError, HostMemory, Rows};
 
 /// Bytes of a piece: always the same, so that devices need not lock memory anew.
 const PIECE: usize = 16 << 20;
 /// Pieces: one under way, one with the threads, one to spare.
 const PIECES: usize = 3;
 
-/// Whether rows of `width` bytes are enough for it to be worth it.
-pub(crate) fn worth_it(width: usize, rows: usize) -> bool {
+/// Whether the rows are enough for it to be worth it.
+pub(crate) fn worth_it(Rows { width, rows, .. }: Rows) -> bool {
     rows > 1 && width <= PIECE && width.saturating_mul(rows) >= 2 * PIECE
 }
 
-/// Rows of `width` bytes in a buffer, `pitch` apart, the first at byte `start`.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows {
-    /// Byte of the buffer at which the first row begins.
-    pub start: usize,
-    /// Bytes from a row to the next.
-    pub pitch: usize,
-    /// Bytes of a row.
-    pub width: usize,
-    /// Rows.
-    pub rows: usize,
-}
-
-impl Rows {
-    /// Rows of a piece, and its bytes.
-    fn piece(self) -> (usize, usize) {
-        let rows = (PIECE / self.width.max(1)).clamp(1, self.rows.max(1));
-        // Of one size where there are many.
-        (rows, if rows < self.rows { PIECE.max(self.width) } else { rows * self.width })
-    }
+/// How many of the rows are a piece, and its bytes.
+fn piece_of(all: Rows) -> (usize, usize) {
+    let rows = (PIECE / all.width.max(1)).clamp(1, all.rows.max(1));
+    // Of one size where there are many.
+    (rows, if rows < all.rows { PIECE.max(all.width) } else { rows * all.width })
 }
 
 /// Fills rows of a buffer: `fill` writes pieces, each from a row on, one after another and without gaps.
 pub fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
-    let (each, bytes) = rows.piece();
+    let (each, bytes) = piece_of(rows);
     scope(to.device(), 0, PIECES, |queues| {
         for (i, top) in (0..rows.rows).step_by(each).enumerate() {
             let count = each.min(rows.rows - top);
@@ -64,7 +49,7 @@ pub fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(
 /// Reads rows of a buffer: `empty` is handed pieces, each from a row on, one after another and without gaps.
 pub fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
-    let (each, bytes) = rows.piece();
+    let (each, bytes) = piece_of(rows);
     let tops: Vec<usize> = (0..rows.rows).step_by(each).collect();
     let count = |top: usize| each.min(rows.rows - top);
     let set_out = |queue: &mut Queue<'_>, memory: HostMemory, top: usize| {
@@ -130,11 +115,11 @@ mod tests {
     fn bytes_come_back_as_they_went() {
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
         let (rows, width, pitch, host_pitch) = (5_000, 8_001, 8_064, 8_003);
-        assert!(worth_it(width, rows) && rows * width > (PIECES + 1) * (PIECE - width) / 2);
+        let all = Rows { start: 64, pitch, width, rows };
+        assert!(worth_it(all) && rows * width > (PIECES + 1) * (PIECE - width) / 2);
         let source: Vec<u8> = (0..rows * host_pitch).map(|i| (i % 251) as u8).collect();
         let buffer = Buffer::new(&device, 64 + rows * pitch).unwrap();
         device.fill(&buffer, 0).unwrap();
-        let all = Rows { start: 64, pitch, width, rows };
         upload(&buffer, all, &source, host_pitch).unwrap();
         let mut target = vec![0xEE; rows * host_pitch];
         download(&buffer, all, &mut target, host_pitch).unwrap();

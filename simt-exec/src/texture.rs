@@ -5,8 +5,7 @@ use std::sync::Arc;
 pub use simt::emulator::TexelFormat;
 use simt::launch::Arg;
 
-use crate::device::check_rows;
-use crate::{Buffer, Device, DeviceError};
+use crate::{Buffer, Device, DeviceError, Rows};
 
 /// How a texture lies in its buffer, from the first byte on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,8 @@ impl<'a> Texture<'a> {
             TextureShape::Line { width } => (1, width, 1, width as usize * format.bytes()),
             TextureShape::Plane { width, height, pitch } => (2, width, height, pitch),
         };
-        check_rows(buffer.bytes(), pitch, width as usize * format.bytes(), height as usize);
+        let width = width as usize * format.bytes();
+        Rows { start: 0, pitch, width, rows: height as usize }.check_buffer(buffer.bytes());
         let handle = buffer.device().create_texture(buffer, format, shape)?;
         Ok(Self { device: Arc::clone(buffer.device()), handle, dimensions, _buffer: buffer })
     }

@@ -15,7 +15,7 @@ use super::target::Target;
 use super::verify::tolerance;
 use crate::cpu::Real;
 use crate::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
-use crate::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut};
+use crate::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Rows};
 use crate::grid::{Grid, GridView};
 use crate::observe::Observer;
 use crate::raster::ValueType;
@@ -286,7 +286,7 @@ impl<'a, T: Real> OnDevice<'a, T> {
         let (rows, cols) = (cells.rows(), cells.cols());
         let fetched = Grid::<T>::zeros(rows, cols)?;
         let (array, out) = (Buffer::new(device, rows * cols)?, Buffer::new(device, rows * cols * size_of::<T>())?);
-        device.upload(&array, 0, cols, cells.as_strided(), cells.stride(), cols, rows)?;
+        device.upload(&array, Rows { start: 0, pitch: cols, width: cols, rows }, cells.as_strided(), cells.stride())?;
         device.fill(&out, UNWRITTEN)?;
         Ok(Self { entropy, cells: array, out, fetched, kernel: None })
     }

@@ -28,7 +28,7 @@ use super::census::Coding;
 use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel, Report};
 use crate::cpu::Real;
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::grid::{GridView, GridViewMut};
 use crate::ladder::device::CellType;
 use crate::observe::{Cancelled, Observer};
@@ -309,7 +309,7 @@ impl<'j> Worker<'j> {
             let stride = view.stride() * size_of::<T>();
             let start = (first * pitch + skip) * size_of::<T>();
             let target = bytemuck::cast_slice_mut(view.as_strided_mut());
-            device.download(&self.out, start, pitch * size_of::<T>(), target, stride, width, rows)?;
+            device.download(&self.out, Rows { start, pitch: pitch * size_of::<T>(), width, rows }, target, stride)?;
         }
         Ok(seconds)
     }
@@ -395,10 +395,11 @@ pub(super) fn upload(
 ) -> Result<(), Error> {
     let coded = coding.coded(band)?;
     let band = coded.view();
-    let (rows, cols, bytes) = (band.rows(), band.cols(), cell_type.bytes());
-    let packed = |cells: &[u8]| device.upload(to, 0, pitch * bytes, cells, cols * bytes, cols * bytes, rows);
+    let (cols, bytes) = (band.cols(), cell_type.bytes());
+    let rows = Rows { start: 0, pitch: pitch * bytes, width: cols * bytes, rows: band.rows() };
+    let packed = |cells: &[u8]| device.upload(to, rows, cells, cols * bytes);
     match cell_type {
-        CellType::U8 => device.upload(to, 0, pitch, band.as_strided(), band.stride(), cols, rows)?,
+        CellType::U8 => device.upload(to, rows, band.as_strided(), band.stride())?,
         CellType::I16 => packed(bytemuck::cast_slice(&convert(band, i16::from)))?,
         CellType::F64 => packed(bytemuck::cast_slice(&convert(band, f64::from)))?,
     }

@@ -12,7 +12,7 @@ use super::census::Coding;
 use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel};
 use crate::cpu::Real;
-use crate::exec::{Buffer, Device};
+use crate::exec::{Buffer, Device, Rows};
 use crate::grid::{GridView, GridViewMut};
 
 /// The most copies: each takes two allocations.
@@ -110,7 +110,7 @@ impl<T: Real> Resident<T> {
         let last = self.launches.saturating_sub(1) % self.copies.len();
         let stride = out.stride() * size_of::<T>();
         let target = bytemuck::cast_slice_mut(out.as_strided_mut());
-        let pitch = self.pitch * size_of::<T>();
-        Ok(self.device.download(&self.copies[last].1, 0, pitch, target, stride, cols * size_of::<T>(), rows)?)
+        let rows = Rows { start: 0, pitch: self.pitch * size_of::<T>(), width: cols * size_of::<T>(), rows };
+        Ok(self.device.download(&self.copies[last].1, rows, target, stride)?)
     }
 }

@@ -216,7 +216,7 @@ impl<'a> DeviceGrid<'a> {
         let Layout { memory, first, bytes, strides, .. } = &self.layout;
         let at = *first as isize + row as isize * strides.0 + col as isize * strides.1;
         let mut number = [0; 8];
-        memory.device().download(memory, at as usize * bytes, *bytes, &mut number[..*bytes], *bytes, *bytes, 1)?;
+        memory.read(at as usize * bytes, &mut number[..*bytes])?;
         Ok(u64::from_le_bytes(number))
     }
 }

@@ -10,6 +10,6 @@ pub(crate) use array::Layout;
 pub use array::{ArrayError, DeviceGrid, DeviceGridMut};
 pub use pinned::{PinnedError, PinnedGrid};
 pub use simt_exec::{
-    Buffer, ContextGuard, Device, DeviceError, HostKind, HostMemory, Limits, Mapped, TexelFormat, Texture,
+    Buffer, ContextGuard, Device, DeviceError, HostKind, HostMemory, Limits, Mapped, Rows, TexelFormat, Texture,
     TextureShape, cuda, emulator, queue, staged,
 };

@@ -158,14 +158,14 @@ fn verify(entropy: &Entropy, size: usize, cells: GridView<'_, u8>, out: GridView
 }
 
 /// Each device with a share of so many bytes to copy back.
-struct Copies(Vec<(Arc<dyn Device>, Buffer, std::sync::Mutex<HostMemory>)>);
+struct Copies(Vec<(Buffer, std::sync::Mutex<HostMemory>)>);
 
 fn copy_back(devices: &[Arc<dyn Device>], bytes: usize) -> Result<Copies> {
     let share = bytes / devices.len();
     let one = |device: &Arc<dyn Device>| {
         let buffer = Buffer::new(device, share)?;
         device.fill(&buffer, 1)?;
-        Ok((Arc::clone(device), buffer, device.host_memory(share)?.into()))
+        Ok((buffer, device.host_memory(share)?.into()))
     };
     Ok(Copies(devices.iter().map(one).collect::<Result<_>>()?))
 }
@@ -175,10 +175,9 @@ impl Copies {
     fn run(&self) -> Result<f64> {
         let start = Instant::now();
         std::thread::scope(|scope| {
-            let copy = |(device, buffer, memory): &(Arc<dyn Device>, Buffer, std::sync::Mutex<HostMemory>)| {
+            let copy = |(buffer, memory): &(Buffer, std::sync::Mutex<HostMemory>)| {
                 let mut memory = memory.lock().expect("no thread panics with it");
-                let bytes = buffer.bytes();
-                device.download(buffer, 0, bytes, &mut memory, bytes, bytes, 1)
+                buffer.read(0, &mut memory)
             };
             let threads: Vec<_> = self.0.iter().map(|one| scope.spawn(move || copy(one))).collect();
             threads.into_iter().try_for_each(|thread| thread.join().expect("copies do not panic"))

@@ -28,8 +28,8 @@ use super::family::Family;
 use super::{Report, SolveError, tiled};
 use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::scope;
-use crate::exec::staged::{self, Rows};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::staged;
+use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
 
 /// Rows of a band: few, so that threads seldom want the same.

@@ -179,7 +179,7 @@ impl Worker<'_> {
         let pivot = others.then(|| Buffer::new(self.device, self.bytes(1))).transpose()?;
         let memory = Rows { band: Buffer::new(self.device, len)?, pivot };
         let start = Instant::now();
-        self.device.upload(&memory.band, 0, len, rows, len, len, 1)?;
+        memory.band.write(0, rows)?;
         let up = start.elapsed();
         // A driver compiles a kernel when it is first asked for anything about it, and that is no part of the work.
         for kernel in self.rung.kernels() {
@@ -189,7 +189,7 @@ impl Worker<'_> {
         scope(self.device, 0, 1, |queues| self.rounds(&mut queues[0], &memory))??;
         let compute = start.elapsed();
         let start = Instant::now();
-        self.device.download(&memory.band, 0, len, rows, len, len, 1)?;
+        memory.band.read(0, rows)?;
         Ok(Report { compute: compute.as_secs_f64(), copies: (up + start.elapsed()).as_secs_f64() })
     }
 
@@ -234,7 +234,7 @@ impl Worker<'_> {
         if let Some(row) = self.own(round) {
             let mut memory = self.device.host_memory(len)?;
             let start = row * self.pitch * size_of::<i32>();
-            self.device.download(band, start, len, &mut memory, len, len, 1)?;
+            band.read(start, &mut memory)?;
             let memory = Arc::new(memory);
             let others = self.links.to.iter().enumerate().filter(|&(number, _)| number != self.number);
             for (_, to) in others {
@@ -243,7 +243,7 @@ impl Worker<'_> {
         } else {
             let owner = self.bands.iter().position(|band| band.contains(&round)).expect("every row has an owner");
             let memory = self.links.from[owner].recv().map_err(|_| Cancelled)?;
-            self.device.upload(pivot, 0, len, &memory, len, len, 1)?;
+            pivot.write(0, &memory)?;
         }
         Ok(())
     }

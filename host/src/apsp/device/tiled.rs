@@ -26,7 +26,7 @@ use super::family::{Family, tiles};
 use super::{Report, SolveError, blocks, join};
 use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::{Queue, scope};
-use crate::exec::{Buffer, Device, DeviceError};
+use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
 
 /// Relaxations after which one device is waited for, so that progress shows and a stop takes effect: some milliseconds of the fastest.
@@ -191,14 +191,18 @@ impl Worker {
     fn put_up<T: Distance>(&self, matrix: &Matrix<T>) -> Result<(), DeviceError> {
         let (rows, pitch) = (self.real_rows(), matrix.pitch() * size_of::<T>());
         let source: &[u8] = bytemuck::cast_slice(&matrix.cells()[rows.start * matrix.pitch()..]);
-        let width = self.vertices * size_of::<T>();
-        self.device.upload(&self.matrix, 0, 4 * self.pitch(), source, pitch, width, rows.len())
+        self.device.upload(&self.matrix, self.rows_of::<T>(), source, pitch)
     }
 
     fn put_down<T: Distance>(&self, target: &mut [T], pitch: usize) -> Result<(), DeviceError> {
-        let (width, pitch) = (self.vertices * size_of::<T>(), pitch * size_of::<T>());
         let target = bytemuck::cast_slice_mut(target);
-        self.device.download(&self.matrix, 0, 4 * self.pitch(), target, pitch, width, self.real_rows().len())
+        self.device.download(&self.matrix, self.rows_of::<T>(), target, pitch * size_of::<T>())
+    }
+
+    /// Where the rows that are the graph's lie in the matrix on the device.
+    fn rows_of<T>(&self) -> Rows {
+        let width = self.vertices * size_of::<T>();
+        Rows { start: 0, pitch: 4 * self.pitch(), width, rows: self.real_rows().len() }
     }
 
     /// Has the driver compile the kernels, which it does when it is first asked for anything about them: no part of the work.

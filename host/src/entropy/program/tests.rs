@@ -64,8 +64,7 @@ fn launch_of<T: Real>(
     };
     prepared.launch(&frame).unwrap();
     let mut results = vec![T::default(); elements];
-    let width = elements * size_of::<T>();
-    device.download(&out, 0, width, bytemuck::cast_slice_mut(&mut results), width, width, 1).unwrap();
+    out.read(0, bytemuck::cast_slice_mut(&mut results)).unwrap();
     let plane = |results: &[T]| Grid::from_fn(count, cols, |r, c| results[r * pitch + c]).unwrap();
     Some(results.chunks(count * pitch).map(plane).collect())
 }

@@ -8,7 +8,7 @@ use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
 use super::*;
 use crate::exec::emulator::EmulatedDevice;
-use crate::exec::{Buffer, DeviceError, Limits, TexelFormat, TextureShape};
+use crate::exec::{Buffer, DeviceError, Limits, Rows, TexelFormat, TextureShape};
 use crate::grid::{Grid, GridViewMut};
 use crate::observe::Observer;
 use crate::reference;
@@ -184,16 +184,7 @@ impl Device for Watched {
     fn profile(&self, profile: &Arc<crate::profile::Profile>) -> Result<(), DeviceError> {
         self.0.profile(profile)
     }
-    fn download(
-        &self,
-        from: &Buffer,
-        start: usize,
-        pitch: usize,
-        target: &mut [u8],
-        target_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError> {
+    fn download(&self, from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
         let copies = &self.1;
         let mut now = copies.now.lock().unwrap();
         *now += 1;
@@ -204,7 +195,7 @@ impl Device for Watched {
         let (mut now, _) = copies.changed.wait_timeout_while(now, patience, enough).unwrap();
         *now -= 1;
         drop(now);
-        self.0.download(from, start, pitch, target, target_pitch, width, rows)
+        self.0.download(from, rows, target, target_pitch)
     }
 
     fn name(&self) -> String {
@@ -225,17 +216,8 @@ impl Device for Watched {
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
         self.0.fill(buffer, byte)
     }
-    fn upload(
-        &self,
-        to: &Buffer,
-        start: usize,
-        pitch: usize,
-        source: &[u8],
-        source_pitch: usize,
-        width: usize,
-        rows: usize,
-    ) -> Result<(), DeviceError> {
-        self.0.upload(to, start, pitch, source, source_pitch, width, rows)
+    fn upload(&self, to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
+        self.0.upload(to, rows, source, source_pitch)
     }
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {
         self.0.create_texture(buffer, format, shape)

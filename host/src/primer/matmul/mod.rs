@@ -209,8 +209,7 @@ impl Matrices {
 
     fn replace(&self, [a, b]: &Factors) -> Result<(), DeviceError> {
         for (buffer, numbers) in [(&self.a, a), (&self.b, b)] {
-            let bytes = buffer.bytes();
-            self.device.upload(buffer, 0, bytes, bytemuck::cast_slice(numbers), bytes, bytes, 1)?;
+            buffer.write(0, bytemuck::cast_slice(numbers))?;
         }
         Ok(())
     }

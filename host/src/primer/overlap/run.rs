@@ -272,7 +272,7 @@ mod tests {
             for buffer in [&started.ends.on_device, &started.ends.results] {
                 let mut bytes: Vec<u8> = buffer.to_vec().unwrap();
                 flip(&mut bytes);
-                device.upload(buffer, 0, bytes.len(), &bytes, bytes.len(), bytes.len(), 1).unwrap();
+                buffer.write(0, &bytes).unwrap();
             }
             assert!(started.check().unwrap().unwrap_err().starts_with("number 699 is "), "{case:?}");
         }

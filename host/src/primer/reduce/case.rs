@@ -75,8 +75,7 @@ impl<T: Number> Data<T> {
             numbers.into_par_iter().map(|at| T::random(self.seed, at)).collect_into_vec(&mut piece);
             let source: &[u8] = bytemuck::cast_slice(&piece);
             for buffer in &new {
-                let width = source.len();
-                device.upload(buffer, first * size_of::<T>(), width, source, width, width, 1)?;
+                buffer.write(first * size_of::<T>(), source)?;
             }
         }
         uploaded.extend(new.into_iter().map(|buffer| (Arc::clone(device), Arc::new(buffer))));

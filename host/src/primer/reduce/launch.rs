@@ -204,8 +204,7 @@ impl<T: Number> Reduction<T> {
             _ => &self.partial[self.steps.len().saturating_sub(1) % 2],
         };
         if !self.steps.is_empty() {
-            let bytes = size_of::<T>();
-            self.device.download(from, 0, bytes, bytemuck::cast_slice_mut(&mut result), bytes, bytes, 1)?;
+            from.read(0, bytemuck::cast_slice_mut(&mut result))?;
         }
         Ok(result[0])
     }

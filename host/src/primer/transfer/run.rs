@@ -10,8 +10,8 @@ use simt::launch::LaunchConfig;
 
 use super::{PIECES, Transfer, Way};
 use crate::exec::queue::{Readable, Source, Target, Writable, scope};
-use crate::exec::staged::{self, Rows};
-use crate::exec::{Buffer, Device, DeviceError, HostKind, HostMemory, Mapped};
+use crate::exec::staged;
+use crate::exec::{Buffer, Device, DeviceError, HostKind, HostMemory, Mapped, Rows};
 use crate::primer::data::{Turns, random};
 use crate::primer::{Reading, Run};
 
@@ -125,7 +125,7 @@ impl Run for Started<'_> {
                 Ok(elapsed)
             }
             Set::Copied { up, down } => match self.case.way {
-                Way::Pageable => plain(&self.device, up.as_ref(), down.as_mut()),
+                Way::Pageable => plain(up.as_ref(), down.as_mut()),
                 Way::Staged => in_stages(up.as_ref(), down.as_mut()),
                 Way::Pieces => on_queues(&self.device, PIECES, up.as_ref(), down.as_mut()),
                 _ => on_queues(&self.device, 1, up.as_ref(), down.as_mut()),
@@ -170,14 +170,13 @@ impl Run for Started<'_> {
 }
 
 /// One call of the driver.
-fn plain(device: &Arc<dyn Device>, up: Option<&Path>, down: Option<&mut Path>) -> Result<f64, DeviceError> {
+fn plain(up: Option<&Path>, down: Option<&mut Path>) -> Result<f64, DeviceError> {
     let start = Instant::now();
     if let Some(Path { host, device: buffer }) = up {
-        device.upload(buffer, 0, host.len(), host, host.len(), host.len(), 1)?;
+        buffer.write(0, host)?;
     }
     if let Some(Path { host, device: buffer }) = down {
-        let bytes = host.len();
-        device.download(buffer, 0, bytes, host, bytes, bytes, 1)?;
+        buffer.read(0, host)?;
     }
     Ok(start.elapsed().as_secs_f64())
 }
@@ -308,17 +307,17 @@ mod tests {
             let place = if case.direction.up() { "device" } else { "host" };
             assert!(told.starts_with(&format!("byte 0 on the {place} is 0xff, not ")), "{case:?}: {told}");
             started.run().unwrap();
-            spoil(started.sets.current_mut(), &device);
+            spoil(started.sets.current_mut());
             assert!(started.check().unwrap().unwrap_err().starts_with("byte 4321 "), "{case:?}");
         }
     }
 
     /// Makes a byte at every end be another.
-    fn spoil(set: &mut Set, device: &Arc<dyn Device>) {
+    fn spoil(set: &mut Set) {
         let on_device = |buffer: &Buffer| {
             let mut bytes: Vec<u8> = buffer.to_vec().unwrap();
             bytes[4321] ^= 1;
-            device.upload(buffer, 0, 5000, &bytes, 5000, 5000, 1).unwrap();
+            buffer.write(0, &bytes[..5000]).unwrap();
         };
         match set {
             Set::Copied { up, down } => {

@@ -72,7 +72,7 @@ impl Transpose {
         let buffers: Vec<_> = (0..copies).map(pair).collect::<Result<_, DeviceError>>()?;
         let matrix = self.matrix();
         for (from, to) in &buffers {
-            device.upload(from, 0, bytes, &matrix, bytes, bytes, 1)?;
+            from.write(0, &matrix)?;
             device.fill(to, 0)?;
         }
         Ok(Started { case: self, device: Arc::clone(device), plan, buffers: Turns::new(buffers) })

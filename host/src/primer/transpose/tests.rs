@@ -71,12 +71,10 @@ fn a_wrong_element_is_found() {
     // Row 3, column 4 of the result.
     let at = (3 * 5 + 4) * 2;
     let mut element = [0u8; 2];
-    let bytes = |run: &cases::Started<'_>, element: &mut [u8]| {
-        device.download(&run.buffers.current().1, at, 2, element, 2, 2, 1)
-    };
-    bytes(&run, &mut element).unwrap();
+    let result = &run.buffers.current().1;
+    result.read(at, &mut element).unwrap();
     element[1] ^= 1;
-    device.upload(&run.buffers.current().1, at, 2, &element, 2, 2, 1).unwrap();
+    result.write(at, &element).unwrap();
     let wrong = run.check().unwrap().unwrap_err();
     assert!(wrong.starts_with("row 3, column 4 is 0x"), "{wrong}");
 }
