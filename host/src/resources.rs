@@ -99,8 +99,11 @@ struct Usage {
 }
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../kernels/ptx/resources.json"))
-        .expect("the report is part of the library and a test reads it")
+    let read =
+        |text| -> Report { serde_json::from_str(text).expect("the report is part of the library and a test reads it") };
+    let mut report = read(include_str!("../../kernels/ptx/resources.json"));
+    report.kernels.extend(read(include_str!("../../lab/kernels/ptx/resources.json")).kernels);
+    report
 });
 
 #[cfg(test)]
@@ -113,7 +116,8 @@ mod tests {
         for name in kernels() {
             for arch in architectures() {
                 let Some(used) = kernel(name, arch) else {
-                    let entry = halotile_kernels::find(name).expect("a kernel of ours");
+                    let entry = halotile_kernels::find(name).or_else(|| halotile_lab_kernels::find(name));
+                    let entry = entry.expect("a kernel of ours");
                     assert!(format!("sm_{}", entry.arch).as_str() > arch, "{name} is not reported on {arch}");
                     continue;
                 };

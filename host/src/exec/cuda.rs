@@ -27,10 +27,11 @@ use tape::{Tape, Thing};
 
 /// The kernels, compiled by `cargo xtask build-ptx`: each is in the text made for the oldest architecture that has all of
 /// its instructions.
-pub const PTX: [&str; 3] = [
+pub const PTX: [&str; 4] = [
     include_str!("../../../kernels/ptx/halotile.sm_75.ptx"),
     include_str!("../../../kernels/ptx/halotile.sm_80.ptx"),
     include_str!("../../../kernels/ptx/halotile.sm_90.ptx"),
+    include_str!("../../../lab/kernels/ptx/halotile-lab.sm_75.ptx"),
 ];
 
 /// What can be told of a CUDA device.
@@ -1352,7 +1353,7 @@ mod tests {
 
     #[test]
     fn a_module_has_one_entry_and_all_variables() {
-        for kernel in halotile_kernels::FAMILIES.iter().copied().flatten() {
+        for kernel in [halotile_kernels::FAMILIES, halotile_lab_kernels::FAMILIES].concat().into_iter().flatten() {
             let module = module_of(kernel.name);
             assert_eq!(module.matches(".visible .entry").count(), 1, "{}", kernel.name);
             assert!(module.contains(&format!(".visible .entry {}(", kernel.name)));
