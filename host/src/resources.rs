@@ -17,29 +17,29 @@
 
 pub use simt_exec::resources::{Report, Resources};
 
-/// The report on the library's kernels.
-fn report() -> &'static Report {
-    Report::of(&halotile_kernels::MODULE)
+/// The reports on the kernels for use, and on those for learning and measuring.
+fn reports() -> impl Iterator<Item = &'static Report> {
+    [&halotile_kernels::MODULE, &halotile_lab_kernels::MODULE].into_iter().map(Report::of)
 }
 
 /// What a kernel uses on an architecture, as `sm_90`; `None` when the report has no such kernel or architecture.
 pub fn kernel(name: &str, arch: &str) -> Option<Resources> {
-    report().kernel(name, arch)
+    reports().find_map(|report| report.kernel(name, arch))
 }
 
-/// The names of all kernels, sorted.
+/// The names of all kernels, each crate's sorted.
 pub fn kernels() -> impl Iterator<Item = &'static str> {
-    report().kernels()
+    reports().flat_map(Report::kernels)
 }
 
 /// The architectures that the report covers, oldest first.
 pub fn architectures() -> impl Iterator<Item = &'static str> {
-    report().architectures()
+    Report::of(&halotile_kernels::MODULE).architectures()
 }
 
 /// The version of the assembler that made the report, as `13.5.37`.
 pub fn assembler() -> &'static str {
-    report().assembler()
+    Report::of(&halotile_kernels::MODULE).assembler()
 }
 
 #[cfg(test)]
@@ -54,7 +54,9 @@ mod tests {
         for name in kernels() {
             for arch in architectures() {
                 let Some(used) = kernel(name, arch) else {
-                    let entry = halotile_kernels::find(name).expect("a kernel of ours");
+                    let entry = halotile_kernels::find(name)
+                        .or_else(|| halotile_lab_kernels::find(name))
+                        .expect("a kernel of ours");
                     assert!(format!("sm_{}", entry.arch).as_str() > arch, "{name} is not reported on {arch}");
                     continue;
                 };
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_driver_is_handed_one_entry_and_all_variables() {
-        for kernel in halotile_kernels::FAMILIES.iter().copied().flatten() {
+        for kernel in [halotile_kernels::FAMILIES, halotile_lab_kernels::FAMILIES].concat().into_iter().flatten() {
             let ptx = ptx_of(kernel).expect("every kernel has PTX");
             assert_eq!(ptx.matches(".visible .entry").count(), 1, "{}", kernel.name);
             assert!(ptx.contains(&format!(".visible .entry {}(", kernel.name)));
@@ -87,7 +89,8 @@ mod tests {
     /// One that a compiler copied into both ways of a branch is never reached by all threads.
     #[test]
     fn barriers_are_where_the_source_has_them() {
-        let barriers = |kernel| ptx_of(halotile_kernels::find(kernel).unwrap()).unwrap().matches("bar.sync").count();
+        let barriers =
+            |kernel| ptx_of(halotile_lab_kernels::find(kernel).unwrap()).unwrap().matches("bar.sync").count();
         // Nine halvings of 512 numbers, and one before the clocks are read.
         assert_eq!(barriers("primer_clock_minima"), 10);
         assert_eq!(barriers("apsp_blocked64_phase2"), 1);
@@ -95,15 +98,18 @@ mod tests {
 
     #[test]
     fn the_report_covers_the_embedded_ptx() {
-        let mut entries: Vec<&str> = halotile_kernels::MODULE
-            .ptx
+        let modules = [&halotile_kernels::MODULE, &halotile_lab_kernels::MODULE];
+        let mut entries: Vec<&str> = modules
             .iter()
+            .flat_map(|module| module.ptx)
             .flat_map(|ptx| ptx.lines())
             .filter_map(|line| line.strip_prefix(".visible .entry "))
             .filter_map(|line| line.split('(').next())
             .collect();
         entries.sort_unstable();
-        assert_eq!(kernels().collect::<Vec<_>>(), entries, "run cargo xtask ptx-report");
+        let mut reported: Vec<&str> = kernels().collect();
+        reported.sort_unstable();
+        assert_eq!(reported, entries, "run cargo xtask ptx-report");
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub mod scalar;
 pub mod shared;
 pub mod texture;
 pub mod thread;
+mod unroll;
 pub mod warp;
 
 #[cfg(target_arch = "nvptx64")]
@@ -46,3 +47,11 @@ pub mod emulator;
 use emulator::backend;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
+
+/// Without an operating system a panic can only stop the thread. Kernels are written so that none is left in
+/// the PTX. It is here for every crate of kernels: a program has one handler.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

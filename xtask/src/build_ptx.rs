@@ -1,6 +1,6 @@
 //! `cargo xtask build-ptx`: the kernels, compiled to PTX.
 //!
-//! rustc's NVPTX backend writes it as the assembly of the kernels' crate, after whole-program optimisation. Then
+//! rustc's NVPTX backend writes it as the assembly of a crate of kernels, after whole-program optimisation. Then
 //!
 //! 1. launch bounds move to where PTX wants them (`launch_bounds`),
 //! 2. a panic path left in a kernel is an error (`panics`),
@@ -15,23 +15,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::toolchain::Toolchain;
-use crate::workspace::{self, read, succeed, write};
+use crate::workspace::{self, KERNEL_CRATES, KernelCrate, read, succeed, write};
 use crate::{hash, launch_bounds, panics, ptx, symbols};
-
-/// The architectures that PTX is made for: the oldest that CUDA 13 still knows, and those since which there are
-/// instructions that a kernel needs. A kernel is in the file of the oldest that has all of its own; the driver compiles it
-/// for every later one.
-const ARCHITECTURES: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
 #[derive(clap::Args)]
 pub struct Options {
     /// Rebuild from nothing and compare with the committed files, byte for byte
     #[arg(long)]
     check: bool,
-    /// Compile for this architecture, several if given again [default: sm_75, sm_80 and sm_90; with --check, every committed one]
+    /// Compile for this architecture, several if given again [default: those that each crate of kernels has PTX for]
     #[arg(long)]
     arch: Vec<String>,
-    /// Write to this directory [default: kernels/ptx]
+    /// Write to this directory [default: kernels/ptx and lab/kernels/ptx]
     #[arg(long, conflicts_with = "check")]
     out: Option<PathBuf>,
 }
@@ -39,30 +34,35 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let toolchain = Toolchain::find()?;
     if options.check {
-        let archs = if options.arch.is_empty() { ptx::committed()? } else { options.arch.clone() };
-        return check(&toolchain, &archs);
+        let target = tempfile::tempdir().context("cannot make a temporary directory")?;
+        return KERNEL_CRATES.iter().try_for_each(|krate| check(&toolchain, krate, options, target.path()));
     }
-    let archs = if options.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { options.arch.clone() };
-    let out = options.out.clone().unwrap_or_else(workspace::ptx_dir);
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
     // Not the host's own target directory: a build that is running there would hold this one up.
     let target = workspace::target_dir()?.join("device");
-    for arch in &archs {
-        let path = out.join(format!("halotile.{arch}.ptx"));
-        write(&path, &build(&toolchain, arch, &target)?)?;
-        eprintln!("{} written", path.display());
+    for krate in &KERNEL_CRATES {
+        let out = options.out.clone().unwrap_or_else(|| krate.ptx_dir());
+        std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
+        for arch in architectures(krate, options) {
+            let path = out.join(krate.ptx_name(arch));
+            write(&path, &build(&toolchain, krate, arch, &target)?)?;
+            eprintln!("{} written", path.display());
+        }
     }
     Ok(())
 }
 
-fn check(toolchain: &Toolchain, archs: &[String]) -> Result<()> {
-    if archs.is_empty() {
-        bail!("no PTX is committed: run cargo xtask build-ptx");
+fn architectures<'a>(krate: &KernelCrate, options: &'a Options) -> Vec<&'a str> {
+    if options.arch.is_empty() {
+        krate.architectures.to_vec()
+    } else {
+        options.arch.iter().map(String::as_str).collect()
     }
-    let target = tempfile::tempdir().context("cannot make a temporary directory")?;
-    for arch in archs {
-        let path = workspace::ptx_file(arch);
-        let (committed, rebuilt) = (read(&path)?, build(toolchain, arch, target.path())?);
+}
+
+fn check(toolchain: &Toolchain, krate: &KernelCrate, options: &Options, target: &Path) -> Result<()> {
+    for arch in architectures(krate, options) {
+        let path = krate.ptx_file(arch);
+        let (committed, rebuilt) = (read(&path)?, build(toolchain, krate, arch, target)?);
         if committed != rebuilt {
             let lines = committed.lines().zip(rebuilt.lines());
             let same = lines.take_while(|(committed, rebuilt)| committed == rebuilt).count();
@@ -79,37 +79,39 @@ fn check(toolchain: &Toolchain, archs: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The text of the PTX file of one architecture.
-fn build(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
-    let raw = compile(toolchain, arch, target)?;
+/// The text of a crate's PTX file of one architecture.
+fn build(toolchain: &Toolchain, krate: &KernelCrate, arch: &str, target: &Path) -> Result<String> {
+    let raw = compile(toolchain, krate, arch, target)?;
+    launch_bounds::require(&raw, krate.architectures)?;
     let number = ptx::number(arch)?;
-    let own = |least| if ARCHITECTURES.contains(&arch) { least == number } else { least <= number };
+    let own = |least| if krate.architectures.contains(&arch) { least == number } else { least <= number };
     let text = launch_bounds::place(&launch_bounds::select(&raw, own)?)?;
     panics::refuse(&text)?;
     // LLVM's banner goes, ours comes.
     let text: String = symbols::rename(&text).split_inclusive('\n').skip_while(|line| !line.starts_with('.')).collect();
     Ok(format!(
         "//\n\
-         // The GPU kernels of halotile, compiled to PTX. Made by `cargo xtask build-ptx` from kernels/ and simt/: do not\n\
+         // The GPU kernels of halotile, compiled to PTX. Made by `cargo xtask build-ptx` from {}/ and simt/: do not\n\
          // edit. A test fails when the sources have changed since, and CI rebuilds this file byte for byte.\n\
          //\n\
          // compiler: {}\n\
          // arch: {arch}\n\
          // {}{}\n\
          //\n\n{}\n",
+        krate.folder,
         toolchain.version,
         ptx::SOURCES,
-        hash::sources(workspace::root())?,
+        hash::sources(workspace::root(), krate)?,
         text.trim_end(),
     ))
 }
 
 /// Runs the device compiler; what it writes as assembly is PTX.
-fn compile(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
-    let assembly = target.join("nvptx64-nvidia-cuda/ptx/deps/halotile_kernels.s");
+fn compile(toolchain: &Toolchain, krate: &KernelCrate, arch: &str, target: &Path) -> Result<String> {
+    let assembly = format!("nvptx64-nvidia-cuda/ptx/deps/{}.s", krate.package.replace('-', "_"));
     let mut cargo = toolchain.cargo();
     cargo.current_dir(workspace::root());
-    cargo.args(["rustc", "--quiet", "--locked", "--package", "halotile-kernels", "--profile", "ptx"]);
+    cargo.args(["rustc", "--quiet", "--locked", "--package", krate.package, "--profile", "ptx"]);
     cargo.args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core", "--crate-type", "cdylib"]);
     cargo.arg("--target-dir").arg(target);
     // `true` stands in for the linker: the assembly is written before linking, and nothing needs the linked file.
@@ -121,6 +123,6 @@ fn compile(toolchain: &Toolchain, arch: &str, target: &Path) -> Result<String> {
     if arch == "sm_90" {
         cargo.args(["-C", "target-feature=+ptx80"]);
     }
-    succeed(&mut cargo).context("compiling the kernels")?;
-    read(&assembly)
+    succeed(&mut cargo).with_context(|| format!("compiling {}", krate.package))?;
+    read(&target.join(assembly))
 }

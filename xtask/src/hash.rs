@@ -1,6 +1,6 @@
 //! The hash of the device sources, which the header of each PTX file carries.
 //!
-//! It covers what the PTX is made of: the kernels, the device side of `simt`, the macros, and the profile they
+//! It covers what the PTX is made of: the crate's kernels, the device side of `simt`, the macros, and the profile they
 //! are compiled with. A change to the emulator does not make the PTX stale. The hash is quick and needs no device
 //! compiler, so that every `cargo test` can tell that somebody forgot `cargo xtask build-ptx`; that the PTX is what
 //! the sources give is for `build-ptx --check` to say.
@@ -12,19 +12,20 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
 use crate::ptx;
-use crate::workspace::{self, read};
+use crate::workspace::{self, KernelCrate, read};
 
-/// Directories of device sources, and what in them is the host's.
-const SOURCES: [(&str, &[&str]); 3] =
-    [("kernels/src", &[]), ("simt/src", &["simt/src/emulator/", "simt/src/launch.rs"]), ("simt/macros/src", &[])];
+/// Directories of the device sources that every crate of kernels is made of, and what in them is the host's.
+const SHARED: [(&str, &[&str]); 2] =
+    [("simt/src", &["simt/src/emulator/", "simt/src/launch.rs"]), ("simt/macros/src", &[])];
 
 /// Sections of Cargo.toml: the profile, and the one it inherits from.
 const PROFILES: [&str; 2] = ["[profile.release]", "[profile.ptx]"];
 
-/// The hash of the device sources of the workspace at `root`, in hexadecimal.
-pub fn sources(root: &Path) -> Result<String> {
+/// The hash of the device sources of a crate of the workspace at `root`, in hexadecimal.
+pub fn sources(root: &Path, krate: &KernelCrate) -> Result<String> {
     let mut files = Vec::new();
-    for (directory, host) in SOURCES {
+    collect(root, &format!("{}/src", krate.folder), &[], &mut files)?;
+    for (directory, host) in SHARED {
         collect(root, directory, host, &mut files)?;
     }
     files.sort();
@@ -51,9 +52,9 @@ fn hexadecimal(hash: Sha256) -> String {
     })
 }
 
-/// Fails when a PTX file is not of the sources in the tree.
-pub fn require_fresh(path: &Path, text: &str) -> Result<()> {
-    if ptx::header_field(text, ptx::SOURCES) != Some(&sources(workspace::root())?) {
+/// Fails when a PTX file of a crate is not of the sources in the tree.
+pub fn require_fresh(krate: &KernelCrate, path: &Path, text: &str) -> Result<()> {
+    if ptx::header_field(text, ptx::SOURCES) != Some(&sources(workspace::root(), krate)?) {
         bail!("{} is older than the kernels: run cargo xtask build-ptx", path.display());
     }
     Ok(())
@@ -94,14 +95,17 @@ fn section(manifest: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::KERNEL_CRATES;
 
     #[test]
     fn the_committed_ptx_is_of_these_sources() {
-        let committed = ptx::committed().unwrap();
-        assert!(!committed.is_empty(), "no PTX is committed: run cargo xtask build-ptx");
-        for path in committed.iter().map(|arch| workspace::ptx_file(arch)) {
-            if let Err(error) = require_fresh(&path, &read(&path).unwrap()) {
-                panic!("{error:#}");
+        for krate in &KERNEL_CRATES {
+            let committed = ptx::committed(krate).unwrap();
+            assert_eq!(committed, krate.architectures, "of {}: KERNEL_CRATES has others than its ptx/", krate.package);
+            for path in committed.iter().map(|arch| krate.ptx_file(arch)) {
+                if let Err(error) = require_fresh(krate, &path, &read(&path).unwrap()) {
+                    panic!("{error:#}");
+                }
             }
         }
     }
@@ -122,16 +126,27 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        for name in ["kernels/src/lib.rs", "simt/src/thread.rs", "simt/macros/src/lib.rs", "Cargo.toml"] {
+        for name in [
+            "kernels/src/lib.rs",
+            "lab/kernels/src/lib.rs",
+            "simt/src/thread.rs",
+            "simt/macros/src/lib.rs",
+            "Cargo.toml",
+        ] {
             put(name, "one\n");
         }
-        let first = sources(root.path()).unwrap();
+        let sources = || KERNEL_CRATES.each_ref().map(|krate| sources(root.path(), krate).unwrap());
+        let first = sources();
         put("simt/src/emulator/mod.rs", "two");
         put("simt/src/launch.rs", "two");
         put("kernels/src/notes.md", "two");
         put("kernels/src/lib.rs", "one\r\n");
-        assert_eq!(sources(root.path()).unwrap(), first);
+        assert_eq!(sources(), first);
         put("kernels/src/lib.rs", "two");
-        assert_ne!(sources(root.path()).unwrap(), first);
+        let second = sources();
+        assert!(second[0] != first[0] && second[1] == first[1], "of a crate's kernels only its own PTX is made");
+        put("simt/src/thread.rs", "two");
+        let third = sources();
+        assert!(third[0] != second[0] && third[1] != second[1], "of simt all PTX is made");
     }
 }

@@ -4,9 +4,9 @@
 //! `// simt-launch-bounds THREADS BLOCKS ARCH` in the kernel's body. The first two become the directives, which belong
 //! between the parameter list and the body; the third says which PTX file the kernel is in.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::ptx::{Function, functions};
+use crate::ptx::{self, Function, functions};
 
 const MARK: &str = "// simt-launch-bounds ";
 
@@ -45,6 +45,19 @@ pub fn select(text: &str, wanted: impl Fn(u32) -> bool) -> Result<String> {
         rest = after;
     }
     Ok(result + rest)
+}
+
+/// Fails unless each kernel has its PTX file in this list of architectures, and each file a kernel.
+pub fn require(text: &str, archs: &[&str]) -> Result<()> {
+    let numbers = archs.iter().map(|arch| ptx::number(arch)).collect::<Result<Vec<u32>>>()?;
+    let mut empty = numbers.clone();
+    for kernel in functions(text).iter().filter(|function| function.kernel) {
+        let [_, _, arch] = read(kernel)?;
+        ensure!(numbers.contains(&arch), "the kernel {} is for sm_{arch}, for which its crate has no PTX", kernel.name);
+        empty.retain(|&number| number != arch);
+    }
+    ensure!(empty.is_empty(), "no kernel is for sm_{}, for which its crate has PTX", empty[0]);
+    Ok(())
 }
 
 fn read(kernel: &Function<'_>) -> Result<[u32; 3]> {
@@ -95,6 +108,10 @@ mod tests {
         let names: Vec<_> = functions(&old).iter().map(|kernel| kernel.name.to_owned()).collect();
         assert_eq!(names, ["a", "c"]);
         assert_eq!(select(&text, |_| true).unwrap(), text);
+        require(&text, &["sm_75", "sm_80"]).unwrap();
+        let error = |archs: &[&str]| require(&text, archs).unwrap_err().to_string();
+        assert_eq!(error(&["sm_75"]), "the kernel b is for sm_80, for which its crate has no PTX");
+        assert_eq!(error(&["sm_75", "sm_80", "sm_90"]), "no kernel is for sm_90, for which its crate has PTX");
     }
 
     #[test]

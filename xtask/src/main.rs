@@ -32,7 +32,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", about = "halotile's build tasks")]
 enum Command {
-    /// Compile the kernels to kernels/ptx/halotile.ARCH.ptx
+    /// Compile the kernels to kernels/ptx/halotile.ARCH.ptx and lab/kernels/ptx/halotile-lab.ARCH.ptx
     BuildPtx(build_ptx::Options),
     /// Assemble the committed PTX for every architecture and record what each kernel uses
     PtxReport(ptx_report::Options),

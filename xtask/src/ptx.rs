@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::workspace::{self, read};
+use crate::workspace::{KernelCrate, read};
 
 /// The header's field with the hash of the device sources.
 pub const SOURCES: &str = "sources: sha256 ";
@@ -96,23 +96,24 @@ pub fn header_field<'a>(text: &'a str, field: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix("// ")?.strip_prefix(field))
 }
 
-/// The architectures whose PTX is committed, oldest first.
-pub fn committed() -> Result<Vec<String>> {
-    let directory = workspace::ptx_dir();
+/// The architectures for which a crate's PTX is committed, oldest first.
+pub fn committed(krate: &KernelCrate) -> Result<Vec<String>> {
+    let directory = krate.ptx_dir();
     let mut archs: Vec<String> = Vec::new();
     for entry in directory.read_dir().with_context(|| format!("cannot list {}", directory.display()))? {
         let name = entry?.file_name();
-        let arch = Path::new(&name).to_str().and_then(|name| name.strip_prefix("halotile.")?.strip_suffix(".ptx"));
+        let arch = Path::new(&name).to_str().and_then(|name| name.strip_prefix(krate.prefix)?.strip_suffix(".ptx"));
+        let arch = arch.and_then(|arch| arch.strip_prefix('.'));
         archs.extend(arch.map(str::to_owned));
     }
     archs.sort_by_key(|arch| number(arch).unwrap_or(u32::MAX));
     Ok(archs)
 }
 
-/// The committed PTX: architectures, oldest first, with their texts. Every kernel is in one of them.
-pub fn texts() -> Result<Vec<(String, String)>> {
-    let text = |arch: String| read(&workspace::ptx_file(&arch)).map(|text| (arch, text));
-    committed()?.into_iter().map(text).collect()
+/// The committed PTX of a crate: architectures, oldest first, with their texts. Every kernel is in one of them.
+pub fn texts(krate: &KernelCrate) -> Result<Vec<(String, String)>> {
+    let text = |arch: String| read(&krate.ptx_file(&arch)).map(|text| (arch, text));
+    committed(krate)?.into_iter().map(text).collect()
 }
 
 /// The number of an architecture: 75 of `sm_75`.

@@ -1,15 +1,15 @@
 //! `cargo xtask ptx-report`: what each kernel uses on each architecture.
 //!
 //! The committed PTX is assembled by `ptxas` for every architecture that halotile supports, which is a check in
-//! itself, and what ptxas says of registers, shared memory, stack and spills goes to `kernels/ptx/resources.json`.
-//! The library embeds that file, so that occupancy can be computed where there is no GPU.
+//! itself, and what ptxas says of registers, shared memory, stack and spills goes to `resources.json` beside the PTX, for each
+//! crate of kernels. The library embeds these files, so that occupancy can be computed where there is no GPU.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::workspace::{self, print, read, write};
+use crate::workspace::{KERNEL_CRATES, KernelCrate, print, read, write};
 use crate::{hash, launch_bounds, nvidia, ptx};
 
 /// The architectures reported: one for each generation of GPUs since the base.
@@ -25,7 +25,7 @@ pub struct Options {
     arch: Vec<String>,
 }
 
-/// The file's content; the library reads it (`host/src/resources.rs`).
+/// A file's content; the library reads it (`host/src/resources.rs`).
 #[derive(Serialize)]
 struct Report {
     /// The hash of the PTX that was assembled, so that a test without ptxas can tell a report of an older one.
@@ -54,12 +54,20 @@ struct Usage {
 pub fn run(options: &Options) -> Result<()> {
     if !options.arch.is_empty() {
         let archs: Vec<&str> = options.arch.iter().map(String::as_str).collect();
-        return print(&table(&report(&archs)?));
+        let mut kernels = BTreeMap::new();
+        for krate in &KERNEL_CRATES {
+            kernels.append(&mut report(krate, &archs)?.kernels);
+        }
+        return print(&table(&kernels));
     }
-    let report = report(&ARCHITECTURES)?;
+    KERNEL_CRATES.iter().try_for_each(|krate| write_or_check(krate, options.check))
+}
+
+fn write_or_check(krate: &KernelCrate, check: bool) -> Result<()> {
+    let report = report(krate, &ARCHITECTURES)?;
     let text = serde_json::to_string_pretty(&report)? + "\n";
-    let path = workspace::ptx_dir().join("resources.json");
-    if !options.check {
+    let path = krate.report_file();
+    if !check {
         write(&path, &text)?;
         eprintln!("{} written with ptxas {}", path.display(), report.ptxas);
         return Ok(());
@@ -83,8 +91,8 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn report(archs: &[&str]) -> Result<Report> {
-    let texts = ptx::texts()?;
+fn report(krate: &KernelCrate, archs: &[&str]) -> Result<Report> {
+    let texts = ptx::texts(krate)?;
     let mut all = BTreeMap::new();
     for (made_for, text) in &texts {
         let mut kernels = BTreeMap::new();
@@ -92,7 +100,7 @@ fn report(archs: &[&str]) -> Result<Report> {
             let (max_threads, min_blocks) = launch_bounds::placed(kernel)?;
             kernels.insert(kernel.name.to_owned(), Kernel { max_threads, min_blocks, architectures: BTreeMap::new() });
         }
-        assemble(made_for, text, archs, &mut kernels)?;
+        assemble(krate, made_for, text, archs, &mut kernels)?;
         all.append(&mut kernels);
     }
     let hashed: String = texts.into_iter().map(|(_, text)| text).collect();
@@ -100,9 +108,15 @@ fn report(archs: &[&str]) -> Result<Report> {
 }
 
 /// Assembles the PTX made for one architecture for those of `archs` that run it, and notes what each kernel uses.
-fn assemble(made_for: &str, text: &str, archs: &[&str], kernels: &mut BTreeMap<String, Kernel>) -> Result<()> {
-    let path = workspace::ptx_file(made_for);
-    hash::require_fresh(&path, text)?;
+fn assemble(
+    krate: &KernelCrate,
+    made_for: &str,
+    text: &str,
+    archs: &[&str],
+    kernels: &mut BTreeMap<String, Kernel>,
+) -> Result<()> {
+    let path = krate.ptx_file(made_for);
+    hash::require_fresh(krate, &path, text)?;
     let oldest = ptx::number(made_for)?;
     for &arch in archs {
         if ptx::number(arch)? < oldest {
@@ -168,12 +182,12 @@ fn parse(said: &str) -> Result<BTreeMap<&str, Usage>> {
     Ok(usages)
 }
 
-fn table(report: &Report) -> String {
+fn table(kernels: &BTreeMap<String, Kernel>) -> String {
     let mut text = format!(
         "{:<32} {:<7} {:>9} {:>7} {:>6} {:>7} {:>7}\n",
         "kernel", "arch", "registers", "shared", "stack", "stores", "loads"
     );
-    for (name, kernel) in &report.kernels {
+    for (name, kernel) in kernels {
         for (arch, usage) in &kernel.architectures {
             let Usage { registers, shared_bytes, stack_bytes, spill_stores, spill_loads } = usage;
             text += &format!(
@@ -211,14 +225,17 @@ ptxas info    : Used 10 registers, 384 bytes cmem[0]
 
     #[test]
     fn the_committed_report_is_of_the_committed_ptx() {
-        let report = read(&workspace::ptx_dir().join("resources.json")).unwrap();
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-        let ptx: String = ptx::texts().unwrap().into_iter().map(|(_, text)| text).collect();
-        assert_eq!(
-            report["ptx_sha256"],
-            hash::text(&ptx),
-            "resources.json is of other PTX than the one here: run cargo xtask ptx-report"
-        );
+        for krate in &KERNEL_CRATES {
+            let report = read(&krate.report_file()).unwrap();
+            let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+            let ptx: String = ptx::texts(krate).unwrap().into_iter().map(|(_, text)| text).collect();
+            assert_eq!(
+                report["ptx_sha256"],
+                hash::text(&ptx),
+                "{} is of other PTX than the one here: run cargo xtask ptx-report",
+                krate.report_file().display()
+            );
+        }
     }
 
     #[test]

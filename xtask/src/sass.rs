@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{self, output, print, succeed};
+use crate::workspace::{KERNEL_CRATES, output, print, succeed};
 use crate::{nvidia, ptx};
 
 #[derive(clap::Args)]
@@ -21,22 +21,23 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let texts = ptx::texts()?;
-    let kernels = texts.iter().flat_map(|(arch, text)| {
-        ptx::functions(text).into_iter().filter(|f| f.kernel).map(move |f| (f.name, arch.as_str()))
-    });
-    let kernels: BTreeMap<&str, &str> = kernels.collect();
-    let Some(made_for) = kernels.get(options.kernel.as_str()) else {
+    let mut kernels = BTreeMap::new();
+    for krate in &KERNEL_CRATES {
+        for (arch, text) in ptx::texts(krate)? {
+            let entries = ptx::functions(&text).into_iter().filter(|function| function.kernel);
+            kernels.extend(entries.map(|entry| (entry.name.to_owned(), krate.ptx_file(&arch))));
+        }
+    }
+    let Some(path) = kernels.get(&options.kernel) else {
         let names: Vec<_> = kernels.into_keys().collect();
         bail!("there is no kernel {}; there are {}", options.kernel, names.join(", "));
     };
-    let path = workspace::ptx_file(made_for);
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
     let cubin = directory.path().join("kernels.cubin");
     let target = format!("--gpu-name={}", options.arch);
     // One entry is assembled, not all: it is quicker, and nothing else is printed.
     let entry = format!("--entry={}", options.kernel);
-    succeed(nvidia::command("ptxas")?.args([&target, &entry]).arg(&path).arg("--output-file").arg(&cubin))?;
+    succeed(nvidia::command("ptxas")?.args([&target, &entry]).arg(path).arg("--output-file").arg(&cubin))?;
     let code = output(nvidia::command("cuobjdump")?.arg("--dump-sass").arg(&cubin))?;
     print(&if options.count { table(&code) } else { listing(&code) })
 }

@@ -11,14 +11,56 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// The directory of what `build-ptx` and `ptx-report` make.
-pub fn ptx_dir() -> PathBuf {
-    root().join("kernels/ptx")
+/// A crate of kernels, which has PTX and a report of its own.
+pub struct KernelCrate {
+    /// The package's name.
+    pub package: &'static str,
+    /// Where it lies, from the workspace's root.
+    pub folder: &'static str,
+    /// What the names of its PTX files begin with.
+    pub prefix: &'static str,
+    /// The architectures that PTX is made for: the oldest that CUDA 13 still knows, and those since which there are
+    /// instructions that a kernel needs. A kernel is in the file of the oldest that has all of its own; the driver compiles it
+    /// for every later one.
+    pub architectures: &'static [&'static str],
 }
 
-/// The committed PTX of an architecture, as `sm_75`.
-pub fn ptx_file(arch: &str) -> PathBuf {
-    ptx_dir().join(format!("halotile.{arch}.ptx"))
+/// All crates of kernels.
+pub const KERNEL_CRATES: [KernelCrate; 2] = [
+    KernelCrate {
+        package: "halotile-kernels",
+        folder: "kernels",
+        prefix: "halotile",
+        architectures: &["sm_75", "sm_80", "sm_90"],
+    },
+    KernelCrate {
+        package: "halotile-lab-kernels",
+        folder: "lab/kernels",
+        prefix: "halotile-lab",
+        architectures: &["sm_75"],
+    },
+];
+
+impl KernelCrate {
+    /// The directory of what `build-ptx` and `ptx-report` make.
+    pub fn ptx_dir(&self) -> PathBuf {
+        root().join(self.folder).join("ptx")
+    }
+
+    /// The name of the PTX file of an architecture, as `sm_75`.
+    pub fn ptx_name(&self, arch: &str) -> String {
+        format!("{}.{arch}.ptx", self.prefix)
+    }
+
+    /// The committed PTX of an architecture.
+    pub fn ptx_file(&self, arch: &str) -> PathBuf {
+        self.ptx_dir().join(self.ptx_name(arch))
+    }
+
+    /// The report of what its kernels use.
+    pub fn report_file(&self) -> PathBuf {
+        self.ptx_dir().join("resources.json")
+    }
 }
 
 /// The cargo that runs xtask.

@@ -3,12 +3,12 @@
 //! A rung says how its kernel reaches cells and table and in which blocks; `launch` makes buffers, textures and
 //! arguments of that.
 
-use halotile_kernels::ladder::{LADDER_S_COLS, LADDER_S_ROWS, LADDER_S_THREADS, LADDER_S4_SHARED};
-use halotile_kernels::ladder::{LADDER_V9_INNER, ladder_v0, ladder_v1, ladder_v2, ladder_v3, ladder_v4};
-use halotile_kernels::ladder::{ladder_b0, ladder_b1, ladder_b2, ladder_b3, ladder_b4};
-use halotile_kernels::ladder::{ladder_b5, ladder_b6, ladder_b7, ladder_b8, ladder_b9};
-use halotile_kernels::ladder::{ladder_s1, ladder_s2, ladder_s3, ladder_s4};
-use halotile_kernels::ladder::{ladder_v5, ladder_v6, ladder_v7, ladder_v8, ladder_v9};
+use halotile_lab_kernels::ladder::{LADDER_S_COLS, LADDER_S_ROWS, LADDER_S_THREADS, LADDER_S4_SHARED};
+use halotile_lab_kernels::ladder::{LADDER_V9_INNER, ladder_v0, ladder_v1, ladder_v2, ladder_v3, ladder_v4};
+use halotile_lab_kernels::ladder::{ladder_b0, ladder_b1, ladder_b2, ladder_b3, ladder_b4};
+use halotile_lab_kernels::ladder::{ladder_b5, ladder_b6, ladder_b7, ladder_b8, ladder_b9};
+use halotile_lab_kernels::ladder::{ladder_s1, ladder_s2, ladder_s3, ladder_s4};
+use halotile_lab_kernels::ladder::{ladder_v5, ladder_v6, ladder_v7, ladder_v8, ladder_v9};
 use simt::launch::KernelEntry;
 
 use super::{How, Rung};

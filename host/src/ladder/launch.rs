@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::ladder::{LADDER_EXTENT, LEVELS, LN, LN_F32, LOGS, RADIUS};
+use halotile_lab_kernels::ladder::{LADDER_EXTENT, LEVELS, LN, LN_F32, LOGS, RADIUS};
 use simt::constant::Symbol;
 use simt::launch::{Arg, Constant, LaunchConfig};
 

@@ -3,7 +3,7 @@
 //!
 //! | rungs | what they are | where |
 //! |---|---|---|
-//! | v0..v9, b0..b9 | kernels | `device` and `launch`, and `kernels/src/ladder` |
+//! | v0..v9, b0..b9 | kernels | `device` and `launch`, and `lab/kernels/src/ladder` |
 //! | s1..s4 | our own kernels, from v9 to the production kernels | the same |
 //! | v10..v13, b10 | functions on the CPU | `cpu` |
 //! | v14 | plans over several devices and the CPU | `plan` |

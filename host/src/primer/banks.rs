@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::primer::banks::{
+use halotile_lab_kernels::primer::banks::{
     BANKS_MASK, BANKS_ROUND, BANKS_STEPS, BANKS_THREADS, BANKS_WORDS, primer_banks_f64, primer_banks_pair,
     primer_banks_triple, primer_banks_u8, primer_banks_u32,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use halotile_kernels::primer::copy::{COPY_THREADS, primer_copy_offset, primer_copy_stride};
+use halotile_lab_kernels::primer::copy::{COPY_THREADS, primer_copy_offset, primer_copy_stride};
 use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::data::{Elements, Turns, random};

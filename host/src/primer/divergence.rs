@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::primer::divergence::{
+use halotile_lab_kernels::primer::divergence::{
     DIVERGENCE_PATHS, DIVERGENCE_ROUND, DIVERGENCE_THREADS, primer_divergence, step_of,
 };
 use simt::launch::{KernelEntry, LaunchConfig};

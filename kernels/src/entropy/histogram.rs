@@ -29,9 +29,7 @@ use simt::bits::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::global::{In, Out};
 use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
-use simt::{kernel, thread, warp};
-
-use crate::unroll::four;
+use simt::{four, kernel, thread, warp};
 
 /// Threads of a block, each with two columns: as many as have words in 256 bytes.
 pub const HISTOGRAM_THREADS: u32 = 64;

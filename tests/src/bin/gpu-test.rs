@@ -283,7 +283,7 @@ fn occupancy(cuda: &Arc<CudaDevice>) -> Result<()> {
         description.shared_per_block
     );
     let (mut done, mut others) = (0, 0);
-    for entry in halotile_kernels::FAMILIES.iter().copied().flatten() {
+    for entry in [halotile_kernels::FAMILIES, halotile_lab_kernels::FAMILIES].concat().into_iter().flatten() {
         let compiled = cuda.compiled(entry)?;
         if let Some(reported) = resources::kernel(entry.name, arch.name)
             && (reported.registers, reported.shared_bytes) != (compiled.registers, compiled.shared_bytes)

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
-use halotile_kernels::apsp::ladder::{
+use halotile_lab_kernels::apsp::{
     BLOCKED32_SIDE, BLOCKED64_SIDE, BLOCKED64_THREADS, NAIVE_BLOCK, apsp_blocked32_phase1, apsp_blocked32_phase2,
     apsp_blocked32_phase3, apsp_blocked64_phase1, apsp_blocked64_phase2, apsp_blocked64_phase3, apsp_naive,
 };

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile_kernels::primer::clock::{primer_clock_empty, primer_clock_empty8, primer_clock_empty32};
+use halotile_lab_kernels::primer::clock::{primer_clock_empty, primer_clock_empty8, primer_clock_empty32};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::Samples;

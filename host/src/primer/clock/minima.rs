@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::primer::clock::{CLOCK_NUMBERS, CLOCK_READINGS, CLOCK_THREADS, primer_clock_minima};
+use halotile_lab_kernels::primer::clock::{CLOCK_NUMBERS, CLOCK_READINGS, CLOCK_THREADS, primer_clock_minima};
 use rayon::prelude::*;
 use simt::launch::{KernelEntry, LaunchConfig};
 

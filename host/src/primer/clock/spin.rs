@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile_kernels::primer::clock::{CLOCK_SPIN_READINGS, primer_clock_spin};
+use halotile_lab_kernels::primer::clock::{CLOCK_SPIN_READINGS, primer_clock_spin};
 use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::Samples;

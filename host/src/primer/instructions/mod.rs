@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use halotile_kernels::primer::instructions::{OPS_CHAINS, OPS_ROUND, OPS_THREADS};
+use halotile_lab_kernels::primer::instructions::{OPS_CHAINS, OPS_ROUND, OPS_THREADS};
 use rayon::prelude::*;
 use simt::launch::{KernelEntry, LaunchConfig};
 

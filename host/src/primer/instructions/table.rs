@@ -5,12 +5,12 @@
 
 use std::fmt;
 
-use halotile_kernels::primer::instructions::atomic::*;
-use halotile_kernels::primer::instructions::float::*;
-use halotile_kernels::primer::instructions::integer::*;
-use halotile_kernels::primer::instructions::memory::*;
-use halotile_kernels::primer::instructions::special::*;
-use halotile_kernels::primer::instructions::threads::*;
+use halotile_lab_kernels::primer::instructions::atomic::*;
+use halotile_lab_kernels::primer::instructions::float::*;
+use halotile_lab_kernels::primer::instructions::integer::*;
+use halotile_lab_kernels::primer::instructions::memory::*;
+use halotile_lab_kernels::primer::instructions::special::*;
+use halotile_lab_kernels::primer::instructions::threads::*;
 use simt::bits::{add_f16x2, fma_f16x2};
 use simt::launch::KernelEntry;
 

@@ -147,7 +147,7 @@ fn cases_are_told_apart_and_count_operations() {
     assert_eq!(names.len(), all.len());
     let kernels: std::collections::HashSet<_> =
         all.iter().flat_map(|case| [case.of.rate.name, case.of.latency.name]).collect();
-    assert!(kernels.iter().all(|kernel| halotile_kernels::find(kernel).is_some()));
+    assert!(kernels.iter().all(|kernel| halotile_lab_kernels::find(kernel).is_some()));
     // Shared loads of six degrees have one pair of kernels, constant loads of both kinds another.
     assert_eq!(kernels.len(), 2 * (all.len() - 5 - 1));
     let limits = emulator().limits();

@@ -6,7 +6,7 @@
 use std::iter::once;
 use std::sync::{Arc, OnceLock};
 
-use halotile_kernels::primer::matmul::{
+use halotile_lab_kernels::primer::matmul::{
     MATMUL_TILE, MATMUL2_COLS, MATMUL2_ROWS, SGEMM_COLS, SGEMM_ROWS, SGEMM_THREADS, SGEMM_WIDE_COLS, primer_matmul0,
     primer_matmul1, primer_matmul2, primer_sgemm, primer_sgemm_wide,
 };

@@ -24,7 +24,7 @@ mod run;
 
 use std::sync::{Arc, Mutex};
 
-use halotile_kernels::primer::overlap::primer_overlap;
+use halotile_lab_kernels::primer::overlap::primer_overlap;
 use simt::launch::KernelEntry;
 
 use super::data::Elements;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use halotile_kernels::primer::overlap::{OVERLAP_C, OVERLAP_STEPS, OVERLAP_THREADS, primer_overlap};
+use halotile_lab_kernels::primer::overlap::{OVERLAP_C, OVERLAP_STEPS, OVERLAP_THREADS, primer_overlap};
 use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 

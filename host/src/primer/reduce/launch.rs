@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use halotile_kernels::primer::reduce::reduce7::REDUCE7_TILE_BYTES;
-use halotile_kernels::primer::reduce::{REDUCE_THREADS, REDUCE_THREADS_LEAST};
+use halotile_lab_kernels::primer::reduce::reduce7::REDUCE7_TILE_BYTES;
+use halotile_lab_kernels::primer::reduce::{REDUCE_THREADS, REDUCE_THREADS_LEAST};
 use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::{Number, Operation, Rung};
@@ -126,7 +126,7 @@ pub struct Reduction<T> {
 /// The kernel of a rung.
 pub(super) fn kernel<T: Number>(rung: Rung, operation: Operation) -> &'static KernelEntry {
     let name = format!("primer_{}_{}_{}", rung.name(), operation.name(), T::ELEMENTS);
-    halotile_kernels::find(&name).expect("every rung has a kernel for every operation and type")
+    halotile_lab_kernels::find(&name).expect("every rung has a kernel for every operation and type")
 }
 
 impl<T: Number> Reduction<T> {

@@ -177,7 +177,7 @@ fn every_kernel_is_there_and_has_its_own_name() {
             }
         }
     }
-    assert_eq!(halotile_kernels::primer::reduce::KERNELS.len(), 72);
+    assert_eq!(halotile_lab_kernels::primer::reduce::KERNELS.len(), 72);
 }
 
 #[test]

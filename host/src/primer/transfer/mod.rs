@@ -13,7 +13,7 @@ mod run;
 
 use std::sync::Arc;
 
-use halotile_kernels::primer::transfer::primer_transfer;
+use halotile_lab_kernels::primer::transfer::primer_transfer;
 use simt::launch::KernelEntry;
 
 use super::data::Elements;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile_kernels::primer::transfer::{TRANSFER_THREADS, TRANSFER_WIDTH, primer_transfer};
+use halotile_lab_kernels::primer::transfer::{TRANSFER_THREADS, TRANSFER_WIDTH, primer_transfer};
 use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 

@@ -1,4 +1,4 @@
-//! Transposing a matrix on a device, by any rung of the ladder in `kernels/src/primer/transpose`.
+//! Transposing a matrix on a device, by any rung of the ladder in `lab/kernels/src/primer/transpose`.
 //!
 //! | file | what |
 //! |---|---|

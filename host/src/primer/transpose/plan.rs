@@ -1,6 +1,6 @@
 //! A launch: which kernel, how many blocks, which arguments.
 
-use halotile_kernels::primer::transpose::*;
+use halotile_lab_kernels::primer::transpose::*;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 use simt::scalar::Scalar;
 

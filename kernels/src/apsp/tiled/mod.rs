@@ -65,7 +65,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
 /// `$body` with `$i` the constants 0 and 4: where the two pieces of a thread's words begin.
 macro_rules! pieces {
     ($i:ident => $body:block) => {
-        $crate::unroll::unroll!($i in 0 4 => $body)
+        simt::unroll!($i in 0 4 => $body)
     };
 }
 use pieces;

@@ -6,12 +6,11 @@
 
 use simt::global::Out;
 use simt::shared::Shared;
-use simt::{kernel, thread};
+use simt::{eight, kernel, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
 use super::product::{Factor, Straight, product};
 use super::{PIVOTS, Spot, TILE, pieces};
-use crate::unroll::eight;
 
 /// Tile of a pivot column as a left factor: it lies row by row, and is turned on the way to shared memory. A thread has four neighbours in a
 /// row.

@@ -6,11 +6,10 @@
 
 use simt::global::Out;
 use simt::shared::Shared;
-use simt::{kernel, shared, thread};
+use simt::{eight, kernel, shared, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
 use super::{PIVOTS, Spot};
-use crate::unroll::eight;
 
 shared! {
     // Two rows, two columns.

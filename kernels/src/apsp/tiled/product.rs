@@ -2,11 +2,10 @@
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
-use simt::{shared, thread};
+use simt::{eight, shared, thread};
 
 use super::super::words::Words;
 use super::{Spot, TILE};
-use crate::unroll::eight;
 
 /// How deep one buffer in shared memory is.
 pub(super) const DEPTH: u32 = 8;

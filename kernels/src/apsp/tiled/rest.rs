@@ -4,13 +4,12 @@
 //! need not be that of a round.
 
 use simt::global::{In, Out};
-use simt::{kernel, thread};
+use simt::{eight, kernel, thread};
 
 use super::super::words::{Halves, Real, Whole, Words};
 use super::pivot::PivotTile;
 use super::product::{Straight, product};
 use super::{PIVOTS, Spot, TILE};
-use crate::unroll::eight;
 
 #[derive(Clone, Copy)]
 struct Rest {

@@ -9,13 +9,12 @@
 //! and a sixth of the kernel's time at 101 × 101. Lanes that add 1 to the same counter do so at once.
 
 use simt::shared::Shared;
-use simt::{shared, thread, warp};
+use simt::{four, shared, thread, warp};
 
 use super::codes::Sweep;
 use super::counters::{Counts, class_of};
 use super::strip::{Before, Frame};
 use crate::entropy::NOTHING;
-use crate::unroll::four;
 
 shared! {
     /// For each warp: counters of 16 classes that came, of what is none of them, and of valid cells; then of those that went.

@@ -2,10 +2,9 @@
 
 use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::In;
-use simt::warp;
+use simt::{eight, warp};
 
 use super::opaque;
-use crate::unroll::eight;
 
 /// 16 counters of 8 bits: class 4w + b in byte b of word w.
 pub type Column = [u32; 4];

@@ -16,13 +16,12 @@ use core::marker::PhantomData;
 
 use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::{In, Out};
-use simt::{kernel, thread, warp};
+use simt::{four, kernel, thread, unroll, warp};
 
 use super::COLUMNS_STRIP;
 use super::codes::Sweep;
 use super::counters::Counts;
 use super::strip::{Before, Frame};
-use crate::unroll::{four, unroll};
 
 /// Words of a histogram.
 pub const COLUMNS_HEAD: u32 = 8;

@@ -13,11 +13,10 @@
 
 use simt::bits::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::global::{In, Out};
-use simt::kernel;
+use simt::{kernel, unroll};
 
 use super::counters::{Counts, Packed, Steps, Wide};
 use super::strip::{Finish, Frame, Windows};
-use crate::unroll::unroll;
 
 /// Below this an entropy in bits is none.
 const LEAST: f32 = 1.0 / (1 << 20) as f32;

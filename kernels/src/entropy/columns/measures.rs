@@ -7,13 +7,12 @@
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
-use simt::{kernel, shared, thread, warp};
+use simt::{kernel, shared, thread, unroll, warp};
 
 use super::COLUMNS_THREADS;
 use super::counters::{Counts as _, Packed, Steps};
 use super::strip::{Finish, Frame, Windows};
 use crate::entropy::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL, Stored};
-use crate::unroll::unroll;
 
 shared! {
     /// The four windows of each thread.

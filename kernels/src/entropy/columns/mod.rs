@@ -33,7 +33,7 @@
 use simt::bits::reciprocal_fast;
 use simt::global::{In, Out};
 use simt::shared::Shared;
-use simt::{kernel, shared, thread, warp};
+use simt::{kernel, shared, thread, unroll, warp};
 
 mod base;
 mod codes;
@@ -49,8 +49,6 @@ pub use measures::*;
 
 use counters::{Counts, Packed, Steps, Wide};
 use strip::{Finish, Frame, Windows};
-
-use crate::unroll::unroll;
 
 /// Threads of a block.
 pub const COLUMNS_THREADS: u32 = 256;

@@ -9,7 +9,7 @@
 
 use simt::bits::funnel_shift_right;
 use simt::global::In;
-use simt::{thread, warp};
+use simt::{four, thread, warp};
 
 use super::base::Base;
 use super::codes::{Classes, Flags, Sweep};
@@ -17,7 +17,6 @@ use super::counters::{Column, Counts, Steps, Upto, halves, one_hot, step};
 use super::heads::Heads;
 use super::{COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
-use crate::unroll::four;
 
 /// The window before a strip's first one.
 pub trait Before<C: Counts> {

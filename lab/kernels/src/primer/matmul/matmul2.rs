@@ -11,10 +11,9 @@
 
 use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
-use simt::{kernel, shared, thread};
+use simt::{eight, kernel, shared, thread};
 
 use super::corner;
-use crate::unroll::eight;
 
 /// Rows of a strip, and threads of its block: 16 along x, 4 along y.
 pub const MATMUL2_ROWS: u32 = 64;

@@ -2,7 +2,7 @@
 //!
 //! Two reports took the same task up the same hill by two paths. Each of their steps is a kernel here, by its real
 //! mechanism, and what its author expected of it is at the head of its file. Our own steps lead on from there to the
-//! production kernels, which are in [`entropy`](crate::entropy).
+//! production kernels, which are in `entropy` of the crate `halotile-kernels`.
 //!
 //! # Ladder A
 //! u8 cells, f32 results, one thread a cell in blocks of 32 × 32 unless said otherwise.
@@ -45,8 +45,8 @@
 //! | [`ladder_s2`](fn@ladder_s2) | s1 | column histograms slide down, windows are their sums by shuffle |
 //! | [`ladder_s3`](fn@ladder_s3) | s2 | a table of pairs: 8 look-ups instead of 16 |
 //! | [`ladder_s4`](fn@ladder_s4) | s3 | a copy of the table for each lane, in its own bank |
-//! | [`entropy_sliding`](fn@crate::entropy::entropy_sliding) | s4 | four columns a lane; windows slide sideways, cells are loaded ahead |
-//! | [`entropy_tensor`](fn@crate::entropy::entropy_tensor) | sliding | tensor cores add up the columns and give table addresses |
+//! | `entropy_sliding` | s4 | four columns a lane; windows slide sideways, cells are loaded ahead |
+//! | `entropy_tensor` | sliding | tensor cores add up the columns and give table addresses |
 //!
 //! # What all of them compute
 //! 5 × 5 windows, clipped at the border, of up to 16 levels, without nodata. With n_i = how often level i occurs in a window
@@ -61,7 +61,7 @@
 //! window's rows times its columns, right at all four borders (the reports' own program was wrong at the
 //! bottom and at the right).
 //!
-//! Parameters are those of the production kernels ([`entropy`](crate::entropy)): a band of `rows` × `cols` cells with its
+//! Parameters are those of the production kernels (`kernels/src/entropy`): a band of `rows` × `cols` cells with its
 //! halo, of which the `count` rows from `first` on are computed, times `scale`. In ladder B a height and a width come as
 //! each rung has them.
 

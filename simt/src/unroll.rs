@@ -1,6 +1,15 @@
 //! Loops that are written out: what is indexed by a constant can stay in registers, which have no addresses.
 
 /// `$body` once for each of the numbers, with `$i` a constant.
+///
+/// ```
+/// let mut squares = [0; 3];
+/// simt::unroll!(I in 2 0 1 => {
+///     squares[I] = I * I;
+/// });
+/// assert_eq!(squares, [0, 1, 4]);
+/// ```
+#[macro_export]
 macro_rules! unroll {
     ($i:ident in $($n:literal)* => $body:block) => {{
         $({
@@ -9,20 +18,19 @@ macro_rules! unroll {
         })*
     }};
 }
-pub(crate) use unroll;
 
 /// `$body` four times, with `$i` the constants 0 to 3.
+#[macro_export]
 macro_rules! four {
     ($i:ident => $body:block) => {
-        $crate::unroll::unroll!($i in 0 1 2 3 => $body)
+        $crate::unroll!($i in 0 1 2 3 => $body)
     };
 }
-pub(crate) use four;
 
 /// `$body` eight times, with `$i` the constants 0 to 7.
+#[macro_export]
 macro_rules! eight {
     ($i:ident => $body:block) => {
-        $crate::unroll::unroll!($i in 0 1 2 3 4 5 6 7 => $body)
+        $crate::unroll!($i in 0 1 2 3 4 5 6 7 => $body)
     };
 }
-pub(crate) use eight;

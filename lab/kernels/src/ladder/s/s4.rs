@@ -7,7 +7,7 @@
 //! It takes 100 KiB of shared memory, so a multiprocessor with 228 KiB holds 2 blocks, 16 warps, where s3 was not limited by it,
 //! and every block writes 25,632 words before it begins. We expect 8 loads without conflict to win more than that loses.
 //!
-//! What [`entropy_sliding`](fn@crate::entropy::entropy_sliding) changes about it: a lane takes 4 columns, so that it
+//! What `entropy_sliding` changes about it: a lane takes 4 columns, so that it
 //! loads whole words, the window slides sideways over them, and a warp's halo is 4 columns of 128 and not of 32;
 //! the cells of five rows to come are loaded ahead; and blocks are as many as run at once, so that the table is filled
 //! once for many tiles.

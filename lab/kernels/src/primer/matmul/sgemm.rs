@@ -27,9 +27,7 @@
 use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
 use simt::shared::Shared;
-use simt::{kernel, shared, thread};
-
-use crate::unroll::eight;
+use simt::{eight, kernel, shared, thread};
 
 /// Threads of a block.
 pub const SGEMM_THREADS: u32 = 256;

@@ -41,10 +41,9 @@ use simt::bits::byte_permute;
 use simt::global::{In, Out};
 use simt::scalar::Scalar;
 use simt::shared::Shared;
-use simt::{kernel, shared, thread};
+use simt::{four, kernel, shared, thread};
 
 use super::Matrix;
-use crate::unroll::four;
 
 /// Threads of a block.
 pub const TRANSPOSE_WIDE_THREADS: u32 = 256;
