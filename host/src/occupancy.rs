@@ -293,7 +293,7 @@ impl Occupancy {
 /// Why no block runs at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// A block of nobody.
+    /// A block without threads.
     #[error("a block has at least one thread")]
     NoThreads,
     /// More threads than a block may have.

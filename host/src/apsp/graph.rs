@@ -171,7 +171,7 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
             let (from, to) = (from as usize, to as usize);
             let band = from / BAND;
             if held.as_ref().is_none_or(|&(number, _)| number != band) {
-                // The old one first: nobody waits for a lock with another in his hands.
+                // The old one first: no thread waits for a lock while it holds another.
                 drop(held.take());
                 held = Some((band, self.bands[band].lock().unwrap_or_else(PoisonError::into_inner)));
             }

@@ -16,7 +16,7 @@
 //!
 //! All is computed in f64. Sums of whole weights are below 2^53 and exact. A negative cycle of f32 is looked at twice: the second time each weight
 //! counts as heavier by one part in 2^24, which is what rounding may have taken from it. 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and
-//! nobody means that. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
+//! that is rounding, not a negative cycle. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
 //! engine cannot go round such a cycle again and again, and [`predecessors`](super::predecessors) sees the order that it needs.
 
 use std::fmt;
@@ -128,7 +128,7 @@ const BLOCK: usize = 512;
 /// No parent.
 const ROOT: u32 = u32::MAX;
 
-/// What belongs to a block of columns: nobody else writes it.
+/// What belongs to a block of columns: only its thread writes it.
 struct Block<T> {
     /// The first column.
     first: usize,

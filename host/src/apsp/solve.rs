@@ -159,7 +159,7 @@ impl Solution {
     }
 }
 
-/// What was done, for whoever wants to tell.
+/// What was done, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// Vertices.

@@ -112,7 +112,7 @@ pub fn widen(narrow: &Matrix<u16>, wide: &mut Matrix<i32>) {
     });
 }
 
-/// Vertices below which nobody gains by 16 bits: there is little to do.
+/// Vertices below which 16 bits gain nothing: there is little to do.
 const FEWEST: usize = 1024;
 /// Vertices that a guess looks around from.
 const SOURCES: usize = 2;

@@ -150,8 +150,8 @@ pub(crate) fn together(job: &Job<'_>, shares: Vec<Share<'_>>) -> Result<Report, 
     let run = &run;
     let results: Vec<Result<Report, Error>> = std::thread::scope(|scope| {
         let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || run(share))).collect();
-        // A caller that is one of rayon's threads lends a hand while it waits: with all of them waiting here, nobody
-        // would do what the workers spawn there, and no worker would ever be done.
+        // A caller that is one of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread
+        // would be left for the jobs that the workers spawn there, and no worker would ever be done.
         while rayon::current_thread_index().is_some() && !threads.iter().all(|thread| thread.is_finished()) {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 std::thread::sleep(Duration::from_micros(50));
@@ -236,7 +236,7 @@ impl<'j> Worker<'j> {
                 .and_then(|(cells, out)| Ok((cells, out, prepared.heads(tall + 2 * halo, pitch)?)));
             match made {
                 Ok((cells, out, heads)) => break (cells, out, heads, (tall, wide)),
-                // Somebody else may have taken memory meanwhile, or what is free is not in one piece.
+                // Another process may have taken memory meanwhile, or what is free is not in one piece.
                 Err(DeviceError::OutOfMemory { .. }) if tall > 1 => (rows, width) = (tall.div_ceil(2), wide),
                 Err(DeviceError::OutOfMemory { .. }) if wide > 1 => (rows, width) = (1, wide.div_ceil(2)),
                 Err(error) => return Err(error.into()),

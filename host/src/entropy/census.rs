@@ -70,7 +70,7 @@ impl Coding {
         Self { levels, nodata, codes: None }
     }
 
-    /// What is known of a grid that nobody has looked through: that its cells are below `levels`, if [`check`] finds them so.
+    /// What is known of a grid that has not been looked through: that its cells are below `levels`, if [`check`] finds them so.
     /// `None` where looking through it first is worth its time.
     pub fn promised(levels: Option<usize>, nodata: Option<u8>) -> Option<Self> {
         let levels = levels.filter(|&levels| levels <= FEW && nodata.is_none())?;

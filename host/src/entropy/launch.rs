@@ -745,7 +745,7 @@ fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
     for pieces in (1..=most).take(4096) {
         let rows_each = count.div_ceil(pieces);
         let rounds = (u64::from(across) * u64::from(count.div_ceil(rows_each))).div_ceil(u64::from(slots));
-        // Several rounds even out what a single one makes everybody wait for.
+        // Several rounds even out the wait for the slowest worker of a single one.
         let cost = (rounds as f64 + 0.2) * f64::from(rows_each + startup);
         if cost < best.0 {
             best = (cost, rows_each);

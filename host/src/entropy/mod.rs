@@ -177,7 +177,7 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A mask, or numbers that are no bytes, in a device's memory, and nobody has said which classes there are.
+    /// A mask, or numbers that are no bytes, in a device's memory, and no classes were given.
     #[error("an array that is not of bytes, or has a mask, needs classes")]
     NoClasses,
     /// Classes have no code for no data, or a mask has another shape.
@@ -279,7 +279,7 @@ pub struct Codes<'a, C = u8> {
     pub nodata: Option<C>,
 }
 
-/// What was done, for whoever wants to tell.
+/// What was done, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// Levels: those given; or, where values are small, one more than the largest; or as many as occur.
@@ -773,7 +773,7 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
 
-    /// The grid is `unseen` where nobody has made sure that its cells are as the coding says.
+    /// The grid is `unseen` where it has not been checked that its cells are as the coding says.
     fn compute_coded<T: Real>(
         &self,
         engine: &Engine,

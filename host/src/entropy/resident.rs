@@ -54,7 +54,7 @@ impl<T: Real> Resident<T> {
         }
         let pitch = prepared.pitch(cols);
         let cell_type = prepared.cell_type();
-        // More copies than half the memory holds would leave none for anybody else.
+        // More copies than half the memory holds would leave none for other users of the device.
         let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row(pitch));
         let most = (device.free_memory()? / 2 / bytes).clamp(1, MOST_COPIES);
         let copies = (0..spread.div_ceil(bytes).clamp(1, most))

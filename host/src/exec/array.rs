@@ -1,4 +1,4 @@
-//! Arrays that lie in a device's memory and belong to somebody else.
+//! Arrays in a device's memory that are owned by another library.
 //!
 //! What other libraries hand over is an address, a type, a shape and strides (the CUDA array interface, DLPack). A [`DeviceGrid`] is that
 //! with the device it is on, to be read; a [`DeviceGridMut`] is a place for results. Neither copies or frees anything.
@@ -132,7 +132,7 @@ impl Layout {
     }
 }
 
-/// A grid of numbers in a device's memory that somebody else has made, to be read where it is.
+/// A grid of numbers in a device's memory that is owned by another library, to be read in place.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -140,9 +140,9 @@ impl Layout {
 /// use halotile::raster::ValueType;
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-/// // Somebody's array of 2 rows and 3 columns; and the same upside down.
+/// // An external array of 2 rows and 3 columns; and the same upside down.
 /// let theirs = Buffer::from_slice(&device, &[1i16, 2, 3, 4, 5, 6])?;
-/// // SAFETY: the buffer outlives the grids, and nobody writes to it.
+/// // SAFETY: the buffer outlives the grids, and nothing writes to it.
 /// let (grid, flipped) = unsafe {
 ///     let last_row = theirs.address() + 3 * 2;
 ///     (
@@ -164,8 +164,8 @@ impl<'a> DeviceGrid<'a> {
     /// numbers. Strides may be 0 or negative.
     ///
     /// # Safety
-    /// For `'a` all of these numbers are in memory that kernels of the device may read, and nobody writes to them. What
-    /// others have put on streams to write them has been waited for ([`Device::wait_for_stream`]) before the grid is used.
+    /// For `'a` all of these numbers are in memory that kernels of the device may read, and nothing writes to them. What
+    /// other code has enqueued on streams to write them has been waited for ([`Device::wait_for_stream`]) before the grid is used.
     pub unsafe fn new(
         device: &Arc<dyn Device>,
         address: u64,
@@ -221,7 +221,7 @@ impl<'a> DeviceGrid<'a> {
     }
 }
 
-/// A place for results in a device's memory that somebody else has made.
+/// Memory for results on a device that is owned by another library.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -229,7 +229,7 @@ impl<'a> DeviceGrid<'a> {
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// let theirs = Buffer::new(&device, 12 * 8)?;
-/// // SAFETY: the buffer outlives the place, and nobody else uses it.
+/// // SAFETY: the buffer outlives the place, and nothing else uses it.
 /// let columns_first = unsafe { DeviceGridMut::<f64>::new(&device, theirs.address(), 3, 4, (1, 3))? };
 /// assert_eq!((columns_first.rows(), columns_first.cols()), (3, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -244,8 +244,8 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     /// Strides may be negative.
     ///
     /// # Safety
-    /// For `'a` the memory is such that kernels of the device may write it, nobody else reads or writes these numbers, and no two of
-    /// them are in one place. What others have put on streams to use them has been waited for before the place is used.
+    /// For `'a` the memory is such that kernels of the device may write it, nothing else reads or writes these numbers, and no two of
+    /// them are in one place. What other code has enqueued on streams to use them has been waited for before the place is used.
     pub unsafe fn new(
         device: &Arc<dyn Device>,
         address: u64,
@@ -314,7 +314,7 @@ mod tests {
         strides: (isize, isize),
     ) -> Result<Layout, ArrayError> {
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-        // SAFETY: nobody reads what it says.
+        // SAFETY: nothing reads the memory that it describes.
         unsafe { Layout::new(&device, address, bytes, shape, strides) }
     }
 

@@ -202,11 +202,11 @@ pub struct CudaDevice {
     locked: Arc<Mutex<Reserve>>,
     /// Contexts of other devices that this one has been told to write to, by address.
     friends: Mutex<HashSet<usize>>,
-    /// What has been put on streams, where somebody wants a profile.
+    /// Events of what has been enqueued on streams, if a profile is wanted.
     tape: OnceLock<Tape>,
 }
 
-/// Memory that was given back and waits for somebody who wants just as much: to make it anew takes milliseconds, in which all
+/// Freed memory, kept for a request of the same length: to allocate it anew takes milliseconds, in which all
 /// of the device stands still.
 struct Reserve {
     /// The most memory that may wait: none once the device has had none to give, because what waits is missing elsewhere, as to streams
@@ -255,12 +255,12 @@ impl Reserve {
     }
 }
 
-/// Frees locked memory of the kinds that hardly anybody asks for, and nobody keeps.
+/// Frees page-locked memory of the kinds that are rarely asked for, and not pooled.
 struct Freed;
 
 impl Owner for Freed {
     fn take_back(&self, address: NonNull<u8>, _: usize) {
-        // SAFETY: it came from `cuMemHostAlloc`, and nobody uses it any more.
+        // SAFETY: it came from `cuMemHostAlloc`, and nothing uses it any more.
         unsafe { free_host(address.as_ptr()) };
     }
 }
@@ -272,7 +272,7 @@ impl Owner for Locked {
     fn take_back(&self, address: NonNull<u8>, _: usize) {
         let address = address.as_ptr();
         if !self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(address.expose_provenance() as u64) {
-            // SAFETY: it came from `cuMemHostAlloc`, and nobody uses it any more.
+            // SAFETY: it came from `cuMemHostAlloc`, and nothing uses it any more.
             unsafe { free_host(address) };
         }
     }
@@ -285,7 +285,7 @@ struct Queues {
     last: u64,
     /// Streams of closed queues that were not urgent, for those to come: to make one takes as long as a small kernel.
     spare: Vec<sys::CUstream>,
-    /// Pairs of events that nobody waits for any more, for launches to come.
+    /// Pairs of events that nothing waits for any more, for launches to come.
     events: Vec<[sys::CUevent; 2]>,
 }
 
@@ -295,7 +295,7 @@ const SPARE: usize = 8;
 /// The most pairs of events that are kept.
 const SPARE_EVENTS: usize = 64;
 
-/// A queue: a stream, and the events before and after each kernel that nobody has asked the time of yet.
+/// A queue: a stream, and the events before and after each kernel whose time has not been asked for yet.
 struct Stream {
     stream: sys::CUstream,
     kernels: Vec<[sys::CUevent; 2]>,
@@ -308,7 +308,7 @@ struct Stream {
 unsafe impl Send for Queues {}
 
 impl Queues {
-    /// Takes events back that nobody waits for any more.
+    /// Takes back events that nothing waits for any more.
     fn keep_events(&mut self, pairs: impl IntoIterator<Item = [sys::CUevent; 2]>) {
         for pair in pairs {
             if self.events.len() < SPARE_EVENTS {
@@ -320,7 +320,7 @@ impl Queues {
     }
 }
 
-/// Destroys events of a context that is current. Nobody could do anything about a failure, which would hide a more telling one.
+/// Destroys events of a context that is current. A failure could not be handled, and would hide a more telling one.
 fn destroy_events(pair: [sys::CUevent; 2]) {
     for event in pair {
         // SAFETY: ours, and nothing uses it any more.
@@ -591,7 +591,7 @@ impl CudaDevice {
     /// Puts a copy of rows from the device on a stream.
     ///
     /// # Safety
-    /// As for [`copy_rows`](Self::copy_rows), and nobody else has the target until then.
+    /// As for [`copy_rows`](Self::copy_rows), and nothing else accesses the target until then.
     #[allow(clippy::too_many_arguments)]
     unsafe fn put_down(
         &self,
@@ -856,8 +856,8 @@ fn load(label: &str, ptx: &str) -> Result<sys::CUmodule, DeviceError> {
 impl Drop for CudaDevice {
     fn drop(&mut self) {
         let kernels = std::mem::take(self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: all of them are ours and nothing uses them any more. Nobody could do anything about a
-        // failure here.
+        // SAFETY: all of them are ours and nothing uses them any more. A failure could not
+        // be handled here.
         unsafe {
             let _ = result::ctx::set_current(self.context);
             self.collect();
@@ -1138,7 +1138,7 @@ impl Device for CudaDevice {
                     }
                     Err(error) => return Err(driver_error(&self.name(), "cuMemHostAlloc", error)),
                 };
-                // SAFETY: it is new and so long. Written once, because nobody has promised that the driver has.
+                // SAFETY: it is new and so long. Written once, because the driver does not promise that it has.
                 let all = unsafe { std::slice::from_raw_parts_mut(new.cast::<MaybeUninit<u8>>(), bytes) };
                 all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
                 if kept {
@@ -1149,7 +1149,7 @@ impl Device for CudaDevice {
         };
         let address = NonNull::new(address).expect("the driver's memory has an address");
         let owner: Box<dyn Owner> = if kept { Box::new(Locked(Arc::clone(&self.locked))) } else { Box::new(Freed) };
-        // SAFETY: the memory is so long, page-aligned, written, and nobody else's until its owner has it back.
+        // SAFETY: the memory is so long, page-aligned, written, and used by nothing else until its owner has it back.
         Ok(unsafe { HostMemory::lent(address, bytes, owner) })
     }
 
@@ -1265,7 +1265,7 @@ impl Device for CudaDevice {
         width: usize,
         rows: usize,
     ) -> Result<(), DeviceError> {
-        // SAFETY: that both live, and nobody else has the target, is the caller's promise.
+        // SAFETY: that both live, and nothing else accesses the target, is the caller's promise.
         unsafe { self.put_down(from, start, pitch, target, target_pitch, width, rows, self.stream_of(queue)) }
     }
 
@@ -1339,10 +1339,10 @@ unsafe fn pointer_attribute<T>(
 /// Gives memory from `cuMemHostAlloc` back.
 ///
 /// # Safety
-/// The address came from there, and nobody uses the memory any more.
+/// The address came from there, and nothing uses the memory any more.
 unsafe fn free_host(address: *mut u8) {
-    // SAFETY: the caller's promise. The driver knows the memory by its address, whatever context is current; nobody could do
-    // anything about a failure.
+    // SAFETY: the caller's promise. The driver knows the memory by its address, whatever context is current; a failure could
+    // not be handled.
     let _ = unsafe { sys::cuMemFreeHost(address.cast()) };
 }
 

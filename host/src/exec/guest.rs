@@ -1,7 +1,7 @@
-//! Being a guest on somebody else's thread.
+//! Working on a thread of the caller's without changing its current CUDA context.
 //!
 //! CUDA keeps a current context for every thread, and other libraries (torch, CuPy) take it for the device that the user has
-//! chosen. Work on a device makes its context current; whoever works on a caller's thread puts back what was there.
+//! chosen. Work on a device makes its context current; code that works on a caller's thread restores the one that was there.
 
 use super::Device;
 

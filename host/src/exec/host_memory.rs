@@ -55,10 +55,10 @@ impl HostMemory {
         Self { address, bytes, owner: None }
     }
 
-    /// Memory that somebody else has made, and takes back when it is dropped.
+    /// Memory allocated by `owner`, which takes it back when it is dropped.
     ///
     /// # Safety
-    /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nobody else uses until `owner` has them
+    /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nothing else uses until `owner` has them
     /// back.
     pub(super) unsafe fn lent(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
         Self { address, bytes, owner: Some(owner) }
@@ -88,7 +88,7 @@ impl Deref for HostMemory {
 
 impl DerefMut for HostMemory {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed by nobody else.
+        // SAFETY: as above, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.bytes) }
     }
 }

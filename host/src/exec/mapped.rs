@@ -2,7 +2,7 @@
 //!
 //! A GPU's kernels read and write mapped memory over the bus, with no copy before or after ("zero-copy"): worth it for data that is
 //! touched once, in whole lines. A device whose kernels cannot reach the host gets memory of its own instead, copied whenever the host
-//! has written or wants to read; whoever uses it sees no difference but the time.
+//! has written or wants to read; for the user of the memory only the time differs.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// `bytes` bytes. What is in them is left over from somebody else until they are [written](Self::write).
+    /// `bytes` bytes. Their contents are unspecified until they are [written](Self::write).
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let memory = device.host_memory_of(HostKind::Mapped, bytes)?;
         let (address, copy) = match device.mapped_address(&memory)? {
@@ -46,7 +46,7 @@ impl Mapped {
         Ok(Self { memory, address, copy, device: Arc::clone(device) })
     }
 
-    /// Lets the host write it. No kernel uses it meanwhile: that is part of the promise of whoever puts one on a queue.
+    /// Lets the host write it. No kernel uses it meanwhile: code that enqueues one promises that.
     pub fn write(&mut self, write: impl FnOnce(&mut [u8])) -> Result<(), DeviceError> {
         write(&mut self.memory);
         let bytes = self.memory.len();

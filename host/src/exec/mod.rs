@@ -115,7 +115,7 @@ pub trait Device: Send + Sync {
     /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
-    /// Gives memory back, when nothing on the device can be using it any more, whoever put it there: results that other libraries
+    /// Gives memory back, when nothing on the device can be using it any more, other libraries included: results that they
     /// have been handed may still be read by their kernels. Any thread may call it, and finds its current context as it was.
     fn release(&self, address: u64);
 
@@ -128,12 +128,12 @@ pub trait Device: Send + Sync {
     /// Makes a context the calling thread's current one again.
     ///
     /// # Safety
-    /// The number came from [`thread_context`](Self::thread_context), and whoever made the context has it still.
+    /// The number came from [`thread_context`](Self::thread_context), and the context has not been destroyed since.
     unsafe fn set_thread_context(&self, context: u64) {
         let _ = context;
     }
 
-    /// Waits until what somebody else has put on a stream of theirs by now is done, so that what it has written can be read. On a CUDA
+    /// Waits until the work that is on a stream of other code's by now is done, so that what it has written can be read. On a CUDA
     /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
     /// stream (as in version 3 of the CUDA array interface). On a device on which everything happens at once there is nothing to wait for.
     ///
@@ -188,8 +188,8 @@ pub trait Device: Send + Sync {
         unsafe { self.launch_with(kernel, config, args, &[]) }
     }
 
-    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that nobody
-    /// else's launch comes between.
+    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that no
+    /// other launch comes between.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -204,13 +204,13 @@ pub trait Device: Send + Sync {
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
 
-    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). What is in them is left over
-    /// from somebody else.
+    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). Their contents are
+    /// unspecified.
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
         self.host_memory_of(HostKind::Pinned, bytes)
     }
 
-    /// `bytes` bytes of host memory of a kind. What is in them is left over from somebody else. To a device that tells no kinds apart all
+    /// `bytes` bytes of host memory of a kind. Their contents are unspecified. To a device that tells no kinds apart all
     /// of them are ordinary memory.
     fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
         let _ = kind;
@@ -246,7 +246,7 @@ pub trait Device: Send + Sync {
     /// host otherwise.
     ///
     /// # Safety
-    /// Until the queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    /// Until the queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
     unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         let _ = queue;
         let bytes = from.bytes();
@@ -283,7 +283,7 @@ pub trait Device: Send + Sync {
     /// [`download`](Self::download) on a queue.
     ///
     /// # Safety
-    /// Until the queue has been waited for, nobody else reads or writes `target`, and `from` lives.
+    /// Until the queue has been waited for, nothing else reads or writes `target`, and `from` lives.
     #[allow(clippy::too_many_arguments)]
     unsafe fn download_on(
         &self,
@@ -334,13 +334,13 @@ impl dyn Device {
     }
 }
 
-/// Memory on a device, given back when dropped, on any thread and at any time: giving it back waits for whoever may still use it
+/// Memory on a device, given back when dropped, on any thread and at any time: that waits for all work that may still use it
 /// ([`Device::release`]). So it may also be what another library is handed results in.
 pub struct Buffer {
     device: Arc<dyn Device>,
     address: u64,
     bytes: usize,
-    /// It is somebody else's, who will free it.
+    /// The memory is external: its owner frees it.
     lent: bool,
 }
 
@@ -351,16 +351,16 @@ impl Buffer {
         Ok(Self { device: Arc::clone(device), address, bytes, lent: false })
     }
 
-    /// Memory that somebody else has made, and frees.
+    /// External memory, which its owner frees.
     ///
     /// # Safety
-    /// As long as the buffer is there, the memory is `bytes` bytes long and nobody writes to it but by this buffer; nobody reads what this
+    /// As long as the buffer is there, the memory is `bytes` bytes long and nothing writes to it but this buffer; nothing else reads what this
     /// buffer writes.
     pub(crate) unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
         Self { device: Arc::clone(device), address, bytes, lent: true }
     }
 
-    /// The bytes from `start` on, for as long as nobody needs to know whose they are.
+    /// The bytes from `start` on, where their owner does not matter.
     ///
     /// # Panics
     /// When they are not all inside.

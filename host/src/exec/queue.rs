@@ -8,8 +8,8 @@
 //!     queue.wait()                   gives all of it back
 //! ```
 //!
-//! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so nobody
-//! can look at half a result. Borrowed memory could still be taken back behind the queue's back, by forgetting the
+//! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so half a
+//! result cannot be read. Borrowed memory could still be taken back behind the queue's back, by forgetting the
 //! queue instead of dropping it; that is why queues are only lent, by [`scope`], which waits for all of them whatever happens.
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub struct Target<'m> {
 pub enum Readable<'m> {
     /// Its own.
     Owned(HostMemory),
-    /// Somebody else's.
+    /// Borrowed from the caller.
     Borrowed(&'m [u8]),
 }
 
@@ -54,7 +54,7 @@ pub enum Readable<'m> {
 pub enum Writable<'m> {
     /// Its own.
     Owned(HostMemory),
-    /// Somebody else's.
+    /// Borrowed from the caller.
     Borrowed(&'m mut [u8]),
 }
 
@@ -121,7 +121,7 @@ impl<'m> Queue<'m> {
     pub fn upload(&mut self, to: &Buffer, start: usize, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
-        // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
+        // SAFETY: the memory is ours until the wait, and nothing writes it; freeing a buffer waits for what uses it.
         unsafe { self.device.upload_on(self.number, to, start, pitch, memory.bytes(), *source_pitch, *width, *rows) }
     }
 
@@ -149,7 +149,7 @@ impl<'m> Queue<'m> {
     /// Copies a buffer to one of another device, which is as long.
     ///
     /// # Safety
-    /// Until this queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    /// Until this queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
     pub unsafe fn send(&mut self, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         assert_eq!(from.bytes(), to.bytes(), "buffers are sent whole");
         // SAFETY: passed on to the caller.
@@ -182,7 +182,7 @@ impl<'m> Queue<'m> {
 
 impl Drop for Queue<'_> {
     fn drop(&mut self) {
-        // Whoever cares for the outcome has waited before.
+        // A caller that needs the outcome has waited before.
         let _ = self.device.wait(self.number);
         self.device.close_queue(self.number);
     }

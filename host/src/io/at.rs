@@ -118,7 +118,7 @@ mod system {
     use std::io::Result;
     use std::os::windows::fs::FileExt;
 
-    // These move the file's own position as well, which nobody here looks at.
+    // These move the file's own position as well, which nothing here uses.
     pub(super) fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
         file.seek_read(bytes, at)
     }

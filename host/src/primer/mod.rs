@@ -1,7 +1,7 @@
 //! The primer: the classic ladders of GPU optimisation, each rung a kernel of its own, verified and measured.
 //!
 //! A [`Topic`] is a page of it: a ladder (reduction, transpose, matrix multiply) or a probe (copies at an offset or a stride, banks
-//! of shared memory). It makes [`Case`]s, one for each rung and kind of data. Whoever measures ([`bench::primer`](crate::bench::primer))
+//! of shared memory). It makes [`Case`]s, one for each rung and kind of data. The benchmark ([`bench::primer`](crate::bench::primer))
 //! starts a case on a device, runs it once, has it checked against its oracle, and only then times it.
 //!
 //! | file | what |

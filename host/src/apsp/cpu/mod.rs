@@ -58,7 +58,7 @@ const DEEP: usize = 1024;
 /// // A ring of 100 vertices.
 /// let weight = |i: usize, j: usize| if i == j { 0 } else if (i + 1) % 100 == j { 2 } else { u16::UNREACHABLE };
 /// let mut matrix = Matrix::from_fn(100, weight)?;
-/// cpu::solve(&mut matrix, &()).expect("nobody cancels");
+/// cpu::solve(&mut matrix, &()).expect("nothing cancels");
 /// assert_eq!((matrix.get(3, 5), matrix.get(5, 3)), (4, 196));
 /// # Ok::<(), halotile::apsp::MatrixError>(())
 /// ```
@@ -158,7 +158,7 @@ impl<T: Distance> Passes<T> {
             to.copy_from_slice(&row[over.clone()]);
         }
         match inner {
-            Some(inner) => inner.run(pivot, depth, None).expect("nobody stops this"),
+            Some(inner) => inner.run(pivot, depth, None).expect("nothing cancels"),
             None => operations.close(pivot.first_chunk_mut::<CELLS>().expect("a pivot is a tile")),
         }
         let (pivot, left) = (&*pivot, &mut left[..depth]);

@@ -24,7 +24,7 @@ struct Pivot<T> {
 /// use halotile::apsp::{Distance, Matrix, cpu};
 /// let weights = [[0, 3, 9], [i32::UNREACHABLE, 0, 4], [1, i32::UNREACHABLE, 0]];
 /// let mut matrix = Matrix::from_fn(3, |i, j| weights[i][j])?;
-/// cpu::threads(&mut matrix, &()).expect("nobody cancels");
+/// cpu::threads(&mut matrix, &()).expect("nothing cancels");
 /// assert_eq!((matrix.row(0), matrix.row(1)), ([0, 3, 7].as_slice(), [5, 0, 4].as_slice()));
 /// # Ok::<(), halotile::apsp::MatrixError>(())
 /// ```

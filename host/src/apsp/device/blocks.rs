@@ -183,7 +183,7 @@ impl<'m, T: Distance> Host<'m, T> {
             let next = AtomicUsize::new(0);
             let fail = |error: SolveError| {
                 failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                // Nobody takes another.
+                // No thread takes another job.
                 next.store(jobs.len(), Relaxed);
             };
             let line = Line { host: self, family, jobs, next: &next, observer, fail: &fail };
@@ -318,7 +318,7 @@ impl<'a, T: Distance> Line<'a, '_, T> {
                     none,
                     none,
                     none,
-                    // No next pivot: nobody writes these.
+                    // No next pivot: these are not written.
                     left.output::<u32>(),
                     left.output::<u32>(),
                 ];

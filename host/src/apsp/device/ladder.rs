@@ -10,7 +10,7 @@
 //! On one device the host does not wait for every launch, only often enough for progress to show and a stop to take effect. On
 //! several every round ends with a wait: the next one begins with a copy, by way of host memory.
 //!
-//! Whoever fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
+//! A worker that fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
 //! owner of the pivot row sends to all and all receive from it, so the work of all ends there, and none of them hangs.
 
 use std::any::TypeId;
@@ -117,7 +117,7 @@ impl Rung {
 }
 
 /// A device's ends of the channels between all of them, by the number of the device at the other end; one leads back to itself and is
-/// not used. Each holds one row of tiles at most, so that nobody is far ahead of the others.
+/// not used. Each holds one row of tiles at most, so that no worker is far ahead of the others.
 struct Links {
     to: Vec<SyncSender<Arc<HostMemory>>>,
     from: Vec<Receiver<Arc<HostMemory>>>,

@@ -55,7 +55,7 @@ fn join<'s, R>(
     results.into_iter().collect()
 }
 
-/// What was done, in seconds of the first device, for whoever wants to tell.
+/// What was done, in seconds of the first device, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// From the first launch to the end of the last, without copies from and to the host.

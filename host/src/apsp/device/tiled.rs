@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! one device:         pivot 0; round k: panels k, rest k with pivot k + 1 on the way
-//! several, round k:   everybody has row panel k
-//!                     everybody: column panel k of his own rows, then the rest of his own rows
-//!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, which he sends to the others
-//!                     all meet
+//! several, round k:   every worker has row panel k
+//!                     every worker: column panel k of its own rows, then phase 3 of its own rows
+//!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, sent to the others
+//!                     barrier
 //! ```
 //!
-//! Sending the pivot row a round ahead hides it: the others need it only when they have met. The owner's row goes on a queue that comes before
-//! the other, or it would wait until his own rest is done. The source (see the module `apsp`) sends the row before the round
-//! and lets everybody close the pivot for himself.
+//! Sending the pivot row a round ahead hides it: the others need it only after the barrier. The owner's row goes on a queue of higher priority than
+//! the other, or it would wait for phase 3 of the owner's other rows. The source (see the module `apsp`) sends the row before the round
+//! and has every worker compute the pivot itself.
 //!
 //! All the distances of a device's rows are in its memory throughout. Rows are dealt out in runs, as evenly as tiles allow: all are work to the
 //! last round, so that it does not matter who has which.
@@ -124,7 +124,7 @@ fn together<T: Distance>(
             Ok(start.elapsed().as_secs_f64())
         };
         let done = scope(&worker.device, 1, 2, rounds).map_err(SolveError::from).flatten();
-        // Whoever waits for this one would wait forever.
+        // The others would wait for this one for ever.
         done.map(|compute| Report { compute, copies }).inspect_err(|_| meeting.fail())
     };
     let reports = std::thread::scope(|threads| {
@@ -280,7 +280,7 @@ impl Worker {
     fn hand_on(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
         self.panels(queue, k, true, false)?;
         for (_, other) in all.iter().enumerate().filter(|&(j, _)| j != i) {
-            // SAFETY: all workers live until all threads are done; before all have met nobody writes this panel or looks at the other.
+            // SAFETY: all workers live until all threads are done; until all have met, nothing else writes this panel and nothing reads the other's.
             unsafe { queue.send(&self.row_panels[k % 2], &other.row_panels[k % 2]) }?;
         }
         Ok(())
@@ -331,7 +331,7 @@ impl Worker {
         let words = self.family.words(self.vertices);
         let tile = |k: usize| (k / self.family.cells) as u32;
         let own = self.own_row(k);
-        // Whoever makes the next pivot begins.
+        // The tile row that makes the next pivot comes first.
         let first_row = match next {
             Some(next) if rows.len() == self.rows.len() => next - self.rows.start,
             _ => rows.start,
@@ -413,7 +413,7 @@ impl Meeting {
         if state.failed { Err(Cancelled) } else { Ok(()) }
     }
 
-    /// Lets everybody go, now and later.
+    /// Releases all that wait, now and later.
     fn fail(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.changed.notify_all();

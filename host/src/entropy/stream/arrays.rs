@@ -73,7 +73,7 @@ impl Entropy {
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let (theirs, out) = (Buffer::from_slice(&device, &[11i32, 11, 95, 95])?, Buffer::new(&device, 4 * 8)?);
-    /// // SAFETY: the buffers outlive the grids, and nobody else uses them.
+    /// // SAFETY: the buffers outlive the grids, and nothing else uses them.
     /// let (grid, place) = unsafe {
     ///     (
     ///         DeviceGrid::new(&device, theirs.address(), ValueType::I32, 2, 2, (2, 1))?,

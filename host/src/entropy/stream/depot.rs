@@ -1,4 +1,4 @@
-//! Where pieces wait for whoever takes them next.
+//! A queue of pieces between reader, workers and writer.
 //!
 //! ```text
 //! reader ── put ──> ready ── take ──> workers ── finish ──> done ── next ──> writer
@@ -7,8 +7,8 @@
 //!    └──────────────────────────── memory ─────────────────────────────────────┘
 //! ```
 //!
-//! There is so much memory and no more, so a reader that is ahead waits, and so does everybody else for what he needs. Pieces are
-//! taken in their order and written in it, whoever finishes first. The obvious chain of channels cannot give back: when a
+//! Memory is bounded, so a reader that is ahead blocks, and so does every thread until it has what it needs. Pieces are
+//! taken in their order and written in it, in whatever order they are finished. The obvious chain of channels cannot give back: when a
 //! device fails, its pieces have to go to another, which may have found nothing left to do; so a worker that finds
 //! nothing waits until all pieces are finished, and not until the reader is.
 
@@ -85,15 +85,15 @@ impl<'m, 'o> Depot<'m, 'o> {
                 return Ok(got);
             }
             if rayon::current_thread_index().is_some() {
-                // One of rayon's threads lends a hand while it waits: with all of them waiting here, nobody would do what
-                // the others spawn there.
+                // One of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread would be left
+                // for the jobs that the others spawn there.
                 drop(state);
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {
                     std::thread::sleep(Duration::from_micros(50));
                 }
                 state = self.lock();
             } else {
-                // Not for ever: nobody tells when the observer wants to stop.
+                // With a timeout: the observer does not notify when it wants to stop.
                 let waited = self.changed.wait_timeout(state, Duration::from_millis(50));
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }

@@ -30,7 +30,7 @@ pub(super) enum From<'a, C> {
         cells: GridView<'a, C>,
         /// The code of each, of bytes; `None` where they are codes.
         codes: Option<&'a [C; 256]>,
-        /// They should be below this, and nobody has looked yet.
+        /// They should be below this, which has not been checked yet.
         below: Option<usize>,
     },
 }

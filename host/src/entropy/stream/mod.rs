@@ -9,10 +9,10 @@
 //! one thread writes   finished pieces, in their order             (store)
 //! ```
 //!
-//! Between them pieces wait in the depot, where whoever has time takes the next one: a device that is slower than another takes
+//! Between them pieces wait in a queue (the depot), from which a worker that is free takes the next one: a device that is slower than another takes
 //! fewer, and when one fails the others take over what it had. A kernel clips windows at the edges of what it is given.
 //! Halo cells move those edges away from the cells that are kept, so that a piece's results do not depend on where it was cut,
-//! nor on who computed it: not a bit.
+//! nor on the worker that computed it: they are bit-identical.
 //!
 //! The same plan serves grids in memory. There "reading" is copying to memory that devices copy from directly, by all cores,
 //! unless the grid is in such memory already ([`PinnedGrid`](crate::exec::PinnedGrid)): then nothing is copied but by the
@@ -58,7 +58,7 @@ use crate::threads::Inherited;
 /// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
 const CELLS: usize = 1 << 22;
 
-/// Memory for pieces where nobody has said how much there may be.
+/// Memory for pieces where no limit was given.
 const MEMORY: usize = 4 << 30;
 
 /// Bytes that are left on a device beside the buffers, where it has more than a thousand times as many.
@@ -75,7 +75,7 @@ fn elsewhere((rows, cols): (usize, usize)) -> usize {
     PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(IN_PASSING)
 }
 
-/// What is computed, whoever does it.
+/// What is computed, by any worker.
 struct Plan<'a> {
     /// Rows and columns of the output.
     grid: (usize, usize),
@@ -142,7 +142,7 @@ impl Plan<'_> {
         self.nodata.and_then(u8::of)
     }
 
-    /// Results this near to the top, bottom, left and right are nodata, and nobody else sees to it.
+    /// Results this near to the top, bottom, left and right are nodata, and nothing else writes them.
     fn rim(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
         (self.edge == Edge::Nodata && self.window.is_none()).then_some([rows, rows, cols, cols])
@@ -443,7 +443,7 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where nobody has made sure that its cells are as the coding says.
+/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells are as the coding says.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,

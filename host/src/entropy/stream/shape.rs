@@ -95,7 +95,7 @@ impl Question {
 
     /// The part of what is seen that is output.
     fn own(&self, height: usize, width: usize) -> f64 {
-        // All there is has no halo that somebody else sees too.
+        // The whole grid has no halo that another piece sees too.
         let along =
             |own: usize, all: usize, halo: usize| if own >= all { 1.0 } else { own as f64 / (own + halo) as f64 };
         // A grid cut into fewer pieces than there are workers leaves some of them idle.
@@ -117,7 +117,7 @@ impl Question {
                 |(a, b): (usize, usize), out: usize| seen.saturating_mul(a).saturating_add(out.saturating_mul(b));
             let own = height * width;
             let host = weigh(self.bytes, own).saturating_mul(self.under_way).saturating_add(weigh(self.passing, own));
-            // Halo columns have results too there, which nobody wants.
+            // On a device halo columns have results too, which are dropped.
             let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes, height * seen_cols), all));
             (host, device)
         };

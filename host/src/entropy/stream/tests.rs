@@ -408,7 +408,7 @@ fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
     });
 }
 
-/// Where the levels are given, nobody looks through the grid first.
+/// Where the levels are given, the grid is not looked through first.
 #[test]
 fn a_value_that_is_no_level_is_found_on_the_way() {
     let mut cells = grid(90, 40, 9);
@@ -440,7 +440,7 @@ fn a_kernel_that_cannot_stream_is_refused() {
     assert!(run("tiled", &devices).is_ok());
 }
 
-/// Views with gaps, as devices copy to them directly: nobody else's cells change.
+/// Views with gaps, as devices copy to them directly: no other cells change.
 #[test]
 fn targets_are_the_pieces_own_cells() {
     let coding = Coding { levels: 16, nodata: None, codes: None };

@@ -47,7 +47,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: it is ours and not used again. Nobody could do anything about a failure.
+        // SAFETY: it is ours and not used again. A failure could not be handled here.
         let _ = unsafe { result::event::destroy(self.0) };
     }
 }
