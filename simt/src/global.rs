@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use crate::backend::{self, Access, Global};
 use crate::scalar::{Scalar, Word};
 
-/// A buffer of `T` that nobody writes during the launch.
+/// A buffer of `T` that nothing writes during the launch.
 #[repr(transparent)]
 pub struct In<T>(Global, PhantomData<*const T>);
 
@@ -19,7 +19,7 @@ pub struct In<T>(Global, PhantomData<*const T>);
 #[repr(transparent)]
 pub struct Out<T>(Global, PhantomData<*mut T>);
 
-/// A buffer of pointers that nobody writes during the launch, each to what an `H` is: `Pointers<In<f64>>` to read-only
+/// A buffer of pointers that nothing writes during the launch, each to what an `H` is: `Pointers<In<f64>>` to read-only
 /// rows of f64, `Pointers<Pointers<In<f64>>>` to arrays of such.
 ///
 /// With the argument the host says which buffer the pointers lead into; the emulator lets none lead elsewhere. What

@@ -12,7 +12,7 @@
 //! or a declaration; its element accesses are ordinary safe calls, because a kernel would otherwise be
 //! one long `unsafe` block that says nothing. What makes them sound is said once, where it can be
 //! judged: every kernel is an `unsafe fn` whose `# Safety` section gives the lengths its buffers must
-//! have, and launching it is unsafe for whoever does not check them. The emulator checks every
+//! have, and launching it is unsafe, because the caller has to check them. The emulator checks every
 //! access, so a kernel that breaks its own promise is found on a machine without a GPU.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx, asm_experimental_arch))]

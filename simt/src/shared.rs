@@ -1,7 +1,7 @@
 //! Shared memory: what the threads of one block share, declared (`shared!`) or sized at launch.
 //!
 //! Indices count elements. The emulator reports an index outside, a word that two threads touch
-//! between two barriers (one of them writing), and a read of memory that nobody wrote.
+//! between two barriers (one of them writing), and a read of memory that was not written.
 
 use core::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Arrays that somebody else has left in the device's memory: numbers of any type, rows and columns any distance apart.
+//! External arrays in the device's memory: numbers of any type, rows and columns any distance apart.
 //!
 //! | kernel | what it finds or makes |
 //! |---|---|

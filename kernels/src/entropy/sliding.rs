@@ -325,7 +325,7 @@ fn sliding<const LOG_COPIES: u32>(
     while at < SLIDING_PAIRS << LOG_COPIES {
         let row = at >> LOG_COPIES;
         let (n1, n2) = (row % 32, row / 32);
-        // Rows that no window reaches are filled too: nothing is read that nobody wrote.
+        // Rows that no window reaches are filled too: no unwritten memory is read.
         let f = if n1 + n2 <= FULL_WINDOW {
             table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
         } else {

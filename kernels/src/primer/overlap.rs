@@ -23,7 +23,7 @@ pub const OVERLAP_C: f32 = -1.9;
 /// Works on `count` numbers from `first` on, a thread a number.
 ///
 /// # Safety
-/// `input` and `out` have `first + count` elements, of which those from `first` on are nobody else's during the launch; threads are
+/// `input` and `out` have `first + count` elements, of which those from `first` on are used by nothing else during the launch; threads are
 /// [`OVERLAP_THREADS`] a block and at least `count` in all, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn primer_overlap(input: In<f32>, out: Out<f32>, first: u64, count: u64, rounds: u32) {

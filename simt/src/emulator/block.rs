@@ -7,7 +7,7 @@
 //!         while some warp operation has all its lanes: do it, make them ready
 //!     when all lanes have ended: done
 //!     when all lanes wait at the same barrier: make them ready
-//!     otherwise nobody can go on: that is a fault
+//!     otherwise no lane can go on: that is a fault
 //! ```
 
 use super::fault::{Absence, FaultKind, LaunchError, Meeting, Place};

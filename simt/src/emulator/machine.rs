@@ -38,7 +38,7 @@ pub(super) struct Bound {
     pub start: usize,
     /// Of the allocation: a bit for each byte that was written.
     pub written: *mut u64,
-    /// Of the allocation; null when the launch does not write it or nobody looks for races.
+    /// Of the allocation; null when the launch does not write it or races are not looked for.
     pub shadow: *mut Shadow,
 }
 
@@ -380,7 +380,7 @@ impl Machine {
             if access == AccessKind::Atomic {
                 self.fences.atomic(now, self.first_phase.get());
             }
-            // SAFETY: the shadow of this allocation; nobody else holds a reference to it.
+            // SAFETY: the shadow of this allocation; there is no other reference to it.
             let shadow = unsafe { &mut *bound.shadow };
             if let Err((byte, trouble)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let memory = Region { space: bound.space, name: bound.name.into() };
@@ -429,7 +429,7 @@ impl Machine {
                 unwritten: self.uninitialised,
                 at,
             };
-            // SAFETY: the arena's shadow; nobody else holds a reference to it.
+            // SAFETY: the arena's shadow; there is no other reference to it.
             let shadow = unsafe { &mut *self.shared.shadow };
             if let Err((byte, trouble)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let (memory, offset) = self.describe_shared(byte as u32);

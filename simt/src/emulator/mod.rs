@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Because every access to memory goes through `simt`, each one is checked: the index and the alignment, whether
-//! anybody wrote the bytes, and whether another thread touches them with nothing between the two that
+//! the bytes were written, and whether another thread touches them with nothing between the two that
 //! orders them (a race). A barrier or a warp operation that some lane never reaches ends in a state where
-//! nobody can go on, and that is seen. The first fault ends the launch, with an error that says who, where and why.
+//! no lane can go on, and that is detected. The first fault ends the launch, with an error that names the thread, the place and the cause.
 //!
 //! It can also tell what the hardware would make of a kernel's accesses ([`Options::accesses`]): conflicts of banks, sectors.
 //!

@@ -27,7 +27,7 @@ pub(super) struct WarpAccess {
 }
 
 impl WarpAccess {
-    /// Nobody yet.
+    /// No lane yet.
     pub const NONE: Self = Self { lanes: 0, addresses: [0; 32] };
 
     fn of(&self, lanes: std::ops::Range<usize>) -> impl Iterator<Item = u64> {

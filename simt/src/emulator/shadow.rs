@@ -22,7 +22,7 @@
 //! 1. Of several reads that nothing orders, only the first is kept, with a flag when others of the same warp read
 //!    too. That loses no race between whole-warp syncs and barriers; with partial masks it may lose one, and it
 //!    never invents one. This is FastTrack's epoch, without its vector. Readers of other warps, and of other
-//!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that whoever writes
+//!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that a thread that writes
 //!    after two warps have read is not of the first one.
 //! 2. A word is watched as one until an access smaller than it comes; from then on, its four bytes have
 //!    records of their own. Most words never come to that, and cost a quarter.
@@ -39,7 +39,7 @@ const ATOMIC: u64 = 1;
 const LANES: u64 = 2;
 const FLAGS: u64 = ATOMIC | LANES;
 
-/// The writer of a word that has a record for each byte. Above every floor, and nobody's stamp.
+/// The writer of a word that has a record for each byte. Above every floor, and no thread's stamp.
 const SPLIT: Stamp = Stamp(u64::MAX);
 
 /// The largest warp epoch that a stamp holds.
@@ -84,7 +84,7 @@ impl Stamp {
         self.0 & ATOMIC != 0
     }
 
-    /// The same thread in the same phase, and nobody else with it.
+    /// The same thread in the same phase, and no other with it.
     #[inline(always)]
     fn is_own(self, now: Self) -> bool {
         (self.0 ^ now.0) >> THREAD_SHIFT == 0 && self.0 & LANES == 0
@@ -169,7 +169,7 @@ impl Record {
             if !settled(self.reader) {
                 return Err(Trouble::Race { other: self.reader, access: AccessKind::Read, at: self.reader_at });
             }
-            // Reads before were ordered before this write, so whoever conflicts with them conflicts with it.
+            // Reads before were ordered before this write, so what conflicts with them conflicts with it.
             self.reader = Stamp::default();
         }
         if alone {

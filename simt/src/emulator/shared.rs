@@ -1,7 +1,7 @@
 //! The shared memory of a block: one window of bytes, used again by every block.
 //!
 //! The dynamic part comes first, at address 0; a static array gets its place when a lane first names it.
-//! (On the GPU it is the other way round. Here nobody knows a kernel's arrays before it runs.)
+//! (On the GPU it is the other way round. Here a kernel's arrays are not known before it runs.)
 
 use std::cell::{Cell, RefCell};
 

@@ -57,7 +57,7 @@ pub unsafe fn apsp_blocked32_phase1(distances: Out<i32>, pitch: u32, round: u32)
     thread::sync_threads();
     for k in 0..BLOCKED32_SIDE {
         let via = tile.load(y * BLOCKED32_SIDE + k).wrapping_add(tile.load(k * BLOCKED32_SIDE + x));
-        // Row k and column k do not change in step k: nobody writes what another thread reads.
+        // Row k and column k do not change in step k: no thread writes what another thread reads.
         if via < cell {
             cell = via;
             tile.store(own, cell);

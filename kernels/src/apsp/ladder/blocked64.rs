@@ -9,7 +9,7 @@
 //! comes from global memory; three of them are the 48 KiB that every GPU gives a block.
 //!
 //! Phase 2 gives a block one tile of the pivot row and the one of the pivot column that mirrors it, so that the pivot tile is loaded once
-//! for both. Phase 3 has its own tile in shared memory too, as in the source: nobody else reads it, and in the loop it is in registers.
+//! for both. Phase 3 has its own tile in shared memory too, as in the source: no other thread reads it, and in the loop it is in registers.
 //!
 //! `c.min(a + b)`, without a branch, is one instruction on sm_90 and later (VIADDMNMX), two before.
 //!
@@ -122,7 +122,7 @@ pub unsafe fn apsp_blocked64_phase1(pivot: Out<i32>, pitch: u32, round: u32, row
         let via = over(k, shared, shared);
         let mut i = 0;
         while i < 4 {
-            // Row k and column k do not change in step k: nobody writes what another thread reads.
+            // Row k and column k do not change in step k: no thread writes what another thread reads.
             if via[i] < four[i] {
                 four[i] = via[i];
                 let (x, y) = own()[i];

@@ -125,6 +125,6 @@ pub(super) fn product<W: Words, const N: usize>(
         thread::sync_threads();
         at = next;
     }
-    // Whoever comes next may write the buffers.
+    // The code that follows may write the buffers.
     thread::sync_threads();
 }

@@ -54,7 +54,7 @@ macro_rules! entry {
         #[doc = concat!("Makes tiles of 128 x 128 words of ", $what, " be the lesser of themselves and the product of the panels, and closes the next pivot tile.")]
         ///
         /// Block (x, y) makes tile row (y + `first_row`) modulo `rows` and tile column (x + `first_word`) modulo `words`, but for the tile row
-        /// `pivot_row`, and for the tile column `pivot_word`. Whoever has made the tile with row `next_row` and column `next_col`, in distances,
+        /// `pivot_row`, and for the tile column `pivot_word`. The block that has made the tile with row `next_row` and column `next_col`, in distances,
         /// closes the pivot tile there, and writes it to the panels `next_column` and `next_row_panel`. Each of the four may be
         /// [`NONE`](super::NONE).
         ///

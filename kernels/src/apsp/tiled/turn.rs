@@ -1,6 +1,6 @@
 //! A matrix as `rest` wants its left factor: depth by depth, every distance as often as a word has some.
 //!
-//! Between rounds the column panel is written that way by whoever makes it. Factors that come from the host, when a matrix is larger
+//! Between rounds the column panel is written that way by the kernel that makes it. Factors that come from the host, when a matrix is larger
 //! than the device's memory, are turned here: 32 x 32 words at a time through shared memory, whose rows are a word longer so that a
 //! column's words are in different banks.
 

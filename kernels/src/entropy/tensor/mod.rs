@@ -278,7 +278,7 @@ fn tensor<const MODE: Mode>(
     let mut at = thread::thread_idx_x();
     while at < TENSOR_PAIRS * 8 {
         let (n1, n2) = (at / 8 % RADIX, at / 8 / RADIX);
-        // Rows that no window reaches are filled too: nothing is read that nobody wrote.
+        // Rows that no window reaches are filled too: no unwritten memory is read.
         let f = if n1 + n2 <= FULL_WINDOW {
             table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
         } else {
@@ -369,9 +369,9 @@ pub unsafe fn entropy_tensor(
     tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) of bytes that nobody on the host knows yet: a look through them
+/// [`entropy_tensor`](fn@entropy_tensor) of bytes that the host has not seen yet: a scan of them
 /// ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `present`, and unless all of the bytes are below 16 nothing
-/// is done. So the host need not wait for the look, which would take as long again.
+/// is done. So the host need not wait for the scan, which would take as long again.
 ///
 /// # Safety
 /// As [`entropy_tensor`](fn@entropy_tensor); `present` has so many records.

@@ -6,7 +6,7 @@
 //! costs some 50 instructions, all of them arithmetic, and none waits for local memory.
 //!
 //! Its published source also changes something that its name does not say: the counters go to shared memory, 16 × 512 of 8
-//! bits, a column for each thread of a block of 512 along a row. Nobody else touches a thread's column, so
+//! bits, a column for each thread of a block of 512 along a row. No other thread touches a thread's column, so
 //! there is no barrier. All 16 counters of a thread lie in one bank, with those of three neighbours: a warp uses 8 of the
 //! 32 banks, and neighbours at different levels are served one after the other. We build what was published and timed.
 

@@ -27,7 +27,7 @@ pub(super) fn fill(pairs: Shared<u32>, copies: u32, table: In<u32>) {
     while at < PAIRS * copies {
         let pair = at / copies;
         let (n1, n2) = (pair % 32, pair / 32);
-        // Entries that no window reaches are filled too: nothing is read that nobody wrote. In a grid of less than 5 rows or
+        // Entries that no window reaches are filled too: no unwritten memory is read. In a grid of less than 5 rows or
         // columns some of those overflow.
         let fits = n1 + n2 <= FULL_WINDOW;
         let f = if fits { table.load(n1 as usize).wrapping_add(table.load(n2 as usize)) } else { 0 };

@@ -77,7 +77,7 @@ impl Chain<u32> for InGlobal {
     }
 }
 
-/// One word of global memory for everybody. Its index is data: an assembler that knows it to be the same for all lanes adds up what they
+/// One word of global memory for all threads. Its index is data: an assembler that knows it to be the same for all lanes adds up what they
 /// add, and lets one of them do it.
 struct InOne(Out<u32>);
 
@@ -88,7 +88,7 @@ impl Chain<u32> for InOne {
         [self.0.atomic_add(at as usize, and_or(x, none, amount)), at]
     }
 
-    /// Who was first is nobody's business.
+    /// The value before the addition depends on the order of the threads, so it is left out.
     #[inline(always)]
     fn end(&self, _: u32, [_, at]: [u32; 2]) -> [u32; 2] {
         [at, at]

@@ -5,7 +5,7 @@
 //! goes through shared memory, 16 × 16 at a time. Its tile lies transposed, so that the 16 elements of a step are side by side for everyone;
 //! its rows are padded to 17, so that a column of B, which half a warp brings, goes to different banks.
 //!
-//! Column by column, C = A · B is what row by row is C' = B' · A': whoever has rows swaps the factors, and m and n.
+//! Column by column, C = A · B is what row by row is C' = B' · A': a row-major caller swaps the factors, and m and n.
 //!
 //! Source: Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (2008).
 

@@ -188,7 +188,7 @@ impl<const N: usize> Block<N> {
                 if K < 7 {
                     factors = self.factors(tiles, buffer, K as u32 + 1);
                 } else if more {
-                    // Nobody reads the other buffer any more: all have been at a barrier since.
+                    // The other buffer is no longer read: all threads have been at a barrier since.
                     Self::put(tiles, 1 - buffer, coming);
                     thread::sync_threads();
                     factors = self.factors(tiles, 1 - buffer, 0);

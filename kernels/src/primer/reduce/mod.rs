@@ -116,7 +116,7 @@ fn join_places<O: Operation<T>, T: Number>(tile: Shared<T>, at: u32, apart: u32)
     tile.store(at, O::join(tile.load(at), tile.load(at + apart)));
 }
 
-/// Joins places 0..64 in place 0, by the first warp alone: its lanes wait for each other, and for nobody else.
+/// Joins places 0..64 in place 0, by the first warp alone: its lanes wait for each other, and for no other warp.
 ///
 /// The chapter left the waiting out, because the lanes of a warp went in lockstep; they need not any more. All lanes take part in every
 /// step, so that there is no branch; what the upper ones make is not read again.

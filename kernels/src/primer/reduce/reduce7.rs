@@ -12,7 +12,7 @@
 //!   multiprocessors. Here 1024 threads of a multiprocessor have 128 bytes each under way: 128 KiB, so that there is enough while some of them
 //!   join. reduce6 has 16 KiB.
 //! - Four times fewer load instructions for the same bytes, and one addition of an index for 8 of them.
-//! - Nobody waits for a second launch. The last block to finish knows from the ticket that it is, and the two fences make what
+//! - There is no second launch to wait for. The last block to finish knows from the ticket that it is, and the two fences make what
 //!   the others wrote before their tickets visible to it after its own.
 //! - The last block joins partial results by their place, and not as they come: the same launch gives the same bits.
 //!
