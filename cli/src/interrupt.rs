@@ -2,7 +2,7 @@
 //!
 //! The first one sets a flag, which the work asks for as it goes ([`requested`]); then everything unwinds in the ordinary
 //! way and temporary files vanish with what owns them. The second one ends the program at once, and so does the first one while
-//! nobody could look at the flag, because the program waits for a pipe or a terminal ([`waiting`]). Then the
+//! the flag cannot be checked, because the program waits for a pipe or a terminal ([`waiting`]). Then the
 //! temporary files that were made known here ([`remove_at_the_end`]) are removed by hand; those without a name vanish with the process.
 
 use std::path::PathBuf;

@@ -281,7 +281,7 @@ impl Question<'_> {
         Ok(done.map(|_| bits(&kept.into_inner().expect("no writer panics"))).map_err(|error| error.to_string()))
     }
 
-    /// What is wrong with the first cell, in reading order, that is no class. (Whoever reads piece by piece meets another one first.)
+    /// What is wrong with the first cell, in reading order, that is no class. (Reading piece by piece meets another one first.)
     fn by_reading(&self, classes: &Classes) -> Result<Answer> {
         let mask = self.mask.map(|mask| Box::new(mask.clone()) as Box<dyn Raster>);
         let cells = CodedRaster::new(Box::new(self.numbers.clone()), classes.clone(), mask)?;
