@@ -1,8 +1,8 @@
-//! A kernel and its grid on a device, to be launched again and again: what benchmarks time.
+//! A kernel and its grid on a device, to be launched repeatedly by benchmarks.
 //!
-//! One grid launched twice would come out of the second-level cache the second time, where it is small: the time would be one that no
-//! real run has. So the grid and its result are there several times over, and launches take them in turn: by the time the first
-//! comes again, the others have pushed it out.
+//! One small grid launched twice would hit the second-level cache the second time: the time would be one that no
+//! real run has. So the device holds several copies of the grid and its result, and launches take them in turn: by the time the first
+//! comes again, the others have evicted it.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl<T: Real> Resident<T> {
         self.kernel
     }
 
-    /// Threads of it that the device holds at once, as its driver says: all of them over what the device could hold are its
+    /// Threads of it that the device holds at once, as its driver says: these over the device's limit are its
     /// occupancy.
     pub fn resident_threads(&self) -> u32 {
         self.prepared.resident_threads()

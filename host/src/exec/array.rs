@@ -1,7 +1,7 @@
 //! Arrays in a device's memory that are owned by another library.
 //!
-//! What other libraries hand over is an address, a type, a shape and strides (the CUDA array interface, DLPack). A [`DeviceGrid`] is that
-//! with the device it is on, to be read; a [`DeviceGridMut`] is a place for results. Neither copies or frees anything.
+//! Other libraries describe an array by an address, a type, a shape and strides (the CUDA array interface, DLPack). A [`DeviceGrid`] is that
+//! with the device it is on, to be read; a [`DeviceGridMut`] is memory for results. Neither copies or frees anything.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::cpu::Real;
 use crate::grid::ShapeError;
 use crate::raster::ValueType;
 
-/// Why memory on a device is no array.
+/// Why memory on a device cannot be used as an array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -50,7 +50,7 @@ pub enum ArrayError {
     },
 }
 
-/// Checks that a buffer holds `rows` × `cols` numbers of so many bytes.
+/// Checks that a buffer holds `rows` × `cols` numbers of `number` bytes.
 fn check_length(buffer: &Buffer, number: usize, rows: usize, cols: usize) -> Result<(), ArrayError> {
     let needed = rows.checked_mul(cols).and_then(|numbers| numbers.checked_mul(number));
     match needed.filter(|&needed| needed <= buffer.bytes()) {
@@ -59,10 +59,10 @@ fn check_length(buffer: &Buffer, number: usize, rows: usize, cols: usize) -> Res
     }
 }
 
-/// What kernels load at once at most: what is before an array up to such an address belongs to the same page.
+/// The widest load of kernels, in bytes: memory before an array down to a multiple of it belongs to the same page.
 const VECTOR: u64 = 16;
 
-/// Rows and columns in a device's memory, whatever is in them.
+/// Rows and columns in a device's memory, of any element type.
 pub(crate) struct Layout {
     /// From the first byte of the array (or up to 15 before it) to the last.
     pub memory: Buffer,
@@ -94,7 +94,7 @@ impl Layout {
         if rows >= 1 << 31 || cols >= 1 << 31 {
             return Err(too_large());
         }
-        // A single row or column has a stride that leads nowhere: other libraries put anything there.
+        // The stride of a single row or column is not used, and other libraries may put any value there.
         let strides = (if rows > 1 { strides.0 } else { 0 }, if cols > 1 { strides.1 } else { 0 });
         let reach = |stride: isize, len: usize| stride.checked_mul(len as isize - 1);
         let (down, right) = (reach(strides.0, rows), reach(strides.1, cols));
@@ -116,7 +116,7 @@ impl Layout {
         self.memory.address() + (self.first * self.bytes) as u64
     }
 
-    /// Numbers from a row to the next, where all rows lie one after another without columns apart, as the entropy kernels take them: `rows`
+    /// Numbers from a row to the next, where rows are contiguous and not interleaved, as the entropy kernels require: `rows`
     /// of a multiple of 4 numbers, the first at a multiple of `align` bytes.
     pub fn pitch(&self, align: u64) -> Option<usize> {
         let unit = self.strides.1 == 1 || self.cols == 1;
@@ -179,7 +179,7 @@ impl<'a> DeviceGrid<'a> {
         Ok(Self { layout, values, _memory: PhantomData })
     }
 
-    /// The rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    /// The rows of `cols` numbers, without gaps, at the beginning of a buffer.
     pub(crate) fn of_buffer(
         buffer: &'a Buffer,
         values: ValueType,
@@ -229,7 +229,7 @@ impl<'a> DeviceGrid<'a> {
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// let theirs = Buffer::new(&device, 12 * 8)?;
-/// // SAFETY: the buffer outlives the place, and nothing else uses it.
+/// // SAFETY: the buffer outlives the grid, and nothing else uses it.
 /// let columns_first = unsafe { DeviceGridMut::<f64>::new(&device, theirs.address(), 3, 4, (1, 3))? };
 /// assert_eq!((columns_first.rows(), columns_first.cols()), (3, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -245,7 +245,7 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     ///
     /// # Safety
     /// For `'a` the memory is such that kernels of the device may write it, nothing else reads or writes these numbers, and no two of
-    /// them are in one place. What other code has enqueued on streams to use them has been waited for before the place is used.
+    /// them are in one place. What other code has enqueued on streams to use them has been waited for before the grid is used.
     pub unsafe fn new(
         device: &Arc<dyn Device>,
         address: u64,
@@ -258,10 +258,10 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
         Ok(Self { layout, _memory: PhantomData })
     }
 
-    /// Room for rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    /// Room for rows of `cols` numbers, without gaps, at the beginning of a buffer.
     pub(crate) fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
         check_length(buffer, size_of::<T>(), rows, cols)?;
-        // SAFETY: the numbers are inside the buffer, each in a place of its own, and the buffer is borrowed for 'a by this place alone.
+        // SAFETY: the numbers are inside the buffer, each at its own address, and the buffer is borrowed exclusively for 'a.
         unsafe { Self::new(buffer.device(), buffer.address(), rows, cols, (cols as isize, 1)) }
     }
 
@@ -282,7 +282,7 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
 }
 
 impl<T> DeviceGridMut<'_, T> {
-    /// True when all of them have rows `pitch` numbers apart and lie one behind the other, as the planes of one array do.
+    /// True when all of them have rows `pitch` numbers apart and are contiguous, as the planes of one array are.
     pub(crate) fn are_planes(grids: &[Self], pitch: usize) -> bool {
         let Some(first) = grids.first() else { return false };
         let plane = (first.layout.rows * pitch * first.layout.bytes) as u64;
@@ -297,7 +297,7 @@ impl<T> DeviceGridMut<'_, T> {
         assert!(Self::are_planes(grids, pitch), "planes of one array");
         let Layout { rows, cols, bytes, .. } = grids[0].layout;
         let len = (grids.len() * rows - 1) * pitch + cols;
-        // SAFETY: each grid has its rows, and the rows of all of them are one behind the other.
+        // SAFETY: each grid has its rows, and the rows of all of them are contiguous.
         unsafe { Part::lent(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
     }
 }
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(turned.memory.address(), lowest / 16 * 16);
         assert_eq!(turned.memory.address() + turned.memory.bytes() as u64, 0x1002);
         assert_eq!(turned.address(), 0x1000);
-        // A stride that leads nowhere may be anything.
+        // A stride that is not used may be anything.
         let line = layout(0x1002, 2, (1, 5), (isize::MIN, 1)).unwrap();
         assert_eq!((line.first, line.memory.address(), line.memory.bytes()), (1, 0x1000, 12));
     }

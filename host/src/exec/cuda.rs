@@ -33,7 +33,7 @@ pub const PTX: [&str; 3] = [
     include_str!("../../../kernels/ptx/halotile.sm_90.ptx"),
 ];
 
-/// What can be told of a CUDA device.
+/// Properties of a CUDA device.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// Its number, as in `cuda:0`.
@@ -58,7 +58,7 @@ pub struct Description {
     pub threads_per_multiprocessor: u32,
 }
 
-/// What the driver's compiler gave a kernel on the device at hand; NVIDIA's assembler may have reported something else
+/// Resources of a kernel as the driver compiled it for the device at hand; NVIDIA's assembler may have reported others
 /// ([`resources`](crate::resources)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compiled {
@@ -143,8 +143,8 @@ const NEEDED: [&str; 47] = [
     "cuTexObjectDestroy",
 ];
 
-/// Whether there is a driver: its library with all functions. Does not start it; an error says what was tried. Once there has been one it
-/// takes no time: to look for the library takes longer than a small kernel.
+/// Whether there is a driver: its library with all functions. Does not initialise it; an error says what was tried. The answer is cached:
+/// looking for the library takes longer than a small kernel.
 pub fn driver() -> Result<(), DeviceError> {
     static THERE: OnceLock<()> = OnceLock::new();
     if THERE.get().is_some() {
@@ -195,32 +195,32 @@ pub struct CudaDevice {
     context: sys::CUcontext,
     stream: sys::CUstream,
     kernels: Mutex<Kernels>,
-    /// Held from the setting of constants to the end of the launch that is to read them.
+    /// Held from the setting of constants to the end of the launch that reads them.
     constants: Mutex<()>,
     queues: Mutex<Queues>,
     memory: Mutex<Reserve>,
     locked: Arc<Mutex<Reserve>>,
-    /// Contexts of other devices that this one has been told to write to, by address.
+    /// Contexts of other devices that this one has been given access to, by address.
     friends: Mutex<HashSet<usize>>,
     /// Events of what has been enqueued on streams, if a profile is wanted.
     tape: OnceLock<Tape>,
 }
 
 /// Freed memory, kept for a request of the same length: to allocate it anew takes milliseconds, in which all
-/// of the device stands still.
+/// of the device is blocked.
 struct Reserve {
-    /// The most memory that may wait: none once the device has had none to give, because what waits is missing elsewhere, as to streams
+    /// The most memory that is kept: none once an allocation has failed, because what is kept is missing elsewhere, as to streams
     /// and to the driver's own needs.
     most: usize,
     /// Addresses by length.
     free: HashMap<usize, Vec<u64>>,
     /// Bytes of all of them.
     bytes: usize,
-    /// The length of what has been lent, by address.
+    /// The length of what is in use, by address.
     lent: HashMap<u64, usize>,
 }
 
-/// The most memory that waits, on a device and of locked memory on the host.
+/// The most memory that is kept, on a device and of locked memory on the host.
 const RESERVE: usize = 1 << 30;
 
 impl Default for Reserve {
@@ -248,7 +248,7 @@ impl Reserve {
         true
     }
 
-    /// All that waits.
+    /// Empties it.
     fn clear(&mut self) -> Vec<u64> {
         self.bytes = 0;
         self.free.drain().flat_map(|(_, addresses)| addresses).collect()
@@ -265,7 +265,7 @@ impl Owner for Freed {
     }
 }
 
-/// Takes page-locked memory of the usual kind back.
+/// Returns page-locked memory of the usual kind to the pool.
 struct Locked(Arc<Mutex<Reserve>>);
 
 impl Owner for Locked {
@@ -283,7 +283,7 @@ impl Owner for Locked {
 struct Queues {
     open: HashMap<u64, Stream>,
     last: u64,
-    /// Streams of closed queues that were not urgent, for those to come: to make one takes as long as a small kernel.
+    /// Streams of closed queues that were not urgent, for queues to come: to make one takes as long as a small kernel.
     spare: Vec<sys::CUstream>,
     /// Pairs of events that nothing waits for any more, for launches to come.
     events: Vec<[sys::CUevent; 2]>,
@@ -320,7 +320,7 @@ impl Queues {
     }
 }
 
-/// Destroys events of a context that is current. A failure could not be handled, and would hide a more telling one.
+/// Destroys events of a context that is current. A failure could not be handled, and would hide the first one.
 fn destroy_events(pair: [sys::CUevent; 2]) {
     for event in pair {
         // SAFETY: ours, and nothing uses it any more.
@@ -329,7 +329,7 @@ fn destroy_events(pair: [sys::CUevent; 2]) {
 }
 
 /// The kernels that the driver has compiled, each in a module of its own and when it is first asked for: all of them
-/// together would take it a second, of which most runs need a fraction.
+/// together would take a second, of which most runs need a fraction.
 #[derive(Default)]
 struct Kernels(HashMap<&'static str, (sys::CUmodule, sys::CUfunction)>);
 
@@ -377,7 +377,7 @@ impl CudaDevice {
         })
     }
 
-    /// What can be told of it.
+    /// Its properties.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -404,7 +404,7 @@ impl CudaDevice {
     }
 
     /// Bytes a second of a copy between page-locked memory of the host and the device's memory, in the faster direction, by the wall clock: the
-    /// ceiling of whatever crosses the bus one way. The best of several copies of 256 MiB, or of an eighth of the free memory if that
+    /// ceiling of every transfer over the bus in one direction. The best of several copies of 256 MiB, or of an eighth of the free memory if that
     /// is less.
     pub fn measure_transfer(self: &Arc<Self>) -> Result<f64, DeviceError> {
         let bytes = (self.free_memory()? / 8).min(1 << 28);
@@ -422,7 +422,7 @@ impl CudaDevice {
         Ok(bytes as f64 / best)
     }
 
-    /// What the driver's compiler gave a kernel.
+    /// A kernel's resources as the driver compiled it.
     pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
         self.enter()?;
         let (_, function) = self.function(kernel)?;
@@ -492,7 +492,7 @@ impl CudaDevice {
         })
     }
 
-    /// Puts one thing on a stream by `work`, and notes it where there is a profile.
+    /// Puts one activity on a stream by `work`, and records it where there is a profile.
     fn noted(
         &self,
         stream: sys::CUstream,
@@ -505,15 +505,15 @@ impl CudaDevice {
         }
     }
 
-    /// Has the profile, if there is one, take what is over.
+    /// Has the profile, if there is one, take the events that are over.
     fn collect(&self) {
         if let Some(tape) = self.tape.get() {
             tape.collect(self);
         }
     }
 
-    /// Lets the function have all the dynamic shared memory that the device has for it. Once and for all: two threads that
-    /// set what they need before each launch would take it from each other.
+    /// Allows the function all the dynamic shared memory that the device has for it. Once and for all: two threads that
+    /// set what they need before each launch would overwrite each other's limit.
     fn allow_shared(&self, function: sys::CUfunction) -> Result<(), DeviceError> {
         use sys::CUfunction_attribute_enum as attribute;
         let own = self.attribute(function, attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
@@ -524,7 +524,7 @@ impl CudaDevice {
             .map_err(self.fail("cuFuncSetAttribute"))
     }
 
-    /// Runs `work`, which puts things on the stream, and tells how many seconds they took there.
+    /// Runs `work`, which puts things on the stream, and returns how many seconds they took there.
     fn timed(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
         self.enter()?;
         let (start, end) = (self.new_event()?, self.new_event()?);
@@ -581,7 +581,7 @@ impl CudaDevice {
                 // SAFETY: just checked, and the caller's promise.
                 return unsafe { self.copy_rows(&copy, stream) };
             }
-            // What lies in one piece may be longer than the driver takes rows to be.
+            // A single row may be longer than the driver's limit for rows.
             // SAFETY: as above.
             unsafe { result::memcpy_htod_async(to.address() + start as u64, &source[..width], stream) }
                 .map_err(self.fail("cuMemcpyHtoDAsync"))
@@ -619,7 +619,7 @@ impl CudaDevice {
         })
     }
 
-    /// Waits until the device's own stream has nothing left to do.
+    /// Waits until the device's own stream is idle.
     fn settle(&self) -> Result<(), DeviceError> {
         // SAFETY: our own stream.
         unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))?;
@@ -648,7 +648,7 @@ impl CudaDevice {
         unsafe { pointer_attribute(attribute, address, none) }.map_err(self.fail("cuPointerGetAttributes"))
     }
 
-    /// Lets this device write the memory of another, once. Where it cannot, the driver copies by way of the host.
+    /// Gives this device access to the memory of another, once. Where it cannot, the driver copies through the host.
     fn befriend(&self, there: sys::CUcontext) {
         let mut friends = self.friends.lock().unwrap_or_else(PoisonError::into_inner);
         if !friends.insert(there as usize) {
@@ -661,7 +661,7 @@ impl CudaDevice {
         }
     }
 
-    /// Gives memory back to the driver; the context is current.
+    /// Frees memory of the driver's; the context is current.
     fn free(&self, address: u64) {
         // SAFETY: `address` came from the driver, and its buffer is gone.
         if let Err(error) = unsafe { result::free_sync(address) } {
@@ -713,7 +713,7 @@ impl CudaDevice {
                 result::launch_kernel(function, (gx, gy, gz), (bx, by, bz), config.shared_bytes, stream, &mut pointers)
             }
             .map_err(|error| match error {
-                // A kernel's thread-private memory is taken when it is launched.
+                // A kernel's local memory is allocated when it is launched.
                 DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
                 error => driver_error(&self.name(), "cuLaunchKernel", error),
             })
@@ -819,11 +819,11 @@ fn module_of(kernel: &str) -> String {
             return if calls { text.to_owned() } else { format!("{head}{ENTRY}{own}") };
         }
     }
-    // The driver will say that there is no such kernel.
+    // The driver reports that there is no such kernel.
     PTX[0].to_owned()
 }
 
-/// Has the driver compile PTX; a failure carries the compiler's own words.
+/// Has the driver compile PTX; a failure carries the compiler's log.
 fn load(label: &str, ptx: &str) -> Result<sys::CUmodule, DeviceError> {
     let image = CString::new(ptx).expect("PTX is text");
     let mut log = vec![0u8; 16 * 1024];
@@ -904,7 +904,7 @@ impl Device for CudaDevice {
 
     fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError> {
         self.enter()?;
-        // A second one is not taken.
+        // A second profile is ignored.
         let _ = self.tape.set(Tape::new(self, profile)?);
         Ok(())
     }
@@ -952,7 +952,7 @@ impl Device for CudaDevice {
         if self.enter().is_err() {
             return;
         }
-        // As freeing does: what is still under way may use the memory.
+        // As freeing does: work in flight may use the memory.
         if result::ctx::synchronize().is_ok()
             && self.memory.lock().unwrap_or_else(PoisonError::into_inner).keep(address)
         {
@@ -1064,9 +1064,9 @@ impl Device for CudaDevice {
         }
         // SAFETY: as above.
         let mut sampling: sys::CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
-        // Outside lies the border colour, which is zero.
+        // Outside is the border colour, which is zero.
         sampling.addressMode = [sys::CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER; 3];
-        // Without this 8-bit elements would come as fractions of 1.
+        // Without this 8-bit elements would be read as fractions of 1.
         sampling.flags = sys::CU_TRSF_READ_AS_INTEGER;
         let mut handle = 0;
         // SAFETY: the descriptions are of a live buffer that is long enough, and outlive the call.
@@ -1123,7 +1123,7 @@ impl Device for CudaDevice {
         };
         self.enter()?;
         let bytes = bytes.max(1);
-        // Only what is asked for all the time is kept, and only one kind, so that none is mistaken for another.
+        // Only what is asked for all the time is pooled, and only one kind, so that none is mistaken for another.
         let kept = kind == HostKind::Pinned;
         let reserve = || self.locked.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = if kept { reserve().take(bytes) } else { None };
@@ -1165,8 +1165,8 @@ impl Device for CudaDevice {
     }
 
     fn copies_directly(&self, memory: &[u8]) -> bool {
-        // Asked for several attributes at once, if only of one, the driver says "nothing" of memory that it does not know;
-        // asked for one alone it says that as an error, which debuggers report.
+        // Asked for several attributes at once, if only of one, the driver returns zeros for memory that it does not know;
+        // asked for one alone it returns an error, which debuggers report.
         let locked = |byte: &u8| {
             let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
             let address = std::ptr::from_ref(byte).addr() as u64;
@@ -1182,7 +1182,7 @@ impl Device for CudaDevice {
         self.enter()?;
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = if urgent { None } else { queues.spare.pop() };
-        // Lower numbers come first, and the driver takes the lowest that it has for any below.
+        // Lower numbers have priority, and the driver clamps what is below its lowest.
         let stream = match (spare, urgent) {
             (Some(stream), _) => Ok(stream),
             (None, true) => create_with_priority(StreamKind::NonBlocking, i32::MIN),
@@ -1320,7 +1320,7 @@ impl Device for CudaDevice {
     }
 }
 
-/// What the driver knows of an address: one attribute. `none` is what it leaves where it knows nothing.
+/// An attribute that the driver has of an address. `none` is what is left where it knows nothing.
 ///
 /// # Safety
 /// The attribute is a `T`.
@@ -1336,7 +1336,7 @@ unsafe fn pointer_attribute<T>(
     Ok(answer)
 }
 
-/// Gives memory from `cuMemHostAlloc` back.
+/// Frees memory from `cuMemHostAlloc`.
 ///
 /// # Safety
 /// The address came from there, and nothing uses the memory any more.
@@ -1362,7 +1362,7 @@ mod tests {
         assert_eq!(module_of("no such kernel"), PTX[0]);
     }
 
-    /// One that a compiler copied into both ways of a branch is never reached by all threads.
+    /// A barrier that a compiler copied into both sides of a branch is never reached by all threads.
     #[test]
     fn barriers_are_where_the_source_has_them() {
         let barriers = |kernel| module_of(kernel).matches("bar.sync").count();

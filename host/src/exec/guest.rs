@@ -1,6 +1,6 @@
 //! Working on a thread of the caller's without changing its current CUDA context.
 //!
-//! CUDA keeps a current context for every thread, and other libraries (torch, CuPy) take it for the device that the user has
+//! CUDA keeps a current context for every thread, and other libraries (torch, CuPy) treat it as the device that the user has
 //! chosen. Work on a device makes its context current; code that works on a caller's thread restores the one that was there.
 
 use super::Device;
@@ -23,7 +23,7 @@ pub struct Guest<'d> {
 }
 
 impl<'d> Guest<'d> {
-    /// Notes the current context. It has to live until the guest has gone, as contexts of other libraries do.
+    /// Records the current context. It has to outlive the guest, as contexts of other libraries do.
     pub fn of(device: &'d dyn Device) -> Self {
         Self { device, context: device.thread_context(), _thread: std::marker::PhantomData }
     }
@@ -31,7 +31,7 @@ impl<'d> Guest<'d> {
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        // SAFETY: noted on this thread when the guest came, and still there.
+        // SAFETY: recorded on this thread when the guest was made, and still alive.
         unsafe { self.device.set_thread_context(self.context) };
     }
 }

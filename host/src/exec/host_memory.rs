@@ -1,8 +1,8 @@
-//! Host memory that a device copies to and from without a detour.
+//! Host memory that a device copies to and from directly.
 //!
-//! A GPU copies by itself only from memory that the operating system has promised not to move (page-locked, "pinned"). From any
-//! other the driver first copies to such memory of its own, with one thread: a third of the pace, and nothing else happens
-//! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so a device keeps what it has once made, and lends it.
+//! A GPU copies by itself only from memory that the operating system does not move (page-locked, "pinned"). From any
+//! other the driver first copies to such memory of its own, with one thread: a third of the bandwidth, and nothing overlaps
+//! with it. Locking is slow (some 0.3 s for a gigabyte), so a device pools what it has allocated.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -15,16 +15,16 @@ use rayon::prelude::*;
 use super::{Device, DeviceError};
 use crate::grid::{GridView, GridViewMut, ShapeError};
 
-/// Kinds of host memory, which a GPU and the CPU reach at different paces.
+/// Kinds of host memory, which a GPU and the CPU reach at different speeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostKind {
     /// Ordinary memory, which the operating system may move.
     Pageable,
     /// Page-locked: what a device copies to and from by itself.
     Pinned,
-    /// Page-locked and past the CPU's caches: made to be written from front to back and copied up. The CPU reads it at a crawl.
+    /// Page-locked and write-combined, not cached: to be written sequentially and copied up. Reads by the CPU are very slow.
     WriteCombined,
-    /// Page-locked, and kernels reach it where it is, over the bus ([`Mapped`](super::Mapped)).
+    /// Page-locked, and kernels access it in place, over the bus ([`Mapped`](super::Mapped)).
     Mapped,
 }
 
@@ -32,7 +32,7 @@ pub enum HostKind {
 pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,
-    /// Who takes it back; `None` where it came from us.
+    /// Where it is returned to; `None` where it was allocated here.
     owner: Option<Box<dyn Owner>>,
 }
 
@@ -107,7 +107,7 @@ impl Drop for HostMemory {
     }
 }
 
-/// A grid in memory that a device copies to and from without a detour: as fast as the bus is.
+/// A grid in memory that a device copies to and from directly, at the bandwidth of the bus.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -131,7 +131,7 @@ pub enum PinnedError {
     /// It would have no cell, or too many.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The device could not make the memory.
+    /// The device could not allocate the memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

@@ -1,7 +1,7 @@
-//! Host memory that kernels reach where it is.
+//! Host memory that kernels access in place.
 //!
 //! A GPU's kernels read and write mapped memory over the bus, with no copy before or after ("zero-copy"): worth it for data that is
-//! touched once, in whole lines. A device whose kernels cannot reach the host gets memory of its own instead, copied whenever the host
+//! touched once, in whole lines. A device whose kernels cannot reach the host uses device memory instead, copied each time the host
 //! has written or wants to read; for the user of the memory only the time differs.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use simt::scalar::Scalar;
 
 use super::{Buffer, Device, DeviceError, HostKind, HostMemory, buffer_arg};
 
-/// Host memory that kernels of a device reach.
+/// Host memory that kernels of a device access in place.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,11 +24,11 @@ use super::{Buffer, Device, DeviceError, HostKind, HostMemory, buffer_arg};
 /// ```
 pub struct Mapped {
     memory: HostMemory,
-    /// Where kernels find it, or their copy.
+    /// Its device address, or that of the copy.
     address: u64,
-    /// What kernels use instead, on a device that does not reach the memory.
+    /// Device memory that kernels use instead, on a device that does not reach the host's.
     copy: Option<Buffer>,
-    /// The memory goes back before its device does.
+    /// Freed after the memory.
     device: Arc<dyn Device>,
 }
 

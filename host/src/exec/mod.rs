@@ -1,7 +1,7 @@
 //! Executors: the devices that run kernels, behind one trait.
 //!
 //! The code that plans launches, cuts bands and moves cells is written once, over [`Device`]. A device is
-//! a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]); whatever is tested on three emulated devices is the code
+//! a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]); the code that is tested on three emulated devices is the code
 //! that drives three GPUs.
 
 use std::marker::PhantomData;
@@ -46,7 +46,7 @@ pub struct Limits {
     pub launch_cells: usize,
 }
 
-/// Why a device did not do what it was asked for.
+/// Why a device could not do what it was asked for.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DeviceError {
     /// There is no such device; the text says why.
@@ -96,11 +96,11 @@ pub enum DeviceError {
     Fault(String),
 }
 
-/// A device that runs kernels. All methods block until what they ask for is done, except those that take the number of a
-/// queue: what is put on a queue happens in its order, beside the other queues and the caller, until
-/// [`wait`](Self::wait). A device on which everything happens at once need not know of queues.
+/// A device that runs kernels. All methods block until they are done, except those that take the number of a
+/// queue: work on a queue is stream-ordered, and runs concurrently with other queues and the caller, until
+/// [`wait`](Self::wait). A synchronous device need not know of queues.
 pub trait Device: Send + Sync {
-    /// What a person calls it, for example "cuda:0 (NVIDIA H200)".
+    /// Its name for users, for example "cuda:0 (NVIDIA H200)".
     fn name(&self) -> String;
 
     /// What it can hold and run.
@@ -112,15 +112,15 @@ pub trait Device: Send + Sync {
     /// Bytes of memory that are free now.
     fn free_memory(&self) -> Result<usize, DeviceError>;
 
-    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
+    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] frees it when dropped.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
-    /// Gives memory back, when nothing on the device can be using it any more, other libraries included: results that they
-    /// have been handed may still be read by their kernels. Any thread may call it, and finds its current context as it was.
+    /// Frees memory once nothing on the device can be using it any more, other libraries included: results that they
+    /// were given may still be read by their kernels. Any thread may call it, and its current context is left unchanged.
     fn release(&self, address: u64);
 
-    /// The calling thread's current context, as a number for [`set_thread_context`](Self::set_thread_context): what other libraries in
-    /// the process go by. [`Guest`] restores it.
+    /// The calling thread's current context, as a number for [`set_thread_context`](Self::set_thread_context). Other libraries in
+    /// the process depend on it. [`Guest`] restores it.
     fn thread_context(&self) -> u64 {
         0
     }
@@ -135,7 +135,7 @@ pub trait Device: Send + Sync {
 
     /// Waits until the work that is on a stream of other code's by now is done, so that what it has written can be read. On a CUDA
     /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
-    /// stream (as in version 3 of the CUDA array interface). On a device on which everything happens at once there is nothing to wait for.
+    /// stream (as in version 3 of the CUDA array interface). On a synchronous device there is nothing to wait for.
     ///
     /// # Safety
     /// The handle is one of those numbers, or of a live stream of this device.
@@ -144,7 +144,7 @@ pub trait Device: Send + Sync {
         Ok(())
     }
 
-    /// Makes every byte of a buffer be `byte`.
+    /// Sets every byte of a buffer to `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
     /// Copies rows of `width` bytes from the host: row i from `source[i * source_pitch..]` to byte `start + i * pitch`.
@@ -173,13 +173,13 @@ pub trait Device: Send + Sync {
         rows: usize,
     ) -> Result<(), DeviceError>;
 
-    /// Makes a texture object over a buffer that is long enough. [`Texture::new`] destroys it by itself.
+    /// Makes a texture object over a buffer that is long enough. [`Texture::new`] destroys it when dropped.
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
 
     /// Destroys a texture object.
     fn destroy_texture(&self, handle: u64);
 
-    /// Runs a kernel to its end. Returns how long it took on the device, in seconds.
+    /// Runs a kernel and waits for it. Returns its time on the device, in seconds.
     ///
     /// # Safety
     /// The arguments keep the promise in the kernel's `# Safety` section.
@@ -189,7 +189,7 @@ pub trait Device: Send + Sync {
     }
 
     /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that no
-    /// other launch comes between.
+    /// other launch changes them in between.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -210,39 +210,39 @@ pub trait Device: Send + Sync {
         self.host_memory_of(HostKind::Pinned, bytes)
     }
 
-    /// `bytes` bytes of host memory of a kind. Their contents are unspecified. To a device that tells no kinds apart all
-    /// of them are ordinary memory.
+    /// `bytes` bytes of host memory of a kind. Their contents are unspecified. A device that does not distinguish kinds
+    /// returns ordinary memory for all of them.
     fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
         let _ = kind;
         Ok(HostMemory::plain(bytes))
     }
 
-    /// Where kernels of this device find host memory of the kind [`HostKind::Mapped`]; none if they cannot reach the host's memory.
-    /// [`Mapped`] does for both.
+    /// The device address of host memory of the kind [`HostKind::Mapped`]; none if kernels cannot reach the host's memory.
+    /// [`Mapped`] handles both.
     fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
         let _ = memory;
         Ok(None)
     }
 
-    /// True when this device copies to and from `memory` without a detour: page-locked memory.
+    /// True when this device copies to and from `memory` directly: page-locked memory.
     fn copies_directly(&self, memory: &[u8]) -> bool {
         let _ = memory;
         false
     }
 
-    /// Makes a queue. Returns its number. What is on an urgent queue goes before what is on others and has not begun.
+    /// Makes a queue. Returns its number. Work on an urgent queue runs before work on others that has not begun.
     fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
         let _ = urgent;
         Ok(0)
     }
 
-    /// Whatever is put on `queue` from now on happens after what is on the device's queue `other` by now.
+    /// Work put on `queue` from now on runs after what is on the device's queue `other` by now.
     fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
         let _ = (queue, other);
         Ok(())
     }
 
-    /// Copies a buffer of this device to one of another, which is as long, on a queue: from device to device where the hardware can, by way of the
+    /// Copies a buffer of this device to one of another, of the same length, on a queue: peer to peer where the hardware can, through the
     /// host otherwise.
     ///
     /// # Safety
@@ -255,7 +255,7 @@ pub trait Device: Send + Sync {
         to.device.upload(to, 0, bytes, &between, bytes, bytes, 1)
     }
 
-    /// Destroys a queue on which nothing is left to do.
+    /// Destroys an idle queue.
     fn close_queue(&self, queue: u64) {
         let _ = queue;
     }
@@ -300,7 +300,7 @@ pub trait Device: Send + Sync {
         self.download(from, start, pitch, target, target_pitch, width, rows)
     }
 
-    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, as far as they are known already.
+    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, where they are known already.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch), until the queue has been waited for.
@@ -316,8 +316,8 @@ pub trait Device: Send + Sync {
         unsafe { self.launch(kernel, config, args) }
     }
 
-    /// Waits until a queue has nothing left to do. Returns the seconds that its kernels took, since the last time, that
-    /// [`launch_on`](Self::launch_on) did not know.
+    /// Waits until a queue is idle. Returns the seconds that its kernels took, since the last call, that
+    /// [`launch_on`](Self::launch_on) did not return.
     fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
         let _ = queue;
         Ok(0.0)
@@ -334,8 +334,8 @@ impl dyn Device {
     }
 }
 
-/// Memory on a device, given back when dropped, on any thread and at any time: that waits for all work that may still use it
-/// ([`Device::release`]). So it may also be what another library is handed results in.
+/// Memory on a device, freed when dropped, on any thread and at any time: freeing waits for all work that may still use it
+/// ([`Device::release`]). So results may be handed to other libraries in it.
 pub struct Buffer {
     device: Arc<dyn Device>,
     address: u64,
@@ -383,7 +383,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// What it holds, to the last whole element.
+    /// Its contents, to the last whole element.
     pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
         let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
@@ -411,10 +411,10 @@ impl Buffer {
         self.arg::<T>(true)
     }
 
-    /// The buffer, which holds addresses in the buffer that `into` is of, as an argument for a parameter `Pointers`.
+    /// The buffer, which holds addresses in the buffer of `into`, as an argument for a parameter `Pointers`.
     ///
     /// # Panics
-    /// When `into` is no buffer, or more than one array of pointers away from one.
+    /// When `into` is no buffer, or already an array of pointers to pointers.
     pub fn pointers(&self, into: &Arg) -> Arg {
         let array = BufferArg { address: self.address, element: "u64", bytes: self.bytes, writable: false };
         match *into {

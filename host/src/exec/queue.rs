@@ -1,4 +1,4 @@
-//! Queues: copies and launches that go on while the caller does something else.
+//! Queues: copies and launches that run concurrently with the caller.
 //!
 //! ```text
 //! scope(device, 0, n, |queues| ...)  n queues, none of them urgent; before it returns, all of them have been waited for
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so half a
-//! result cannot be read. Borrowed memory could still be taken back behind the queue's back, by forgetting the
-//! queue instead of dropping it; that is why queues are only lent, by [`scope`], which waits for all of them whatever happens.
+//! result cannot be read. Borrowed memory could still be freed during a copy, by forgetting the
+//! queue instead of dropping it; so queues are only borrowed, from [`scope`], which always waits for all of them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{Buffer, Device, DeviceError, HostMemory};
 
 /// Rows of bytes on the host that a device is to read.
 pub struct Source<'m> {
-    /// Where they lie.
+    /// The memory.
     pub memory: Readable<'m>,
     /// Bytes from a row to the next.
     pub pitch: usize,
@@ -32,7 +32,7 @@ pub struct Source<'m> {
 
 /// Rows of bytes on the host that a device is to write.
 pub struct Target<'m> {
-    /// Where they lie.
+    /// The memory.
     pub memory: Writable<'m>,
     /// Bytes from a row to the next.
     pub pitch: usize,
@@ -78,7 +78,7 @@ impl Writable<'_> {
 
 /// What a queue has given back.
 pub struct Returned<'m> {
-    /// What it has read, in the order it was given.
+    /// What it has read, in the order in which it was put on the queue.
     pub sources: Vec<Source<'m>>,
     /// What it has written, likewise.
     pub targets: Vec<Target<'m>>,
@@ -97,7 +97,7 @@ pub struct Queue<'m> {
     seconds: f64,
 }
 
-/// Lends `count` queues of a device to `work`, the first `urgent` of which go before the others; when it has returned or panicked,
+/// Lends `count` queues of a device to `work`, the first `urgent` of which have priority; when it has returned or panicked,
 /// they are waited for.
 pub fn scope<'m, R>(
     device: &Arc<dyn Device>,
@@ -141,12 +141,12 @@ impl<'m> Queue<'m> {
         }
     }
 
-    /// What comes on this queue from now on happens after what is on `other`, a queue of the same device, by now.
+    /// Work put on this queue from now on runs after what is on `other`, a queue of the same device, by now.
     pub fn follow(&mut self, other: &Queue<'_>) -> Result<(), DeviceError> {
         self.device.follow(self.number, other.number)
     }
 
-    /// Copies a buffer to one of another device, which is as long.
+    /// Copies a buffer to one of another device, of the same length.
     ///
     /// # Safety
     /// Until this queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
@@ -171,7 +171,7 @@ impl<'m> Queue<'m> {
         Ok(())
     }
 
-    /// Waits for everything and gives the memory back, also after a failure: then nothing touches it any more either.
+    /// Waits for everything and returns the memory, also after a failure: then nothing uses it any more either.
     pub fn wait(&mut self) -> Returned<'m> {
         let waited = self.device.wait(self.number);
         let (sources, targets) = (std::mem::take(&mut self.sources), std::mem::take(&mut self.targets));

@@ -1,11 +1,11 @@
-//! Large copies between a device and ordinary memory, through pieces of page-locked memory that take turns.
+//! Large copies between a device and pageable memory, through a ring of page-locked pieces.
 //!
 //! ```text
-//! up:    wait until the piece's last copy is done; all threads fill it; its copy sets out
-//! down:  a copy into each piece sets out; in turn: wait for it, all threads empty it, the next sets out
+//! up:    wait until the piece's last copy is done; all threads fill it; enqueue its copy
+//! down:  enqueue a copy into each piece; in turn: wait for it, all threads empty it, enqueue the next
 //! ```
 //!
-//! The driver would do about this by itself, with one thread, which is a quarter of what the bus takes.
+//! The driver does much the same by itself, with one thread, at a quarter of the bus's bandwidth.
 
 use rayon::prelude::*;
 
@@ -14,10 +14,10 @@ use super::{Buffer, DeviceError, HostMemory};
 
 /// Bytes of a piece: always the same, so that devices need not lock memory anew.
 const PIECE: usize = 16 << 20;
-/// Pieces: one under way, one with the threads, one to spare.
+/// Pieces: one in flight, one in use by the threads, one spare.
 const PIECES: usize = 3;
 
-/// Whether rows of `width` bytes are enough for it to be worth it.
+/// Whether rows of `width` bytes are enough for it to pay.
 pub(super) fn worth_it(width: usize, rows: usize) -> bool {
     rows > 1 && width <= PIECE && width.saturating_mul(rows) >= 2 * PIECE
 }
@@ -84,7 +84,7 @@ pub(crate) fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8]
     })?
 }
 
-/// The piece of memory that a queue has, when its copy is done; a new one if it has none.
+/// The piece of memory that a queue holds, when its copy is done; a new one if it holds none.
 fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMemory, DeviceError> {
     let mut returned = queue.wait();
     returned.result?;

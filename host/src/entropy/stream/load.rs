@@ -1,6 +1,6 @@
 //! From a raster or a grid to the cells that a piece sees.
 //!
-//! The cells that exist are read; those beyond the edge, where the grid goes on, are copied from the ones that
+//! The cells that exist are read; those beyond the edge, where the grid is extended, are copied from the ones that
 //! [`Edge::seen`] names. These are always among the ones that have been read: a mirrored cell is no further from the edge than
 //! the cell that sees it.
 //!

@@ -1,6 +1,6 @@
 //! What a device's streams did, for a profile: events of the driver before and after everything that is put on them.
 //!
-//! The driver tells the time between two events, in milliseconds and single precision. So times are counted from an anchor, an event whose
+//! The driver reports the time between two events, in milliseconds and single precision. So times are counted from an anchor, an event whose
 //! time is known, and the anchor moves on: an hour from the first event would be known to a quarter of a second.
 
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::profile::{Span, Track};
 /// Seconds after which the anchor moves on: events are then known to a tenth of a microsecond.
 const REACH: f64 = 1.0;
 
-/// What is put on a stream.
+/// An activity that is put on a stream.
 pub(super) enum Thing {
     Launch { kernel: &'static str, function: sys::CUfunction, config: LaunchConfig },
     Copy { direction: Direction, bytes: usize },
@@ -52,7 +52,7 @@ impl Drop for Event {
     }
 }
 
-/// Something under way.
+/// An activity in flight.
 struct Noted {
     thing: Thing,
     stream: u32,
@@ -61,7 +61,7 @@ struct Noted {
     end: Event,
 }
 
-/// The tape of a device.
+/// The recorded events of a device.
 pub(super) struct Tape {
     profile: Arc<Profile>,
     device: Arc<str>,
@@ -69,7 +69,7 @@ pub(super) struct Tape {
 }
 
 struct State {
-    /// An event, and when it was.
+    /// An event, and its time.
     anchor: (Event, f64),
     noted: Vec<Noted>,
     /// Registers and static shared memory of kernels.
@@ -80,7 +80,7 @@ struct State {
 unsafe impl Send for State {}
 
 impl Tape {
-    /// Sets the device's clock beside the profile's.
+    /// Synchronises the device's clock with the profile's.
     pub(super) fn new(device: &CudaDevice, profile: &Arc<Profile>) -> Result<Self, DeviceError> {
         // The first event of a device takes longer than others.
         drop(Event::new(device, device.stream)?);
@@ -97,7 +97,7 @@ impl Tape {
         Ok(Self { profile: Arc::clone(profile), device: device.name().into(), state: Mutex::new(state) })
     }
 
-    /// Puts one thing on a stream by `work`, between two events.
+    /// Puts one activity on a stream by `work`, between two events.
     pub(super) fn note(
         &self,
         device: &CudaDevice,
@@ -115,7 +115,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Hands what is over to the profile. A context is current.
+    /// Moves the events that are over to the profile. A context is current.
     pub(super) fn collect(&self, device: &CudaDevice) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut under_way = Vec::new();
