@@ -9,18 +9,18 @@
 //! Solution
 //! ```
 //!
-//! Engines see no negative weight and no overflow: an edge that is not there is [`Distance::UNREACHABLE`], and two of these still
-//! have a sum. What makes that enough is in `potential` (negative weights are moved away before, and the distances moved back
-//! after) and in `width` (a look at the result shows whether any distance was too long).
+//! Engines see no negative weight and no overflow: a missing edge is [`Distance::UNREACHABLE`], and two of these still
+//! have a sum. Why that is enough is in `potential` (negative weights are removed before, and the distances restored
+//! after) and in `width` (a scan of the result shows whether any distance was too long).
 //!
 //! | file | what |
 //! |---|---|
-//! | `distance` | the numbers that distances are |
+//! `distance` | the types of distances |
 //! | `matrix` | a square of them, as engines take it |
 //! | `graph` | the weights of a graph, made edge by edge from all threads |
 //! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
-//! | `width` | the type of the numbers: whether distances fit, and how one knows |
-//! | `cpu` | the engine on the CPU, and the rung that is the source's |
+//! `width` | the type of the numbers: whether distances fit, and how that is proved |
+//! `cpu` | the engine on the CPU, and the rung after the source's |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
 //! | `trees` | the same of floating-point weights |

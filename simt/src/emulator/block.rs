@@ -96,7 +96,7 @@ fn stuck(machine: &Machine) -> LaunchError {
         State::Ready | State::Done => None,
     };
     let threads = 0..machine.slots.len() as u32;
-    // A warp operation that waits may be what keeps lanes from a barrier, so it is looked at first.
+    // A warp operation that waits may be what keeps lanes from a barrier, so it is checked first.
     let in_warp = threads.clone().find_map(|t| waiting(t).filter(|wait| !is_barrier(wait.meeting)).map(|w| (t, w)));
     let in_block = || threads.clone().find_map(|thread| waiting(thread).map(|wait| (thread, wait)));
     let (thread, wait) = in_warp.or_else(in_block).expect("a lane that has not ended, and is not ready, waits");

@@ -1,4 +1,4 @@
-//! Every instruction set and type of distance beside the definition, and what observers hear and say.
+//! Every instruction set and type of distance against the definition, and the calls of observers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -38,7 +38,7 @@ fn every_instruction_set_says_what_the_definition_says() {
     check(f32::from);
 }
 
-/// Sums of these are rounded, each way in its own manner: there is one right order.
+/// Sums of these are rounded differently in each order: there is one right order.
 #[test]
 fn fractions_are_the_same_bits_in_every_instruction_set_and_for_any_number_of_threads() {
     let fraction = |weight: u16| (f32::from(weight) + 0.1) / 3.0;

@@ -12,8 +12,8 @@
 //! the other, or it would wait for phase 3 of the owner's other rows. The source (see the module `apsp`) sends the row before the round
 //! and has every worker compute the pivot itself.
 //!
-//! All the distances of a device's rows are in its memory throughout. Rows are dealt out in runs, as evenly as tiles allow: all are work to the
-//! last round, so that it does not matter who has which.
+//! All the distances of a device's rows are in its memory throughout. Rows are dealt out in contiguous runs, as evenly as tiles allow: all take part until the
+//! last round, so that the order does not matter.
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -29,12 +29,12 @@ use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
 
-/// Relaxations after which one device is waited for, so that progress shows and a stop takes effect: some milliseconds of the fastest.
+/// Relaxations after which the host waits for one device, so that progress shows and a stop takes effect: some milliseconds of the fastest.
 const BREATH: f64 = 3e11;
 
 const SIDE: usize = TILE as usize;
 
-/// A device, its rows, and what it needs for them.
+/// A device, its rows, and the buffers for them.
 struct Worker {
     family: Family,
     device: Arc<dyn Device>,
@@ -201,7 +201,7 @@ impl Worker {
         self.device.download(&self.matrix, 0, 4 * self.pitch(), target, pitch, width, self.real_rows().len())
     }
 
-    /// Has the driver compile the kernels, which it does when it is first asked for anything about them: no part of the work.
+    /// Has the driver compile the kernels, which it does on their first use: not part of the work.
     fn compile(&self) -> Result<(), DeviceError> {
         let Family { pivot, panels, rest, .. } = self.family;
         [pivot, panels, rest]
@@ -209,7 +209,7 @@ impl Worker {
             .try_for_each(|kernel| self.device.resident_blocks(kernel, TILED_THREADS, 0).map(drop))
     }
 
-    /// All rounds, where there is no other device.
+    /// All rounds, on a single device.
     fn rounds(&self, queue: &mut Queue<'_>, observer: &dyn Observer) -> Result<(), SolveError> {
         let rounds = tiles(self.vertices);
         let work = (self.vertices as f64).powi(2) * f64::from(PIVOTS);
@@ -232,7 +232,7 @@ impl Worker {
         Ok(())
     }
 
-    /// All rounds beside other devices; this is number `i`.
+    /// All rounds, on several devices; this is number `i`.
     fn rounds_together(
         &self,
         i: usize,
@@ -317,7 +317,7 @@ impl Worker {
         ]
     }
 
-    /// Round `k` of some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
+    /// Phase 3 of round `k` for some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
     fn rest(
         &self,
         queue: &mut Queue<'_>,
@@ -349,7 +349,7 @@ impl Worker {
             (first_row as u32).into(),
             next.map_or(0, tile).into(),
             if own == NONE { NONE } else { own / TILE }.into(),
-            // A tile of two pivot columns also has another.
+            // A tile of two pivot columns also contains another.
             if self.family.cells == 1 { k as u32 } else { NONE }.into(),
             next.map_or(NONE, |next| self.own_row(next)).into(),
             next.map_or(NONE, |next| (next * SIDE) as u32).into(),
@@ -378,7 +378,7 @@ fn pivots(rounds: Range<usize>, vertices: usize) -> u64 {
     (vertices.min(rounds.end * SIDE) - rounds.start * SIDE) as u64
 }
 
-/// Where threads wait for each other, as long as none fails.
+/// A barrier of threads, as long as none fails.
 struct Meeting {
     count: usize,
     state: Mutex<Met>,
@@ -397,7 +397,7 @@ impl Meeting {
         Self { count, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all have come. An error where one will not.
+    /// Waits until all have come. An error where one has failed.
     fn meet(&self) -> Result<(), Cancelled> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrived += 1;
