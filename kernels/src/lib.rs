@@ -37,7 +37,7 @@ pub const FAMILIES: &[&[simt::launch::KernelEntry]] = &[
     selftest::KERNELS,
 ];
 
-/// The kernel of this name, in whichever family.
+/// The kernel of this name, in any family.
 ///
 /// ```
 /// let kernel = halotile_kernels::find("entropy_naive").unwrap();

@@ -1,7 +1,7 @@
 //! The reduction ladder: the sum, the least or the largest of n numbers, n being at least 1.
 //!
 //! ```text
-//! a block joins its numbers to one:  v v v v v v v v  ->  v v v v  ->  v v  ->  v
+//! a block combines its numbers into one:  v v v v v v v v  ->  v v v v  ->  v v  ->  v
 //! its result is one of as many numbers as there were blocks, which are reduced again, until one is left
 //! ```
 //!
@@ -11,7 +11,7 @@
 //! | `reduce1` | thread t works for place 2 s t, so that the threads at work lie together |
 //! | `reduce2` | s from half a block down: the numbers lie together too |
 //! | `reduce3` | a thread joins two numbers when it loads them |
-//! | `reduce4` | the last warp waits for itself only |
+//! | `reduce4` | the last warp synchronises by itself |
 //! | `reduce5` | no loop: the block's size is a constant |
 //! | `reduce6` | a thread joins many numbers, in a loop over the grid |
 //! | `reduce7` | past the chapter: loads of 16 bytes, eight at a time; shuffles; a single launch |
