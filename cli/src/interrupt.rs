@@ -29,7 +29,7 @@ pub fn listen() {
         }
     };
     // A file that grows beyond the limit of the process (`ulimit -f`) is then an error of the write that would exceed it, which has a message
-    // and leaves nothing. The flag is of no interest; a signal that is ignored would be so for all programs that this one starts.
+    // and leaves nothing. The flag is not needed; a signal that is ignored would be so for all programs that this one starts.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // Refused where our parent has these signals ignored (`nohup`, a script's background job): they stay ignored.

@@ -4,7 +4,7 @@
 //! for signals (and tells of progress) ten times a second, while another thread works. Where there is little to do the caller's thread
 //! waits for it, because a signal can wait that long.
 //!
-//! Python may end while a thread that is not joined still works here: what is under way is stopped first, because what it reads and writes,
+//! Python may end while a thread that is not joined still works here: work in flight is stopped first, because what it reads and writes,
 //! and the thread that called, would be gone before it.
 //!
 //! Threads belong to this process. A child that was forked has none of them and would wait for them for ever, so it starts its own. Pools
@@ -43,7 +43,7 @@ impl From<u64> for Amount {
     }
 }
 
-/// The flags that stop what is under way in a process. Changed with the GIL held, as pools are.
+/// The flags that stop the work in flight in a process. Changed with the GIL held, as pools are.
 struct UnderWay {
     process: u32,
     stops: Vec<Arc<AtomicBool>>,
@@ -80,10 +80,10 @@ impl Drop for Stoppable {
     }
 }
 
-/// The longest that the end of Python waits for what is under way.
+/// The longest that the end of Python waits for work in flight.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Stops what is under way, and waits until it has: for when Python ends.
+/// Stops the work in flight, and waits until it has ended: for when Python ends.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     under_way(|all| {

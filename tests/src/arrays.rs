@@ -1,5 +1,5 @@
 //! Arrays in a device's memory, of every type and in every arrangement, against the same numbers in the host's memory on the same device:
-//! not a bit may differ, and errors must name the same cell.
+//! results are bit-identical, and errors must name the same cell.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -524,7 +524,7 @@ pub fn check_errors(device: &Arc<dyn Device>) -> Result<usize> {
     Ok(checked)
 }
 
-/// Bytes that are levels, as of the table of cases: against the oracle, and not a bit other than from the host's memory. `None`: the
+/// Bytes that are levels, as of the table of cases: against the oracle, and bit-identical to the host's. `None`: the
 /// kernel does not do this kind of work.
 pub fn check_case<T: Real + Into<f64>>(
     device: &Arc<dyn Device>,

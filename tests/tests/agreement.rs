@@ -191,7 +191,7 @@ fn three_devices_side_by_side() {
     assert_eq!(all::<f32>(&emulated(3), None), TABLE.len());
 }
 
-/// One device and several, one band and many: not a bit may differ.
+/// One device and several, one band and many: results are bit-identical.
 #[test]
 fn bands_and_devices_change_no_bit() {
     let large = |checked: &&Checked| checked.case.cells.rows() > 12 && checked.case.cells.cols() > 60;

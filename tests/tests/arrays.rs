@@ -186,7 +186,7 @@ fn a_guess_is_not_waited_for_and_may_be_wrong() {
     assert_eq!((report.levels, report.bands, report.kernel), (largest + 1, 1, Some(Kernel::Tensor)));
 }
 
-/// Several launches, and codes of some rows at a time: not a bit differs.
+/// Several launches, and codes of some rows at a time: bit-identical.
 #[test]
 fn bands_change_no_bit() {
     let shape = (420, 200);

@@ -23,7 +23,7 @@ pub struct Resident<T> {
     device: Arc<dyn Device>,
     kernel: Kernel,
     prepared: Prepared,
-    /// Grids, all the same, and their results.
+    /// Copies of the grid, and their results.
     copies: Vec<(Buffer, Buffer)>,
     heads: Option<Buffer>,
     launches: usize,

@@ -5,7 +5,7 @@
 //! error that has a name.
 //!
 //! A file that is cut while it is read may give zeros in place of what it had: Linux first shortens the file, then clears the rest of its last
-//! page, and a read under way may see that. So the length is looked at after every read: while it has not become less, nothing was cleared.
+//! page, and a read in flight may see that. So the length is looked at after every read: while it has not become less, nothing was cleared.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};

@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `data` | random numbers for cases, and buffers that launches take in turn |
-//! | `predict` | what the emulator counts of a case: conflicts of banks, sectors |
+//! | `predict` | what the emulator counts of a case: bank conflicts, sectors |
 //!
 //! A file of its own for every topic.
 

@@ -80,7 +80,7 @@ fn every_plan_is_right_on_any_number_of_devices_by_rows_and_by_columns() {
     }
 }
 
-/// One device and several, rows and columns: for one kernel not a bit may differ.
+/// One device and several, rows and columns: for one kernel results are bit-identical.
 #[test]
 fn how_devices_share_a_grid_changes_no_bit() {
     for (rows, cols) in [(150, 40), (11, 500), (500, 11)] {
@@ -167,13 +167,13 @@ fn a_stop_reaches_everybody() {
     assert!(matches!(result, Err(Error::Cancelled(_))), "{result:?}");
 }
 
-/// How many copies back are under way.
+/// How many copies back are in flight.
 #[derive(Default)]
 struct Copies {
     now: Mutex<usize>,
     changed: Condvar,
     most: AtomicUsize,
-    /// A copy waits until so many are under way, or for a while.
+    /// A copy waits until so many are in flight, or for a while.
     wait_for: usize,
 }
 

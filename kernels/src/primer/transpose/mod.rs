@@ -10,7 +10,7 @@
 //! | unpadded | `tiled` | a tile of 32 x 32 goes through shared memory; its columns are all in one bank |
 //! | padded | `tiled` | a row of the tile is an element longer: its columns are in all banks |
 //! | diagonal | `tiled` | blocks that run together take tiles along a diagonal |
-//! | wide | `wide` | 16 bytes a lane, four accesses under way, swizzled tiles without padding |
+//! | wide | `wide` | 16 bytes a lane, four accesses in flight, swizzled tiles without padding |
 //!
 //! Elements are moved, not interpreted: floating-point numbers are moved as the integers of their size.
 //!
