@@ -88,7 +88,7 @@ impl Georeference {
     pub fn epsg(&self) -> Option<u16> {
         let code = match (self.key(PROJECTED), self.key(GEOGRAPHIC)) {
             (Some(projected), _) => projected,
-            // A projection without a name may still name the system beneath it.
+            // A projection without a name still names the system beneath it.
             (None, Some(_)) if self.key(MODEL_TYPE) == Some(1) => return None,
             (None, geographic) => geographic?,
         };
