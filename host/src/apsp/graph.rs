@@ -1,7 +1,7 @@
 //! The weights of a graph, made edge by edge from all threads.
 //!
-//! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from as many threads as it
-//! likes. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
+//! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from any number of
+//! threads. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
 //! cycle. Rows are guarded by locks, one a band: files mostly have their edges sorted by source, and then a thread takes a
 //! lock once in many edges and has no contention.
 
@@ -51,7 +51,7 @@ pub enum EdgeError {
 
 /// A weight as it is read: of either sign.
 pub trait EdgeWeight: Distance {
-    /// Whether an edge may weigh so much. Infinity stands for no edge, and may be.
+    /// Whether the weight is allowed. Infinity means no edge, and is.
     fn allowed(self) -> bool;
     /// The largest weight.
     const MOST: f64;
@@ -141,7 +141,7 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
     }
 
     /// Adds the reverse of every edge, those added before and after this call. That is done at the end: edges that
-    /// lead to one vertex lie in as many rows as there are edges.
+    /// end at one vertex are in as many rows as there are edges.
     pub fn both_ways(&self) {
         self.both_ways.store(true, Relaxed);
     }

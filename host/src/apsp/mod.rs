@@ -1,7 +1,7 @@
 //! All-pairs shortest paths of dense graphs: from the weights of edges to the distance from every vertex to every other.
 //!
 //! ```text
-//! Graph               what a file says: the lightest edge from every vertex to every other, as a Matrix
+//! Graph               the input: the lightest edge from every vertex to every other, as a Matrix
 //!   potential         negative weights: is there a negative cycle? otherwise every weight becomes >= 0, lengths of paths shift by known numbers
 //!   width             16 bits where all distances fit, 32 otherwise
 //!   cpu | device      blocked Floyd-Warshall, in place

@@ -241,7 +241,7 @@ fn cycle(parents: &[u32]) -> Option<Vec<usize>> {
 }
 
 /// Makes every weight w(i, j) + h(i) - h(j). One that is not below [`UNREACHABLE`](super::Distance::UNREACHABLE) then becomes that, as if there were no edge:
-/// what is returned, the heaviest as it should be (0 without edges), tells [`width`](super::width) about it.
+/// the returned value, the heaviest before that (0 without edges), is for [`width`](super::width).
 pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
     let row = |(i, row): (usize, &mut [T])| {
         row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != T::UNREACHABLE).fold(

@@ -31,7 +31,7 @@ pub const NONE: i32 = -9999;
 /// Not found yet.
 const PENDING: i32 = i32::MIN;
 
-/// Columns of a block: enough for a thread to read rows in pieces that are worth it, few enough for all threads to have some.
+/// Columns of a block: enough for a thread to read rows efficiently, few enough for all threads to have some.
 const BLOCK: (usize, usize) = (64, 512);
 
 /// Why there are no predecessors.

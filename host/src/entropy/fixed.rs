@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most recently used tables. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
-/// grids, or chunks of one, asks for the same again and again.
+/// grids, or chunks of one, needs the same ones repeatedly.
 pub(crate) struct Kept<K, V, const MOST: usize = KEPT>(Mutex<Vec<(K, Arc<V>)>>);
 
 /// How many of a kind are kept.

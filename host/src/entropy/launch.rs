@@ -294,7 +294,7 @@ pub(super) struct Work {
     /// Cells of the largest window that fits in the whole grid.
     pub largest: usize,
     pub f64: bool,
-    /// Where more than Shannon's entropy in a square is asked for: the runs of the window, which its work goes with. `size` is the
+    /// Where more than Shannon's entropy in a square is asked for: the runs of the window, to which its work is proportional. `size` is the
     /// longer side of its shape then.
     pub runs: Option<usize>,
     /// Whether the window is a square.
@@ -329,7 +329,7 @@ impl Work {
     }
 
     /// True where the kernel that counts the border cell by cell has too much of it: such a cell takes it 17 times as long as
-    /// another, and the sliding kernel takes 1.45 times as long for each (measured on an H200: they meet at some 170 rows).
+    /// another, and the sliding kernel takes 1.45 times as long for each (measured on an H200: they break even at some 170 rows).
     fn has_much_border(&self) -> bool {
         42 * (4 * self.cols + 7 * self.rows) > self.rows * self.cols
     }
@@ -408,7 +408,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// The kernel for measures with a window on the device. Its outputs lie one behind the other in the frame's `out`, each
+    /// The kernel for measures with a window on the device. Its outputs are contiguous in the frame's `out`, each
     /// `count` · `out_stride` elements long: as many as the window has planes.
     pub fn of_window(
         kernel: Kernel,
@@ -590,7 +590,7 @@ impl Prepared {
     fn head_arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, rows, cols, stride, .. } = *frame;
         let (size, across) = (self.work.size as u32, cols.div_ceil(kernels::COLUMNS_STRIP));
-        // Eight threads count a strip's window, or slide from one to the next: what comes and what goes are two strips' worth of cells.
+        // Eight threads count a strip's window, or slide from one to the next: the cells that enter and leave are two strips' worth.
         let strips_each = if size <= 2 * kernels::COLUMNS_STRIP { 1 } else { (size / 64).min(across) };
         let threads = u64::from(rows) * u64::from(across.div_ceil(strips_each)) * 8;
         let blocks = threads.div_ceil(u64::from(kernels::COLUMNS_THREADS)) as u32;

@@ -57,7 +57,7 @@ pub const MAX_SIZE: usize = 4095;
 /// The most levels: all values of 16 bits.
 pub const MAX_LEVELS: usize = 1 << 16;
 
-/// The most levels that devices, ladders and bytes know.
+/// The most levels of devices, ladders and bytes.
 pub const BYTE_LEVELS: usize = 1 << 8;
 
 /// The most measures at a time.
@@ -73,7 +73,7 @@ pub enum Error {
     /// The number of levels is 0 or too large.
     #[error("the number of levels is from 1 to {MAX_LEVELS}, not {0}")]
     Levels(usize),
-    /// More levels than codes that are bytes can tell apart.
+    /// More levels than there are codes of a byte.
     #[error("{0} levels are too many for codes that are bytes, which are 256 at most; give codes of 16 bits")]
     LevelsOfBytes(usize),
     /// Devices were asked for, and there are more classes than their kernels have counters.
@@ -452,7 +452,7 @@ impl Entropy {
     }
 
     /// The largest value that a result can have with so many levels, for scales and legends: the logarithm of the
-    /// smaller of the levels and the window's cells. [`Report::levels`] tells how many there were.
+    /// smaller of the levels and the window's cells. [`Report::levels`] is their number.
     ///
     /// ```
     /// use halotile::entropy::{Base, Entropy};
@@ -773,7 +773,7 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
 
-    /// The grid is `unseen` where it has not been checked that its cells are as the coding says.
+    /// The grid is `unseen` where it has not been checked that its cells match the coding.
     fn compute_coded<T: Real>(
         &self,
         engine: &Engine,

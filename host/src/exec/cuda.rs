@@ -206,7 +206,7 @@ pub struct CudaDevice {
     tape: OnceLock<Tape>,
 }
 
-/// Freed memory, kept for a request of the same length: to allocate it anew takes milliseconds, in which all
+/// Freed memory, kept for a request of the same length: a new allocation takes milliseconds, in which all
 /// of the device is blocked.
 struct Reserve {
     /// The most memory that is kept: none once an allocation has failed, because what is kept is missing elsewhere, as to streams
@@ -1320,7 +1320,7 @@ impl Device for CudaDevice {
     }
 }
 
-/// An attribute that the driver has of an address. `none` is what is left where it knows nothing.
+/// An attribute that the driver has of an address. `none` is the value where it has none.
 ///
 /// # Safety
 /// The attribute is a `T`.

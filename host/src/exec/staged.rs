@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::queue::{Queue, Readable, Source, Target, Writable, scope};
 use super::{Buffer, DeviceError, HostMemory};
 
-/// Bytes of a piece: always the same, so that devices need not lock memory anew.
+/// Bytes of a piece: always the same, so that devices can reuse locked memory.
 const PIECE: usize = 16 << 20;
 /// Pieces: one in flight, one in use by the threads, one spare.
 const PIECES: usize = 3;

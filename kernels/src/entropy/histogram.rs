@@ -159,7 +159,7 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
     /// Counts cell `k` of four in `old` less, and in `new` more, where there are such, in the windows that `BY` says.
     ///
     /// Both counters are loaded before either is stored: of cells of one level neither changes anything. Differences of F are added up once the
-    /// next cells' counters are on their way. There is no branch that lanes could take differently: on a branch inside the loop over the window's
+    /// next cells' counters are in flight. There is no branch that lanes could take differently: on a branch inside the loop over the window's
     /// columns lanes diverge and may not reconverge before its end, which was measured to cost a factor of 100.
     #[inline(always)]
     fn exchange<const LEAVES: bool, const ENTERS: bool, const BY: u32>(&mut self, old: u32, new: u32, k: u32) {
@@ -179,7 +179,7 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
     }
 }
 
-/// The grid, the rows to compute and the window, as they come to the kernel.
+/// The grid, the rows to compute and the window, from the kernel's parameters.
 #[derive(Clone, Copy)]
 struct Frame<R: Scalar> {
     cells: In<u8>,

@@ -179,7 +179,7 @@ impl Counts for Histogram {
     }
 }
 
-/// The grid, the rows to compute and the window, as they come to the kernel.
+/// The grid, the rows to compute and the window, from the kernel's parameters.
 #[derive(Clone, Copy)]
 struct Frame<R: Scalar> {
     cells: In<u8>,

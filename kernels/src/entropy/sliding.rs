@@ -19,7 +19,7 @@
 //!   F(n₁) + F(n₂). The table is kept 32 times, one copy a lane and bank: 801 rows of 128 bytes. The lane's address is a
 //!   shift, and one three-input logic operation that masks the index and puts the lane in.
 //! * **Registers.** The one-hots of the last five rows stay in a ring, the loop is unrolled five times so that every
-//!   index is constant, and the cells of the next five rows are already on their way.
+//!   index is constant, and the cells of the next five rows are already in flight.
 //!
 //! Neighbouring warps share 4 columns, so that all loads are whole words: 124 of 128 columns are written. Blocks are as
 //! many as fit on the device at once, since filling the table costs more than a small tile; warps take their strips in turn.

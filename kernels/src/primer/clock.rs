@@ -1,4 +1,4 @@
-//! Clocks: a reduction whose blocks say when they began and ended, kernels that do nothing, and one that does nothing for a given time.
+//! Clocks: a reduction whose blocks record when they began and ended, kernels that do nothing, and one that does nothing for a given time.
 //!
 //! ```text
 //! minima      read both clocks; the least of 512 numbers; read both clocks

@@ -10,7 +10,7 @@ use super::fault::{AccessKind, Place, Space};
 /// An access of a warp consists of those lanes that reach the same source location for the same time since the warp's lanes
 /// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
 /// a place (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
-/// their kind, their width and their order. And what a compiler merges, splits or drops is counted as it stands in the source.
+/// their kind, their width and their order. And accesses that a compiler merges, splits or drops are counted as in the source.
 ///
 /// Atomic operations, textures and constants are left out: other rules apply to them.
 ///

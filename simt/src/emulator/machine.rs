@@ -53,7 +53,7 @@ pub(super) struct BoundTexture {
 #[derive(Clone, Copy)]
 pub(super) struct Wait {
     pub meeting: Meeting,
-    /// The lanes that meet; all ones at a barrier.
+    /// The lanes of the synchronisation point; all ones at a barrier.
     pub mask: u32,
     pub at: &'static Location<'static>,
     /// A predicate, or the word to shuffle.

@@ -9,7 +9,7 @@
 //! Because every access to memory goes through `simt`, each one is checked: the index and the alignment, whether
 //! the bytes were written, and whether another thread touches them with nothing between the two that
 //! orders them (a race). A barrier or a warp operation that some lane never reaches ends in a state where
-//! no lane can go on, and that is detected. The first fault ends the launch, with an error that names the thread, the place and the cause.
+//! no lane can continue, and that is detected. The first fault ends the launch, with an error that names the thread, the place and the cause.
 //!
 //! It can also count what a kernel's accesses cost on the hardware ([`Options::accesses`]): bank conflicts, sectors.
 //!

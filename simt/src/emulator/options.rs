@@ -115,6 +115,6 @@ pub struct Report {
     pub warp_operations: u64,
     /// Bytes of the static shared arrays that the kernel used.
     pub static_shared_bytes: u32,
-    /// What warps did to memory, where [`Options::accesses`] asks for it.
+    /// Counts of warps' accesses, where [`Options::accesses`] is set.
     pub accesses: Option<Accesses>,
 }

@@ -15,7 +15,7 @@
 //! `ceiling` | the compute ceiling of the machine |
 //! `threads` | the rung after the source's |
 //!
-//! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix stays as it is, as in products of
+//! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix keeps its layout, as in products of
 //! matrices (Goto and van de Geijn 2008): both factors, which are read repeatedly, are packed into contiguous memory, and of
 //! the result each cell is loaded and stored once for 256 vertices, not four times. That is 10 % faster than tiles, which have to be packed
 //! and unpacked besides.

@@ -87,7 +87,7 @@ type Engine = fn(&mut Matrix<i32>, &dyn Observer) -> Result<(), Cancelled>;
 
 #[test]
 fn observers_hear_of_every_vertex_and_can_stop_the_work() {
-    // Passes are of 64. Threads may have begun two steps more until the one that asks hears of a step.
+    // Passes are of 64. Threads may have begun two more steps before the thread that calls the observer notices the first.
     for (engine, step) in [(solve as Engine, SIDE as u64), (threads as Engine, 3)] {
         let all = Until(AtomicU64::new(0), u64::MAX);
         engine(&mut weights(150, i32::from), &all).unwrap();

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! On one device the host does not wait for every launch, only often enough for progress to show and a stop to take effect. On
-//! several every round ends with a wait: the next one begins with a copy, by way of host memory.
+//! several every round ends with a wait: the next one begins with a copy through host memory.
 //!
 //! A worker that fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
 //! owner of the pivot row sends to all and all receive from it, so the work of all ends there, and none of them hangs.
@@ -266,7 +266,7 @@ impl Worker<'_> {
             }
             let config = LaunchConfig { grid: [grid[0], grid[1], 1], block: self.rung.block(), shared_bytes: 0 };
             // SAFETY: bands are whole rows of tiles of the matrix, `pitch` apart, and `pivot` is one such row: the owner's in its
-            // band, the one that the exchange brought on others; blocks and grids are what the kernels say. The launches of
+            // band, the one copied by the exchange on others; blocks and grids are what the kernels say. The launches of
             // a round follow each other on one queue, and nothing else touches the buffers before it has been waited for.
             unsafe { queue.launch(kernel, &config, args) }
         };

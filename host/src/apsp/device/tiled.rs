@@ -8,7 +8,7 @@
 //!                     barrier
 //! ```
 //!
-//! Sending the pivot row a round ahead hides it: the others need it only after the barrier. The owner's row goes on a queue of higher priority than
+//! Sending the pivot row a round ahead hides it: the others need it only after the barrier. The owner's row is put on a queue of higher priority than
 //! the other, or it would wait for phase 3 of the owner's other rows. The source (see the module `apsp`) sends the row before the round
 //! and has every worker compute the pivot itself.
 //!

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Memory is bounded, so a reader that is ahead blocks, and so does every thread until it has what it needs. Pieces are
-//! taken in their order and written in it, in whatever order they are finished. The obvious chain of channels cannot give back: when a
+//! taken and written in their order, and finished in any. The obvious chain of channels cannot give back: when a
 //! device fails, its pieces have to go to another, which may have found nothing left to do; so a worker that finds
 //! nothing waits until all pieces are finished, and not until the reader is.
 

@@ -346,7 +346,7 @@ impl Plan<'_> {
         slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
     }
 
-    /// Bytes that the CPU engine takes for large windows, whatever pieces are: F of all numbers of cells, the shape and its copies, and
+    /// Bytes that the CPU engine takes for large windows, with pieces of any size: F of all numbers of cells, the shape and its copies, and
     /// what a thread keeps of a tile.
     fn of_large_window(&self) -> usize {
         if self.size <= SMALL {
@@ -356,7 +356,7 @@ impl Plan<'_> {
         let (rows, cols) = (self.size.min(self.extended.0), self.size.min(self.extended.1));
         // A tile of more levels has a histogram.
         let planes = (self.levels + usize::from(self.nodata.is_some())).min(BYTE_LEVELS + 1);
-        // Words are numbered anew, in a copy of bytes or of words.
+        // Words are renumbered, in a copy of bytes or of words.
         let seen = |len: usize, all: usize| (len + self.size).min(all);
         let copies = 3 * seen(LARGE_BAND, self.extended.0) * seen(LARGE_STRIP, self.extended.1);
         let tile = planes * (4 * LARGE_STRIP + 2 * (LARGE_STRIP + self.size)) + (self.width - 1) * copies;
@@ -443,7 +443,7 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells are as the coding says.
+/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells match the coding.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,

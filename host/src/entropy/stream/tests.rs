@@ -142,7 +142,7 @@ fn streamed(
     (result, kept.into_inner().unwrap())
 }
 
-/// The definition on a grid that goes on beyond its edge: what lies there is made first.
+/// The definition on a grid that is extended beyond its edge: the cells there are made first.
 fn expected(cells: &Grid<u8>, size: usize, edge: Edge, nodata: Option<u8>) -> Grid<f64> {
     let (rows, cols, radius) = (cells.rows(), cells.cols(), size / 2);
     if !edge.extends() {
@@ -317,7 +317,7 @@ fn a_device_with_too_little_memory_is_an_error() {
     assert!(matches!(run(100, &mut out), Err(Error::Device(DeviceError::OutOfMemory { .. }))));
     // Little, but enough for small pieces.
     run(200_000, &mut out).unwrap();
-    // The first plan wants more than there is.
+    // The first plan needs more than there is.
     let overstating = EmulatedDevice::new(0, Some(200_000)).overstating(5_000_000);
     let engine = Engine::Devices(vec![Arc::new(overstating)]);
     Entropy::new().compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
@@ -518,7 +518,7 @@ fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
 }
 
 /// Windows of more than 255 rows and columns, whose halos are larger than the pieces: bit-identical to the grid in memory, in as
-/// little memory as the refusal of less asks for.
+/// little memory as the error for less asks for.
 #[test]
 fn large_windows_are_the_same_in_pieces() {
     use crate::measure::{Footprint, Measure};

@@ -5,7 +5,7 @@
 //! each row:       a word of 4 cells a lane, each of them incrementing its class's counter
 //! ```
 //!
-//! The obvious version asks by ballots, one for each bit of a code, which lanes have a lane's class: 3 instructions each, 20 ballots for 128 cells,
+//! The obvious version finds by ballots, one for each bit of a code, the lanes of a class: 3 instructions each, 20 ballots for 128 cells,
 //! and a sixth of the kernel's time at 101 × 101. Lanes that add 1 to the same counter are served at once.
 
 use simt::shared::Shared;

@@ -39,7 +39,7 @@ pub trait Finish<C: Counts>: Copy {
 #[derive(Clone, Copy)]
 pub struct Windows<'a> {
     pub frame: &'a Frame,
-    /// The cell around which the first one lies.
+    /// The cell at the centre of the first one.
     pub y: i32,
     pub x: i32,
     /// Its element of the results.
@@ -220,7 +220,7 @@ impl Frame {
         self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
     }
 
-    /// The same with heads, which are worth it for large windows.
+    /// The same with heads, for large windows.
     #[inline(always)]
     pub fn march_with<F: Finish<C>, C: Counts, const NODATA: bool>(&self, heads: In<u32>, finish: F) {
         let before: Heads<C> = Heads::new(self, heads);

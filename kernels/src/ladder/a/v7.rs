@@ -5,7 +5,7 @@
 //! as it had to with v6's 208: an entry is selected by comparisons and conditional moves of the 26 values. So a look-up
 //! costs some 50 instructions, all of them arithmetic, and none depends on local memory.
 //!
-//! Its published source also changes something that its name does not say: the counters go to shared memory, 16 × 512 of 8
+//! Its published source also changes something that its name does not mention: the counters go to shared memory, 16 × 512 of 8
 //! bits, a column for each thread of a block of 512 along a row. No other thread touches a thread's column, so
 //! there is no barrier. All 16 counters of a thread are in one bank, with those of three neighbours: a warp uses 8 of the
 //! 32 banks, and neighbours at different levels have bank conflicts. This rung is what was published and timed.

@@ -99,9 +99,9 @@ fn guarded(matrix: In<f32>, place: usize, [rows, cols]: [u32; 2], row: u32, col:
 impl<const N: usize> Block<N> {
     /// Columns.
     const WIDTH: u32 = 16 * N as u32;
-    /// Threads that bring a row of B's tile.
+    /// Threads that load a row of B's tile.
     const ACROSS: u32 = Self::WIDTH / 4;
-    /// Rows of B's tile that the block brings at a time.
+    /// Rows of B's tile that the block loads at a time.
     const DOWN: u32 = SGEMM_THREADS / Self::ACROSS;
 
     #[inline(always)]
@@ -227,7 +227,7 @@ impl<const N: usize> Block<N> {
         });
     }
 
-    /// Writes four elements of a row, as far as they are in C.
+    /// Writes those of four elements of a row that are inside C.
     #[inline(always)]
     fn store_four(self, row: u32, col: u32, four: [f32; 4]) {
         let place = row as usize * self.n as usize + col as usize;

@@ -8,8 +8,8 @@
 //! | file | what it changes |
 //! |---|---|
 //! | `reduce0` | nothing yet: threads whose number is a multiple of 2 s join their number with the one s places on |
-//! | `reduce1` | thread t works for place 2 s t, so that the threads at work lie together |
-//! | `reduce2` | s from half a block down: the numbers lie together too |
+//! | `reduce1` | thread t works for place 2 s t, so that the active threads are contiguous |
+//! | `reduce2` | s from half a block down: the numbers are contiguous too |
 //! | `reduce3` | a thread joins two numbers when it loads them |
 //! | `reduce4` | the last warp synchronises by itself |
 //! | `reduce5` | no loop: the block's size is a constant |

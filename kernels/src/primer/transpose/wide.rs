@@ -4,7 +4,7 @@
 //! a thread, of 256:
 //!     loads 16 bytes of a row four times                     no wait in between
 //!     transposes small squares of bytes in its registers     so that a word has elements of one column
-//!     stores the words in the tile, which lies as the output does
+//!     stores the words in the tile, which has the layout of the output
 //! barrier
 //!     loads 16 bytes of the tile four times, and stores each in `out`
 //! ```
@@ -25,10 +25,10 @@
 //! *Units.* What a thread stores in the tile at a time is a word, or two for elements of 8 bytes: 4, 2, 1 or 1 elements of a column. For bytes it
 //! needs four rows, which its four loads read; four words of 4 bytes each become their own transpose by eight byte permutations.
 //!
-//! *The swizzle.* The tile is moved 16 bytes at a time on the way out, so that padding would break the alignment of its rows. Instead the groups of
+//! *The swizzle.* The tile is stored to `out` 16 bytes at a time, so that padding would break the alignment of its rows. Instead the groups of
 //! 16 bytes of a row are permuted: group g of row c is at g XOR (c / V XOR c) mod 8, with V elements in 16 bytes. Eight
-//! lanes that load eight groups of a row still meet all 32 banks. On the way in a warp stores 4 units of a group for each of 8
-//! rows V apart, whose c / V are all different: again all 32 banks. (The second XOR is for the ragged way in, where
+//! lanes that load eight groups of a row still access all 32 banks. On loading the tile a warp stores 4 units of a group for each of 8
+//! rows V apart, whose c / V are all different: again all 32 banks. (The second XOR is for unaligned loads, where
 //! lanes are in neighbouring rows: four wavefronts instead of sixteen for bytes.)
 //!
 //! *Order.* Blocks take tiles in strips, row by row within a strip. The host passes the width of a strip, which was tuned by measurement: narrow ones
