@@ -1,7 +1,7 @@
 //! Cache-line-aligned memory for many numbers.
 //!
 //! The CPU's vectors are as long as a cache line. One that crosses two lines is loaded and stored in two parts, and rows of a matrix are
-//! multiples of lines: where the first is aligned, all are. The allocator does not align a vector of numbers so far.
+//! multiples of lines: where the first is aligned, all are. The allocator guarantees no such alignment for a vector of numbers.
 
 use std::collections::TryReserveError;
 use std::ops::{Deref, DerefMut};

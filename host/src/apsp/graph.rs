@@ -3,7 +3,7 @@
 //! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from any number of
 //! threads. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
 //! cycle. Rows are guarded by locks, one a band: files mostly have their edges sorted by source, and then a thread takes a
-//! lock once in many edges and has no contention.
+//! lock only once in many edges.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

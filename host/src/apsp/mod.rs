@@ -15,12 +15,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! `distance` | the types of distances |
+//! | `distance` | the types of distances |
 //! | `matrix` | a square of them, as engines take it |
 //! | `graph` | the weights of a graph, made edge by edge from all threads |
 //! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
-//! `width` | the type of the numbers: whether distances fit, and how that is proved |
-//! `cpu` | the engine on the CPU, and the rung after the source's |
+//! | `width` | the type of the numbers: whether distances fit, and how that is proved |
+//! | `cpu` | the engine on the CPU, and the source's rung |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
 //! | `trees` | the same of floating-point weights |

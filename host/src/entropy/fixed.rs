@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most recently used tables. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
+/// The most recently made tables. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
 /// grids, or chunks of one, needs the same ones repeatedly.
 pub(crate) struct Kept<K, V, const MOST: usize = KEPT>(Mutex<Vec<(K, Arc<V>)>>);
 
@@ -90,7 +90,7 @@ impl Nested {
     fn new(size: usize, largest: usize, levels: usize, nodata: bool) -> Self {
         let all = size * size;
         let [fine, middle] = Self::cells(size, nodata);
-        // Kernels take classes by sixteens, so that knowing fewer classes changes no bit.
+        // Kernels take classes by sixteens, so that the exact number of classes changes no bit.
         let levels = levels.next_multiple_of(16);
         let mut entries = Vec::with_capacity(Self::len(size, nodata));
         let mut table = |cells: usize, largest: usize| {

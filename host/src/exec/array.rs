@@ -116,7 +116,7 @@ impl Layout {
         self.memory.address() + (self.first * self.bytes) as u64
     }
 
-    /// Numbers from a row to the next, where rows are contiguous and not interleaved, as the entropy kernels require: `rows`
+    /// Numbers from a row to the next, where rows do not overlap and their columns are contiguous, as the entropy kernels require: `rows`
     /// of a multiple of 4 numbers, the first at a multiple of `align` bytes.
     pub fn pitch(&self, align: u64) -> Option<usize> {
         let unit = self.strides.1 == 1 || self.cols == 1;
@@ -282,7 +282,7 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
 }
 
 impl<T> DeviceGridMut<'_, T> {
-    /// True when all of them have rows `pitch` numbers apart and are contiguous, as the planes of one array are.
+    /// True when all of them have rows `pitch` numbers apart and follow one another, as the planes of one array do.
     pub(crate) fn are_planes(grids: &[Self], pitch: usize) -> bool {
         let Some(first) = grids.first() else { return false };
         let plane = (first.layout.rows * pitch * first.layout.bytes) as u64;
@@ -297,7 +297,7 @@ impl<T> DeviceGridMut<'_, T> {
         assert!(Self::are_planes(grids, pitch), "planes of one array");
         let Layout { rows, cols, bytes, .. } = grids[0].layout;
         let len = (grids.len() * rows - 1) * pitch + cols;
-        // SAFETY: each grid has its rows, and the rows of all of them are contiguous.
+        // SAFETY: each grid has its rows, and the rows of all of them follow one another, `pitch` apart.
         unsafe { Part::lent(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
     }
 }

@@ -143,7 +143,7 @@ const NEEDED: [&str; 47] = [
     "cuTexObjectDestroy",
 ];
 
-/// Whether there is a driver: its library with all functions. Does not initialise it; an error says what was tried. The answer is cached:
+/// Whether there is a driver: its library with all functions. Does not initialise it; an error says what was tried. A driver once found is cached:
 /// looking for the library takes longer than a small kernel.
 pub fn driver() -> Result<(), DeviceError> {
     static THERE: OnceLock<()> = OnceLock::new();
@@ -320,7 +320,7 @@ impl Queues {
     }
 }
 
-/// Destroys events of a context that is current. A failure could not be handled, and would hide the first one.
+/// Destroys events of a context that is current. A failure could not be handled, and would hide an earlier error.
 fn destroy_events(pair: [sys::CUevent; 2]) {
     for event in pair {
         // SAFETY: ours, and nothing uses it any more.
@@ -1165,7 +1165,7 @@ impl Device for CudaDevice {
     }
 
     fn copies_directly(&self, memory: &[u8]) -> bool {
-        // Asked for several attributes at once, if only of one, the driver returns zeros for memory that it does not know;
+        // Asked for several attributes at once, if only of one, the driver reports no value for memory that it does not know;
         // asked for one alone it returns an error, which debuggers report.
         let locked = |byte: &u8| {
             let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;

@@ -112,7 +112,7 @@ pub trait Device: Send + Sync {
     /// Bytes of memory that are free now.
     fn free_memory(&self) -> Result<usize, DeviceError>;
 
-    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] frees it when dropped.
+    /// Address of `bytes` bytes of new memory, aligned to 256. A [`Buffer`] frees it when dropped.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
     /// Frees memory once nothing on the device can be using it any more, other libraries included: results that they
@@ -173,7 +173,7 @@ pub trait Device: Send + Sync {
         rows: usize,
     ) -> Result<(), DeviceError>;
 
-    /// Makes a texture object over a buffer that is long enough. [`Texture::new`] destroys it when dropped.
+    /// Makes a texture object over a buffer that is long enough. A [`Texture`] destroys it when dropped.
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
 
     /// Destroys a texture object.

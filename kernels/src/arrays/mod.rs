@@ -5,9 +5,9 @@
 //! | [`arrays_present`](fn@arrays_present) | which bytes occur |
 //! | [`arrays_distinct`](fn@arrays_distinct) | which wider numbers occur |
 //! | [`arrays_extent`](fn@arrays_extent) | the smallest and the largest number |
-//! [`arrays_digits`](fn@arrays_digits) | how many numbers have the same leading digits |
+//! | [`arrays_digits`](fn@arrays_digits) | how many numbers have the same leading digits |
 //! | [`arrays_encode`](fn@arrays_encode) | codes of classes, in rows as the entropy kernels read them |
-//! [`arrays_place`](fn@arrays_place) | results, copied from the layout of those kernels to any other |
+//! | [`arrays_place`](fn@arrays_place) | results, copied from the layout of those kernels to any other |
 //! | [`arrays_rim`](fn@arrays_rim) | results near the edge made nodata |
 //!
 //! # Numbers

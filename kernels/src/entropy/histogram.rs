@@ -4,7 +4,7 @@
 //! each thread:  build the histograms of its first two windows
 //!               for every row:  write F(N) − T, where T = Σ F(n_i)
 //!                               for every column of the windows:
-//!                                    subtract the cell that leaves above:  T −= F(n) − F(n − 1)
+//!                                   subtract the cell that leaves above:  T −= F(n) − F(n − 1)
 //!                                   add the one that enters below, likewise; nothing if they are of one level
 //! ```
 //!

@@ -4,7 +4,7 @@
 //! each thread:  build the histogram of its first window
 //!               for every row:  write every measure, from the counts and their sums
 //!                               for every run of the window's cells, one below the other:
-//!                                    subtract its uppermost cell, add the one below it
+//!                                   subtract its uppermost cell, add the one below it
 //! ```
 //!
 //! It follows the [histogram kernel](super::entropy_histogram): counters in shared memory, sums of integers that follow

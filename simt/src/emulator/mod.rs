@@ -3,7 +3,7 @@
 //! ```text
 //! for each block, in any order
 //!     for each lane: a coroutine, which runs the kernel until it has to wait for others
-//!         when all lanes of a synchronisation point have arrived, they continue
+//!     when all lanes of a synchronisation point have arrived, they continue
 //! ```
 //!
 //! Because every access to memory goes through `simt`, each one is checked: the index and the alignment, whether

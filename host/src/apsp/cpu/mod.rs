@@ -9,11 +9,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! `panels` | packing the rows K for products, and back |
+//! | `panels` | packing the rows K for products, and back |
 //! | `tile` | closing and the product, for every instruction set |
 //! | `vector`, `x86` | the vectors that it is done in |
-//! `ceiling` | the compute ceiling of the machine |
-//! `threads` | the rung after the source's |
+//! | `ceiling` | the compute ceiling of the machine |
+//! | `threads` | the source's rung |
 //!
 //! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix keeps its layout, as in products of
 //! matrices (Goto and van de Geijn 2008): both factors, which are read repeatedly, are packed into contiguous memory, and of

@@ -280,7 +280,7 @@ impl Worker {
     fn hand_on(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
         self.panels(queue, k, true, false)?;
         for (_, other) in all.iter().enumerate().filter(|&(j, _)| j != i) {
-            // SAFETY: all workers live until all threads are done; until all have met, nothing else writes this panel and nothing reads the other's.
+            // SAFETY: all workers live until all threads are done; until all have met, nothing writes this panel and nothing else uses the other's.
             unsafe { queue.send(&self.row_panels[k % 2], &other.row_panels[k % 2]) }?;
         }
         Ok(())

@@ -80,7 +80,7 @@ struct State {
 unsafe impl Send for State {}
 
 impl Tape {
-    /// Synchronises the device's clock with the profile's.
+    /// Aligns the device's clock with the profile's.
     pub(super) fn new(device: &CudaDevice, profile: &Arc<Profile>) -> Result<Self, DeviceError> {
         // The first event of a device takes longer than others.
         drop(Event::new(device, device.stream)?);

@@ -20,7 +20,7 @@
 //! - `panels` writes both panels again, in the layout of `rest`: depth by depth, the column panel transposed, and with 16 bits every
 //!   distance of it twice in a word. `rest` copies them to shared memory unchanged; and it reads no memory that it writes.
 //! - The next pivot tile is closed by the block that has just made it, while the others work: 128 steps of one block would otherwise be
-//! on the critical path. That block's tile is the first, so that it is not the last one too. The panels of two rounds alternate.
+//!   on the critical path. That block's tile is the first, so that it is not the last one too. The panels of two rounds alternate.
 //! - There are no bounds checks: the host pads matrices to whole tiles.
 //!
 //! Source: Venkataraman, Sahni, Mukhopadhyaya, "A Blocked All-Pairs Shortest-Paths Algorithm" (2003); Katz and Kider, "All-Pairs

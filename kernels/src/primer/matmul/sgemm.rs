@@ -17,9 +17,9 @@
 //!   different banks: two lanes have a row, 4 apart along k, which is 16 banks.
 //! - The lanes of a warp are arranged 4 × 8: they load at a time from 4 addresses of A, or 8 of B, in a row.
 //! - The edges are in the loads from global memory alone. Whether a step's tiles are whole, and aligned so that four elements are one access, is one
-//! condition for all of the block; where they are not, elements are loaded one by one, and are 0 outside.
+//!   condition for all of the block; where they are not, elements are loaded one by one, and are 0 outside.
 //! - Blocks are ordered down [`GROUP`] tiles before they take the next column of tiles: those that run at a time read about as much of A as of B, which is
-//! the minimum, and the second-level cache has it for all of them.
+//!   the minimum, and the second-level cache has it for all of them.
 //!
 //! Sources: Volkov and Demmel (2008); NVIDIA's CUTLASS, whose 256 × 128 × 8 tiles for CUDA cores these are, but for the number of
 //! buffers.

@@ -7,7 +7,7 @@
 //! - *padded*: a row is 33 elements. The next row's element is in the next bank, and with every size a column is in 32 banks.
 //! - *diagonal*: on GT200 memory was interleaved over 8 partitions by address, 256 bytes at a time, and blocks that wrote one column of tiles all
 //!   waited for one partition. Blocks that follow each other take tiles of different rows and columns here. Today's hardware hashes addresses:
-//! the rung is kept to show that it gains nothing any more.
+//!   the rung is kept to show that it gains nothing any more.
 //!
 //! Departure from the textbook: it writes the diagonal for square matrices as (x, (x + y) mod n), and for others by the block's linear
 //! number. Blocks are numbered linearly here anyway, and then both are one formula.
