@@ -4,7 +4,7 @@
 //! row that leaves. Each lane computes from them the differences between the windows of neighbouring columns; the warp forms prefix sums; and the window
 //! before the strip ([`Before`]) is their base. No thread waits for another warp.
 //!
-//! Rows of the first window enter one after another too, but nothing has to leave: their differences are kept as bytes, and
+//! Rows of the first window enter one after another too, but no counts are needed until the last: their differences are kept as bytes, and
 //! widened once in 127 rows.
 
 use simt::bits::funnel_shift_right;
