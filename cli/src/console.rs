@@ -54,7 +54,7 @@ const VERTICES: &str = "{msg} [{bar:12}] {human_pos}/{human_len} vertices, {eta}
 const CELLS: &str = "{msg} [{bar:12}] {human_pos}/{human_len} cells, {rate}, {eta} left";
 
 impl Console {
-    /// Sets the level of tracing, and a bar up unless it would be seen by nobody or get between lines of tracing.
+    /// Sets the level of tracing, and a bar up unless it would not be seen or would get between lines of tracing.
     pub fn new(loudness: Loudness) -> Self {
         let level = match (loudness.quiet, loudness.verbose) {
             (true, _) => tracing::Level::ERROR,
@@ -88,7 +88,7 @@ impl Console {
         self.verbose
     }
 
-    /// From now on the bar counts bytes, nobody knows of how many.
+    /// From now on the bar counts bytes of an unknown total.
     pub fn bytes(&self, doing: &str) {
         self.stage(doing, None, BYTES);
     }

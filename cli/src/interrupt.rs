@@ -2,7 +2,7 @@
 //!
 //! The first one sets a flag, which the work asks for as it goes ([`requested`]); then everything unwinds in the ordinary
 //! way and temporary files vanish with what owns them. The second one ends the program at once, and so does the first one while
-//! nobody could look at the flag, because the program waits for a pipe or a terminal ([`waiting`]). Then the
+//! the flag cannot be checked, because the program waits for a pipe or a terminal ([`waiting`]). Then the
 //! temporary files that were made known here ([`remove_at_the_end`]) are removed by hand; those without a name vanish with the process.
 
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub fn listen() {
         }
     };
     // A file that grows beyond the limit of the process (`ulimit -f`) is then an error of the write that would exceed it, which has a message
-    // and leaves nothing. The flag is of no interest; a signal that is ignored would be so for all programs that this one starts.
+    // and leaves nothing. The flag is not needed; a signal that is ignored would be so for all programs that this one starts.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // Refused where our parent has these signals ignored (`nohup`, a script's background job): they stay ignored.

@@ -1,4 +1,4 @@
-//! Where work is done: what a caller names, and what is likely to be faster where nobody names anything.
+//! Where work is done: what a caller names, and what is likely to be faster where the caller names nothing.
 //!
 //! A GPU is faster at everything here, and it has to be started, and fed over a bus. So the seconds of both are estimated from the work,
 //! and a GPU is worth it where they are fewer. The estimates were fitted to measurements and are right within a factor of two there;
@@ -118,7 +118,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Cells below which nobody needs an estimate: the CPU is done before a GPU is ready.
+    /// Cells below which no estimate is needed: the CPU is done before a GPU is ready.
     const WORTH_AN_ESTIMATE: usize = 1 << 20;
 
     /// Seconds in the CPU engine. Fitted to one core of an AMD EPYC (Zen 5), sizes 5 to 255, 16 and 256 levels.
@@ -158,7 +158,7 @@ impl Load {
 pub struct Vertices(pub usize);
 
 impl Vertices {
-    /// Vertices below which nobody needs an estimate.
+    /// Vertices below which no estimate is needed.
     const WORTH_AN_ESTIMATE: usize = 1024;
 
     /// Relaxations in a second of one core: AVX-512, 32-bit integers, both threads of a machine of two cores at work.

@@ -1,6 +1,6 @@
 //! Grids: rectangular arrays of cells, owned or borrowed, row-major, with a stride between rows.
 //!
-//! A view borrows somebody's memory and never copies it. The stride (in cells, at least the number
+//! A view borrows memory and never copies it. The stride (in cells, at least the number
 //! of columns) lets a view be a sub-rectangle of a larger array or the padded rows of a device
 //! buffer. All shapes are written rows × columns.
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows of the grid     one view:   whole rows lie behind one another in memory
-//! columns of the grid  a view a row: between two rows of a strip lie the neighbours' cells, which belong to somebody else
+//! columns of the grid  a view a row: between two rows of a strip lie the neighbours' cells, which belong to another part
 //! ```
 //!
 //! So a part is a list of views, top to bottom. The obvious single view of a strip would reach over memory that another

@@ -66,7 +66,7 @@ pub struct Windows<'a, C = u8> {
     pub edge: Edge,
     /// Cells of this value are not counted, and have no result themselves.
     pub nodata: Option<C>,
-    /// They have one all the same: that of the valid cells around them.
+    /// They have one as well: that of the valid cells around them.
     pub fill: bool,
     /// The share of the window's cells, 0 to 1, that must be valid for there to be a result. It is a share of all cells of the
     /// shape: those beyond the edge of the grid are missing. (At least one cell must be valid even for 0.)

@@ -24,7 +24,7 @@ pub static MODULE: simt::launch::Module = simt::launch::Module {
 pub const FAMILIES: &[&[simt::launch::KernelEntry]] =
     &[entropy::KERNELS, arrays::KERNELS, apsp::tiled::KERNELS, selftest::KERNELS];
 
-/// The kernel of this name, in whichever family.
+/// The kernel of this name, in any family.
 ///
 /// ```
 /// let kernel = halotile_kernels::find("entropy_naive").unwrap();

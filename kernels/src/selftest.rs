@@ -144,7 +144,7 @@ pub unsafe fn selftest(
     let logarithm = ln_f64(f64::from(value) * 1e-3).to_bits();
     words[40] = (logarithm >> 32) as u32;
     words[41] = logarithm as u32;
-    // Thread-private, indexed by what only a running thread knows.
+    // Thread-private, indexed by values known only at run time.
     let mut own = Private::<u16, 7>::new(3);
     own.write(&[1, 2, 3, 5, 8, 13, 21]);
     own.store(value % 7, value as u16);

@@ -116,7 +116,7 @@ def grid(array, what="array"):
     array = np.asarray(array)
     check_grid(array, what)
     if array.dtype.kind == "b":
-        # Whoever looks at other memory as booleans may have bytes above 1, which are all True.
+        # A boolean view of other memory may have bytes above 1, which are all True.
         codes = array.view(np.uint8)
         return array if codes.max(initial=0) <= 1 else codes != 0
     dtype = array.dtype.newbyteorder("=")

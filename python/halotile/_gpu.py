@@ -120,12 +120,12 @@ def _gpu_of(array):
 
 
 def _streams(array, interface):
-    """The streams on which somebody may still be writing to an array."""
+    """The streams on which work may still be writing to an array."""
     stream = interface.get("stream")
     if stream is not None:
         return [int(stream)]
     if interface["version"] >= 3:
-        # Nobody has to be waited for.
+        # There is nothing to wait for.
         return []
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):

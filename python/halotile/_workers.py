@@ -1,7 +1,7 @@
 """Which GPU is whose, where several processes of a cluster work on one machine.
 
-A worker that was given its GPUs by ``CUDA_VISIBLE_DEVICES``, as dask-cuda does, takes the first of them. Otherwise workers claim one each: whoever
-holds the lock on a file that is named after it. The system lets go of the lock when the process ends, however it ends, so that
+A worker that was given its GPUs by ``CUDA_VISIBLE_DEVICES``, as dask-cuda does, takes the first of them. Otherwise workers claim one each: a GPU
+belongs to the worker that holds the lock on a file named after it. The system lets go of the lock when the process ends, however it ends, so that
 the worker that takes its place finds the GPU free.
 """
 

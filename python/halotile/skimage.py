@@ -162,7 +162,7 @@ def _by_skimage(image, footprint, out, mask, shifts, reason):
     """scikit-image's own result, with its own warnings and errors."""
     if hasattr(image, "__cuda_array_interface__"):
         raise ValueError(f"image: {reason}, which halotile does not do on a GPU")
-    # Where it is defined: `rank.entropy` may be what somebody has put there, such as the function above.
+    # Where it is defined: `rank.entropy` may have been replaced, as by the function above.
     generic = _skimage(reason).filters.rank.generic
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

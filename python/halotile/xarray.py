@@ -136,7 +136,7 @@ def _check_place(mask, array):
 def _layer(layer, size, mask, nodata, options):
     """The results of one layer, wherever it lies."""
     if hasattr(layer, "dask"):
-        # Only now: not everybody who has xarray has Dask.
+        # Only now: Dask may not be installed beside xarray.
         from halotile import dask
 
         return dask.entropy(layer, size, mask=mask, nodata=nodata, **options)

@@ -115,7 +115,7 @@ fn copy<T: Distance, N: crate::array::Number>(
     out: Array,
     of: impl Fn(T) -> N + Sync,
 ) -> Result<(), Fault> {
-    // SAFETY: the array is new, and nobody else has it.
+    // SAFETY: the array is new, and nothing else refers to it.
     let view =
         unsafe { out.view_mut::<N>() }.filter(|out| (out.rows(), out.cols()) == (matrix.vertices(), matrix.vertices()));
     let view = view.ok_or_else(|| Fault::Value("the results' array has gaps or another shape".into()))?;
@@ -131,7 +131,7 @@ fn real<T: Distance>(distance: T) -> f64 {
     if distance == T::UNREACHABLE { f64::INFINITY } else { distance.to_f64() }
 }
 
-/// A solution on its way to arrays: the caller has made none yet, because nobody knew of what type.
+/// A solution on its way to arrays: the caller has made none yet, because their type was not known.
 #[pyclass(frozen, module = "halotile._native")]
 pub struct Paths(Solution);
 

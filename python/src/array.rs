@@ -120,7 +120,7 @@ impl Array {
     /// The bytes as a grid, without a copy, if they lie so.
     ///
     /// # Safety
-    /// The array lives for `'a`, and nobody writes to it.
+    /// The array lives for `'a`, and nothing writes to it.
     pub unsafe fn view<'a>(&self) -> Option<GridView<'a, u8>> {
         if self.values != ValueType::U8 || !self.has_rows() || self.rows == 0 || self.cols == 0 {
             return None;
@@ -134,7 +134,7 @@ impl Array {
     /// The numbers as a grid to be written, if they lie so and are of the type `T`.
     ///
     /// # Safety
-    /// The array lives for `'a`, and nobody else uses it.
+    /// The array lives for `'a`, and nothing else uses it.
     pub unsafe fn view_mut<'a, T: Number>(&self) -> Option<GridViewMut<'a, T>> {
         if self.values != T::TYPE || !self.has_rows() || self.rows == 0 || self.cols == 0 {
             return None;
@@ -148,7 +148,7 @@ impl Array {
     /// The one row of the array, if it has no gaps and is of the type `T`.
     ///
     /// # Safety
-    /// The array lives for `'a`, and nobody writes to it.
+    /// The array lives for `'a`, and nothing writes to it.
     pub unsafe fn row<'a, T: Number>(&self) -> Option<&'a [T]> {
         if self.values != T::TYPE || self.rows != 1 || !self.has_rows() {
             return None;
@@ -163,7 +163,7 @@ impl Array {
     /// The array as a raster; `name` is for messages.
     ///
     /// # Safety
-    /// The array lives as long as the raster, and nobody writes to it.
+    /// The array lives as long as the raster, and nothing writes to it.
     pub unsafe fn raster(self, name: &'static str, nodata: Option<Nodata>) -> ArrayRaster {
         ArrayRaster { array: self, name, nodata }
     }
@@ -171,7 +171,7 @@ impl Array {
     /// The numbers of a rectangle, row by row.
     ///
     /// # Safety
-    /// The array lives, holds numbers of the type `T`, and nobody writes to it; the rectangle is not empty and inside.
+    /// The array lives, holds numbers of the type `T`, and nothing writes to it; the rectangle is not empty and inside.
     unsafe fn gather<T: Number>(&self, rows: Range<usize>, cols: Range<usize>) -> Vec<T> {
         let (width, (down, right)) = (cols.len(), self.strides);
         let at = |row: usize, col: usize| {

@@ -1,7 +1,7 @@
 //! Arrays that lie in a GPU's memory: CuPy's, PyTorch's, whatever has the CUDA array interface or DLPack.
 //!
 //! Python's side describes such an array by a dict, the same whichever protocol it came by: the address, the shape, the strides in bytes, the type
-//! string, the number of the GPU, and the streams on which somebody may still be writing to it. Here these streams are waited for, and then the
+//! string, the number of the GPU, and the streams on which work may still be writing to it. Here these streams are waited for, and then the
 //! library works on the memory as it is ([`measure_on_device`](halotile::entropy::Entropy::measure_on_device)). When a function returns,
 //! everything is done, so that results may be used on any stream.
 
@@ -61,7 +61,7 @@ impl Remote {
     }
 }
 
-/// The GPU of the arrays, when whoever works on one of them is done.
+/// The GPU of the arrays, after their streams have been waited for.
 fn settled<'a>(ordinal: usize, places: impl Iterator<Item = &'a Place<'a>>) -> Result<Arc<dyn Device>, Fault> {
     let device = gpu(ordinal)?;
     // Mostly all of them name the same one.
@@ -82,7 +82,7 @@ fn array_error(error: ArrayError) -> Fault {
 impl<'a> Place<'a> {
     fn grid(&self, device: &Arc<dyn Device>) -> Result<DeviceGrid<'a>, Fault> {
         let (rows, cols) = self.remote.shape;
-        // SAFETY: the caller of the functions below holds the array until they return, and nobody writes to it: its streams have been waited
+        // SAFETY: the caller of the functions below holds the array until they return, and nothing writes to it: its streams have been waited
         // for.
         unsafe { DeviceGrid::new(device, self.remote.address, self.values, rows, cols, self.strides) }
             .map_err(array_error)
@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Cells times the window's longer side up to which a GPU is done in some hundredths of a second, and nobody need look for signals.
+/// Cells times the window's longer side up to which a GPU is done in some hundredths of a second, and signals need not be looked for.
 const AT_ONCE: u64 = 1 << 33;
 
 /// Does work on a GPU without the GIL: by this thread where it does not last, because waking another one takes as long as the kernels.
@@ -210,7 +210,7 @@ pub fn entropy_on_gpu<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (plan, classes) = (plan.get(), classes.map(|classes| &classes.get().inner));
-    // Without classes nobody normalises: that takes their number.
+    // Without classes nothing is normalised: that takes their number.
     let entropy = plan.entropy(classes.map_or(1, Inner::levels), whole);
     let entropy = if classes.is_none() { entropy.nodata(nodata.map(u16::from)) } else { entropy };
     let (shape, size) = (array.shape, plan.side());

@@ -62,7 +62,7 @@ pub fn is_open() -> bool {
 pub struct Chosen {
     pub engine: Engine,
     pub name: String,
-    /// Where nobody named it.
+    /// Where it was not named.
     pub why: Option<String>,
 }
 

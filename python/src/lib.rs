@@ -1,4 +1,4 @@
-//! What of the Python package `halotile` is in Rust: the module `halotile._native`, which nobody but the package's own Python calls.
+//! What of the Python package `halotile` is in Rust: the module `halotile._native`, which only the package's own Python calls.
 //!
 //! ```text
 //! array      NumPy's arrays and those in a device's memory, by the protocols that both have, as rasters
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The Python side (`python/halotile`) sees to arguments, defaults and documentation; what comes here has been normalised: arrays of native
-//! byte order, aligned, of two dimensions. What is wrong with values is said here, since only here anybody looks at them.
+//! byte order, aligned, of two dimensions. Errors in values are reported here, since only here the values are read.
 
 mod apsp;
 mod array;

@@ -17,7 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 static WAITING: Mutex<Vec<(u8, String)>> = Mutex::new(Vec::new());
 
-/// The most that waits: nobody reads thousands of lines.
+/// The most that waits: thousands of lines are of no use.
 const MOST: usize = 1000;
 
 /// Python's numbers of the levels, from the most talkative on.
@@ -67,7 +67,7 @@ impl Visit for Text {
 
 /// Starts to listen. Another subscriber of this process is left alone.
 pub fn listen() {
-    // Stages of profiles are spans, of which nobody here hears.
+    // Stages of profiles are spans, which are not heard here.
     let heard =
         dynamic_filter_fn(|metadata, _| metadata.is_event() && number(*metadata.level()) >= LEAST.load(Relaxed));
     let ours = Keep.with_filter(heard.with_max_level_hint(LevelFilter::DEBUG));
@@ -86,7 +86,7 @@ fn logger(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 /// Asks `logging` what it would hear of what is told from now on.
 pub fn ask(py: Python<'_>) -> PyResult<()> {
     let logger = logger(py)?;
-    // Nobody tells of more than errors.
+    // There is no level above errors.
     let mut least = u8::MAX;
     for level in LEVELS {
         if logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {

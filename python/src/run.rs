@@ -4,11 +4,11 @@
 //! for signals (and tells of progress) ten times a second, while another thread works. Where there is little to do the caller's thread
 //! waits for it, because a signal can wait that long.
 //!
-//! Python may end while a thread that nobody waits for still works here: what is under way is stopped first, because what it reads and writes,
+//! Python may end while a thread that is not joined still works here: work in flight is stopped first, because what it reads and writes,
 //! and the thread that called, would be gone before it.
 //!
 //! Threads belong to this process. A child that was forked has none of them and would wait for them for ever, so it starts its own. Pools
-//! are looked for with the GIL held, and whoever forks holds it too: they are never locked in a child that was just made.
+//! are looked for with the GIL held, and a thread that forks holds it too: they are never locked in a child that was just made.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -24,7 +24,7 @@ use crate::devices::cores;
 use crate::error::Fault;
 use crate::log;
 
-/// Operations up to which nobody looks for signals: done in a few milliseconds.
+/// Operations up to which signals are not looked for: done in a few milliseconds.
 const AT_ONCE: u64 = 1 << 22;
 
 /// How much there is to do.
@@ -43,7 +43,7 @@ impl From<u64> for Amount {
     }
 }
 
-/// The flags that stop what is under way in a process. Changed with the GIL held, as pools are.
+/// The flags that stop the work in flight in a process. Changed with the GIL held, as pools are.
 struct UnderWay {
     process: u32,
     stops: Vec<Arc<AtomicBool>>,
@@ -80,10 +80,10 @@ impl Drop for Stoppable {
     }
 }
 
-/// The longest that the end of Python waits for what is under way.
+/// The longest that the end of Python waits for work in flight.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Stops what is under way, and waits until it has: for when Python ends.
+/// Stops the work in flight, and waits until it has ended: for when Python ends.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     under_way(|all| {
@@ -92,12 +92,12 @@ pub fn end(py: Python<'_>) {
     });
     let start = Instant::now();
     while under_way(|all| !all.stops.is_empty()) && start.elapsed() < PATIENCE {
-        // Whoever is done needs the GIL to say so.
+        // A thread that is done needs the GIL to say so.
         py.detach(|| std::thread::sleep(Duration::from_millis(2)));
     }
 }
 
-/// How often somebody looks for signals.
+/// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What the work tells and asks while it goes on.
@@ -128,11 +128,11 @@ struct Pools {
     process: u32,
     /// As many as there are cores.
     all: Option<Threads>,
-    /// Another number of them, the last that was asked for. One that was asked for before ends when nobody works on it any more.
+    /// Another number of them, the last that was asked for. One that was asked for before ends when nothing works on it any more.
     other: Option<Threads>,
 }
 
-/// The threads for `asked` of them; as many as there are cores where nobody asks.
+/// The threads for `asked` of them; as many as there are cores where no number is asked for.
 fn threads(asked: Option<usize>) -> PyResult<Threads> {
     static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, all: None, other: None });
     let (process, cores) = (std::process::id(), cores());

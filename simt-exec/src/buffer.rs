@@ -9,13 +9,13 @@ use simt::scalar::Scalar;
 use crate::device::{Device, DeviceError};
 use crate::rows::Rows;
 
-/// Memory on a device, given back when dropped, on any thread and at any time: giving it back waits for whoever may still use it
-/// ([`Device::release`]). So it may also be what another library is handed results in.
+/// Memory on a device, freed when dropped, on any thread and at any time: freeing waits for all work that may still use it
+/// ([`Device::release`]). So results may be handed to other libraries in it.
 pub struct Buffer {
     device: Arc<dyn Device>,
     address: u64,
     bytes: usize,
-    /// It is somebody else's, who will free it.
+    /// The memory is external: its owner frees it.
     lent: bool,
 }
 
@@ -26,16 +26,16 @@ impl Buffer {
         Ok(Self { device: Arc::clone(device), address, bytes, lent: false })
     }
 
-    /// Memory that somebody else has made, and frees.
+    /// External memory, which its owner frees.
     ///
     /// # Safety
-    /// As long as the buffer is there, the memory is `bytes` bytes long and nobody writes to it but by this buffer; nobody reads what this
+    /// As long as the buffer is there, the memory is `bytes` bytes long and nothing writes to it but this buffer; nothing else reads what this
     /// buffer writes.
     pub unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
         Self { device: Arc::clone(device), address, bytes, lent: true }
     }
 
-    /// The bytes from `start` on, for as long as nobody needs to know whose they are.
+    /// The bytes from `start` on, where their owner does not matter.
     ///
     /// # Panics
     /// When they are not all inside.
@@ -58,7 +58,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// What it holds, to the last whole element.
+    /// Its contents, to the last whole element.
     pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
         let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
@@ -102,10 +102,10 @@ impl Buffer {
         self.arg::<T>(true)
     }
 
-    /// The buffer, which holds addresses in the buffer that `into` is of, as an argument for a parameter `Pointers`.
+    /// The buffer, which holds addresses in the buffer of `into`, as an argument for a parameter `Pointers`.
     ///
     /// # Panics
-    /// When `into` is no buffer, or more than one array of pointers away from one.
+    /// When `into` is no buffer, or already an array of pointers to pointers.
     pub fn pointers(&self, into: &Arg) -> Arg {
         let array = BufferArg { address: self.address, element: "u64", bytes: self.bytes, writable: false };
         match *into {

@@ -30,7 +30,7 @@ pub struct Limits {
     pub launch_cells: usize,
 }
 
-/// Why a device did not do what it was asked for.
+/// Why a device could not do what it was asked for.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DeviceError {
     /// There is no such device; the text says why.
@@ -80,11 +80,11 @@ pub enum DeviceError {
     Fault(String),
 }
 
-/// A device that runs kernels. All methods block until what they ask for is done, except those that take the number of a
-/// queue: what is put on a queue happens in its order, beside the other queues and the caller, until
-/// [`wait`](Self::wait). A device on which everything happens at once need not know of queues.
+/// A device that runs kernels. All methods block until they are done, except those that take the number of a
+/// queue: work on a queue is stream-ordered, and runs concurrently with other queues and the caller, until
+/// [`wait`](Self::wait). A synchronous device need not know of queues.
 pub trait Device: Send + Sync {
-    /// What a person calls it, for example "cuda:0 (NVIDIA H200)".
+    /// Its name for users, for example "cuda:0 (NVIDIA H200)".
     fn name(&self) -> String;
 
     /// What it can hold and run.
@@ -96,11 +96,11 @@ pub trait Device: Send + Sync {
     /// Bytes of memory that are free now.
     fn free_memory(&self) -> Result<usize, DeviceError>;
 
-    /// Address of `bytes` bytes of new memory, aligned to 256. [`Buffer::new`] gives it back by itself.
+    /// Address of `bytes` bytes of new memory, aligned to 256. A [`Buffer`] frees it when dropped.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
-    /// Gives memory back, when nothing on the device can be using it any more, whoever put it there: results that other libraries
-    /// have been handed may still be read by their kernels. Any thread may call it, and finds its current context as it was.
+    /// Frees memory once nothing on the device can be using it any more, other libraries included: results that they
+    /// were given may still be read by their kernels. Any thread may call it, and its current context is left unchanged.
     fn release(&self, address: u64);
 
     /// The calling thread's current context, as a number for [`set_thread_context`](Self::set_thread_context): what other libraries in
@@ -112,14 +112,14 @@ pub trait Device: Send + Sync {
     /// Makes a context the calling thread's current one again.
     ///
     /// # Safety
-    /// The number came from [`thread_context`](Self::thread_context), and whoever made the context has it still.
+    /// The number came from [`thread_context`](Self::thread_context), and the context has not been destroyed since.
     unsafe fn set_thread_context(&self, context: u64) {
         let _ = context;
     }
 
-    /// Waits until what somebody else has put on a stream of theirs by now is done, so that what it has written can be read. On a CUDA
+    /// Waits until the work that is on a stream of other code's by now is done, so that what it has written can be read. On a CUDA
     /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
-    /// stream (as in version 3 of the CUDA array interface). On a device on which everything happens at once there is nothing to wait for.
+    /// stream (as in version 3 of the CUDA array interface). On a synchronous device there is nothing to wait for.
     ///
     /// # Safety
     /// The handle is one of those numbers, or of a live stream of this device.
@@ -128,7 +128,7 @@ pub trait Device: Send + Sync {
         Ok(())
     }
 
-    /// Makes every byte of a buffer be `byte`.
+    /// Sets every byte of a buffer to `byte`.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
     /// Copies rows from the host to a buffer: row i from `source[i * source_pitch..]`.
@@ -149,7 +149,7 @@ pub trait Device: Send + Sync {
     /// Destroys a texture object.
     fn destroy_texture(&self, handle: u64);
 
-    /// Runs a kernel to its end. Returns how long it took on the device, in seconds.
+    /// Runs a kernel and waits for it. Returns its time on the device, in seconds.
     ///
     /// # Safety
     /// The arguments keep the promise in the kernel's `# Safety` section.
@@ -158,8 +158,8 @@ pub trait Device: Send + Sync {
         unsafe { self.launch_with(kernel, config, args, &[]) }
     }
 
-    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that nobody
-    /// else's launch comes between.
+    /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that no
+    /// other launch changes them in between.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -174,14 +174,14 @@ pub trait Device: Send + Sync {
     /// How many blocks of this shape the whole device runs at once; at least 1.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
 
-    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). What is in them is left over
-    /// from somebody else.
+    /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). Their contents are
+    /// unspecified.
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
         self.host_memory_of(HostKind::Pinned, bytes)
     }
 
-    /// `bytes` bytes of host memory of a kind. What is in them is left over from somebody else. To a device that tells no kinds apart all
-    /// of them are ordinary memory.
+    /// `bytes` bytes of host memory of a kind. Their contents are unspecified. A device that does not distinguish kinds
+    /// returns ordinary memory for all of them.
     fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
         let _ = kind;
         Ok(HostMemory::plain(bytes))
@@ -194,29 +194,29 @@ pub trait Device: Send + Sync {
         Ok(None)
     }
 
-    /// True when this device copies to and from `memory` without a detour: page-locked memory.
+    /// True when this device copies to and from `memory` directly: page-locked memory.
     fn copies_directly(&self, memory: &[u8]) -> bool {
         let _ = memory;
         false
     }
 
-    /// Makes a queue. Returns its number. What is on an urgent queue goes before what is on others and has not begun.
+    /// Makes a queue. Returns its number. Work on an urgent queue runs before work on others that has not begun.
     fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
         let _ = urgent;
         Ok(0)
     }
 
-    /// Whatever is put on `queue` from now on happens after what is on the device's queue `other` by now.
+    /// Work put on `queue` from now on runs after what is on the device's queue `other` by now.
     fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
         let _ = (queue, other);
         Ok(())
     }
 
-    /// Copies a buffer of this device to one of another, which is as long, on a queue: from device to device where the hardware can, by way of the
+    /// Copies a buffer of this device to one of another, of the same length, on a queue: peer to peer where the hardware can, through the
     /// host otherwise.
     ///
     /// # Safety
-    /// Until the queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    /// Until the queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
     unsafe fn send_on(&self, queue: u64, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         let _ = queue;
         let bytes = from.bytes();
@@ -225,7 +225,7 @@ pub trait Device: Send + Sync {
         to.write(0, &between)
     }
 
-    /// Destroys a queue on which nothing is left to do.
+    /// Destroys an idle queue.
     fn close_queue(&self, queue: u64) {
         let _ = queue;
     }
@@ -249,7 +249,7 @@ pub trait Device: Send + Sync {
     /// [`download`](Self::download) on a queue.
     ///
     /// # Safety
-    /// Until the queue has been waited for, nobody else reads or writes `target`, and `from` lives.
+    /// Until the queue has been waited for, nothing else reads or writes `target`, and `from` lives.
     unsafe fn download_on(
         &self,
         queue: u64,
@@ -262,7 +262,7 @@ pub trait Device: Send + Sync {
         self.download(from, rows, target, target_pitch)
     }
 
-    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, as far as they are known already.
+    /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, where they are known already.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch), until the queue has been waited for.
@@ -278,8 +278,8 @@ pub trait Device: Send + Sync {
         unsafe { self.launch(kernel, config, args) }
     }
 
-    /// Waits until a queue has nothing left to do. Returns the seconds that its kernels took, since the last time, that
-    /// [`launch_on`](Self::launch_on) did not know.
+    /// Waits until a queue is idle. Returns the seconds that its kernels took, since the last call, that
+    /// [`launch_on`](Self::launch_on) did not return.
     fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
         let _ = queue;
         Ok(0.0)

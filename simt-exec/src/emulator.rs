@@ -1,7 +1,7 @@
 //! The emulator as a device.
 //!
 //! It runs every kernel lane by lane on the CPU and checks every access (see `simt::emulator`). It is how
-//! kernels are tested on machines without a GPU, and it can be given little memory or few multiprocessors to see what the
+//! kernels are tested on machines without a GPU, and its memory and multiprocessors can be limited to test what the
 //! code around kernels does then. It can also count what kernels' warps do to memory.
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,9 +23,9 @@ pub struct EmulatedDevice {
     ordinal: usize,
     limits: Limits,
     order: Order,
-    /// Launches that it does before it fails; `None` where it never does.
+    /// Launches until it fails; `None` where it never does.
     launches: Option<AtomicUsize>,
-    /// Bytes that it says are free and are not.
+    /// Bytes that it reports as free and are not.
     overstated: usize,
     /// Whether it counts what launches do to memory.
     counting: bool,
@@ -37,7 +37,7 @@ pub struct EmulatedDevice {
 
 struct State {
     memory: Memory,
-    /// What lies at the addresses given out.
+    /// The memory at the addresses given out.
     buffers: BTreeMap<u64, emulator::Buffer>,
     textures: HashMap<u64, emulator::Texture>,
     counted: Vec<CountedLaunch>,
@@ -114,28 +114,28 @@ impl EmulatedDevice {
         self
     }
 
-    /// The same, but after so many launches it fails for good, as a GPU that falls off its bus does: to see what becomes of
+    /// The same, but after so many launches it fails permanently, as a GPU that falls off its bus does: to test what happens to
     /// its work.
     pub fn failing_after(mut self, launches: usize) -> Self {
         self.launches = Some(AtomicUsize::new(launches));
         self
     }
 
-    /// The same, but it says that so many bytes more are free than can be had, as drivers do that round allocations up and load
-    /// kernels late: to see what a plan makes of it.
+    /// The same, but it overstates free memory by so many bytes, as drivers do that round allocations up and load
+    /// kernels late: to test how a plan handles it.
     pub fn overstating(mut self, bytes: usize) -> Self {
         self.overstated = bytes;
         self
     }
 
     /// The same, but it counts what the warps of each launch do to shared and global memory, for [`take_counted`](Self::take_counted).
-    /// Launches take some times as long.
+    /// Launches take several times as long.
     pub fn counting(mut self) -> Self {
         self.counting = true;
         self
     }
 
-    /// What the launches did since this was last asked, in their order. Nothing unless the device is [`counting`](Self::counting).
+    /// What the launches did since the last call, in their order. Nothing unless the device is [`counting`](Self::counting).
     pub fn take_counted(&self) -> Vec<CountedLaunch> {
         std::mem::take(&mut self.lock().counted)
     }
@@ -149,7 +149,7 @@ impl EmulatedDevice {
         Ok(())
     }
 
-    /// Does something, and notes it where there is a profile.
+    /// Does something, and records it where there is a profile.
     fn noted<T>(
         &self,
         name: &'static str,
@@ -176,7 +176,7 @@ impl EmulatedDevice {
         self.noted(direction.name(), || What::Copy { direction, bytes }, work)
     }
 
-    /// The memory. A launch that panicked has left nothing half done in it.
+    /// The memory. A launch that panicked has left no partial state in it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +192,7 @@ impl Device for EmulatedDevice {
     }
 
     fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError> {
-        // A second one is not taken.
+        // A second profile is ignored.
         let _ = self.profile.set(Arc::clone(profile));
         Ok(())
     }

@@ -1,22 +1,22 @@
-//! Host memory that a device copies to and from without a detour.
+//! Host memory that a device copies to and from directly.
 //!
-//! A GPU copies by itself only from memory that the operating system has promised not to move (page-locked, "pinned"). From any
-//! other the driver first copies to such memory of its own, with one thread: a third of the pace, and nothing else happens
-//! meanwhile. Locking is slow (some 0.3 s for a gigabyte), so a device keeps what it has once made, and lends it.
+//! A GPU copies by itself only from memory that the operating system does not move (page-locked, "pinned"). From any
+//! other the driver first copies to such memory of its own, with one thread: a third of the bandwidth, and nothing overlaps
+//! with it. Locking is slow (some 0.3 s for a gigabyte), so a device pools what it has allocated.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use bytemuck::Pod;
 
-/// Kinds of host memory, which a GPU and the CPU reach at different paces.
+/// Kinds of host memory, which a GPU and the CPU reach at different speeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostKind {
     /// Ordinary memory, which the operating system may move.
     Pageable,
     /// Page-locked: what a device copies to and from by itself.
     Pinned,
-    /// Page-locked and past the CPU's caches: made to be written from front to back and copied up. The CPU reads it at a crawl.
+    /// Page-locked and write-combined, not cached: to be written sequentially and copied up. Reads by the CPU are very slow.
     WriteCombined,
     /// Page-locked, and kernels reach it where it is, over the bus ([`Mapped`](crate::Mapped)).
     Mapped,
@@ -26,7 +26,7 @@ pub enum HostKind {
 pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,
-    /// Who takes it back; `None` where it came from us.
+    /// Where it is returned to; `None` where it was allocated here.
     owner: Option<Box<dyn Owner>>,
 }
 
@@ -49,10 +49,10 @@ impl HostMemory {
         Self { address, bytes, owner: None }
     }
 
-    /// Memory that somebody else has made, and takes back when it is dropped.
+    /// Memory allocated by `owner`, which takes it back when it is dropped.
     ///
     /// # Safety
-    /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nobody else uses until `owner` has them
+    /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nothing else uses until `owner` has them
     /// back.
     pub(super) unsafe fn lent(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
         Self { address, bytes, owner: Some(owner) }
@@ -82,7 +82,7 @@ impl Deref for HostMemory {
 
 impl DerefMut for HostMemory {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed by nobody else.
+        // SAFETY: as above, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.bytes) }
     }
 }

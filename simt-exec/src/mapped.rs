@@ -1,8 +1,8 @@
-//! Host memory that kernels reach where it is.
+//! Host memory that kernels access in place.
 //!
 //! A GPU's kernels read and write mapped memory over the bus, with no copy before or after ("zero-copy"): worth it for data that is
-//! touched once, in whole lines. A device whose kernels cannot reach the host gets memory of its own instead, copied whenever the host
-//! has written or wants to read; whoever uses it sees no difference but the time.
+//! touched once, in whole lines. A device whose kernels cannot reach the host uses device memory instead, copied each time the host
+//! has written or wants to read; for the user of the memory only the time differs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use simt::scalar::Scalar;
 use crate::buffer::buffer_arg;
 use crate::{Buffer, Device, DeviceError, HostKind, HostMemory};
 
-/// Host memory that kernels of a device reach.
+/// Host memory that kernels of a device access in place.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::{Buffer, Device, DeviceError, HostKind, HostMemory};
 /// ```
 pub struct Mapped {
     memory: HostMemory,
-    /// Where kernels find it, or their copy.
+    /// Its device address, or that of the copy.
     address: u64,
-    /// What kernels use instead, on a device that does not reach the memory.
+    /// Device memory that kernels use instead, on a device that does not reach the host's.
     copy: Option<Buffer>,
-    /// The memory goes back before its device does.
+    /// Freed after the memory.
     _device: Arc<dyn Device>,
 }
 
 impl Mapped {
-    /// `bytes` bytes. What is in them is left over from somebody else until they are [written](Self::write).
+    /// `bytes` bytes. Their contents are unspecified until they are [written](Self::write).
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let memory = device.host_memory_of(HostKind::Mapped, bytes)?;
         let (address, copy) = match device.mapped_address(&memory)? {
@@ -47,7 +47,7 @@ impl Mapped {
         Ok(Self { memory, address, copy, _device: Arc::clone(device) })
     }
 
-    /// Lets the host write it. No kernel uses it meanwhile: that is part of the promise of whoever puts one on a queue.
+    /// Lets the host write it. No kernel uses it meanwhile: code that enqueues one promises that.
     pub fn write(&mut self, write: impl FnOnce(&mut [u8])) -> Result<(), DeviceError> {
         write(&mut self.memory);
         match &self.copy {

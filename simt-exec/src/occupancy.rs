@@ -13,7 +13,7 @@
 //!
 //! Three things keep this from being plain division. What a warp gets of registers and a block of shared memory is rounded up
 //! to units of allocation. A multiprocessor has four partitions, and a warp's registers lie in one of them, so that what
-//! is left over in each adds up to nothing. And from compute capability 8.0 on every block pays 1 KiB of shared memory to the driver.
+//! is unused in each cannot be combined. And from compute capability 8.0 on every block pays 1 KiB of shared memory to the driver.
 //!
 //! The shared memory is the largest that a multiprocessor can set aside from its first-level cache: the driver gives a kernel
 //! that much when it needs it to. Barriers, of which no kernel here uses more than one a block, are left out.
@@ -293,7 +293,7 @@ impl Occupancy {
 /// Why no block runs at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// A block of nobody.
+    /// A block without threads.
     #[error("a block has at least one thread")]
     NoThreads,
     /// More threads than a block may have.

@@ -1,4 +1,4 @@
-//! Queues: copies and launches that go on while the caller does something else.
+//! Queues: copies and launches that run concurrently with the caller.
 //!
 //! ```text
 //! scope(device, 0, n, |queues| ...)  n queues, none of them urgent; before it returns, all of them have been waited for
@@ -8,9 +8,9 @@
 //!     queue.wait()                   gives all of it back
 //! ```
 //!
-//! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so nobody
-//! can look at half a result. Borrowed memory could still be taken back behind the queue's back, by forgetting the
-//! queue instead of dropping it; that is why queues are only lent, by [`scope`], which waits for all of them whatever happens.
+//! Memory under a copy belongs to the copy: a queue takes it, owned or borrowed, and only [`Queue::wait`] gives it back, so half a
+//! result cannot be read. Borrowed memory could still be freed during a copy, by forgetting the
+//! queue instead of dropping it; so queues are only borrowed, from [`scope`], which always waits for all of them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{Buffer, Device, DeviceError, HostMemory, Rows};
 
 /// Rows of bytes on the host that a device is to read.
 pub struct Source<'m> {
-    /// Where they lie.
+    /// The memory.
     pub memory: Readable<'m>,
     /// Bytes from a row to the next.
     pub pitch: usize,
@@ -32,7 +32,7 @@ pub struct Source<'m> {
 
 /// Rows of bytes on the host that a device is to write.
 pub struct Target<'m> {
-    /// Where they lie.
+    /// The memory.
     pub memory: Writable<'m>,
     /// Bytes from a row to the next.
     pub pitch: usize,
@@ -46,7 +46,7 @@ pub struct Target<'m> {
 pub enum Readable<'m> {
     /// Its own.
     Owned(HostMemory),
-    /// Somebody else's.
+    /// Borrowed from the caller.
     Borrowed(&'m [u8]),
 }
 
@@ -54,7 +54,7 @@ pub enum Readable<'m> {
 pub enum Writable<'m> {
     /// Its own.
     Owned(HostMemory),
-    /// Somebody else's.
+    /// Borrowed from the caller.
     Borrowed(&'m mut [u8]),
 }
 
@@ -78,7 +78,7 @@ impl Writable<'_> {
 
 /// What a queue has given back.
 pub struct Returned<'m> {
-    /// What it has read, in the order it was given.
+    /// What it has read, in the order in which it was put on the queue.
     pub sources: Vec<Source<'m>>,
     /// What it has written, likewise.
     pub targets: Vec<Target<'m>>,
@@ -97,7 +97,7 @@ pub struct Queue<'m> {
     seconds: f64,
 }
 
-/// Lends `count` queues of a device to `work`, the first `urgent` of which go before the others; when it has returned or panicked,
+/// Lends `count` queues of a device to `work`, the first `urgent` of which have priority; when it has returned or panicked,
 /// they are waited for.
 pub fn scope<'m, R>(
     device: &Arc<dyn Device>,
@@ -122,7 +122,7 @@ impl<'m> Queue<'m> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
         let lines = Rows { start, pitch, width: *width, rows: *rows };
-        // SAFETY: the memory is ours until the wait, and nobody writes it; freeing a buffer waits for what uses it.
+        // SAFETY: the memory is ours until the wait, and nothing writes it; freeing a buffer waits for what uses it.
         unsafe { self.device.upload_on(self.number, to, lines, memory.bytes(), *source_pitch) }
     }
 
@@ -141,15 +141,15 @@ impl<'m> Queue<'m> {
         unsafe { self.device.download_on(self.number, from, lines, memory.bytes(), *target_pitch) }
     }
 
-    /// What comes on this queue from now on happens after what is on `other`, a queue of the same device, by now.
+    /// Work put on this queue from now on runs after what is on `other`, a queue of the same device, by now.
     pub fn follow(&mut self, other: &Queue<'_>) -> Result<(), DeviceError> {
         self.device.follow(self.number, other.number)
     }
 
-    /// Copies a buffer to one of another device, which is as long.
+    /// Copies a buffer to one of another device, of the same length.
     ///
     /// # Safety
-    /// Until this queue has been waited for, both live, `from` stays as it is and nobody else uses `to`.
+    /// Until this queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
     pub unsafe fn send(&mut self, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         assert_eq!(from.bytes(), to.bytes(), "buffers are sent whole");
         // SAFETY: passed on to the caller.
@@ -171,7 +171,7 @@ impl<'m> Queue<'m> {
         Ok(())
     }
 
-    /// Waits for everything and gives the memory back, also after a failure: then nothing touches it any more either.
+    /// Waits for everything and returns the memory, also after a failure: then nothing uses it any more either.
     pub fn wait(&mut self) -> Returned<'m> {
         let waited = self.device.wait(self.number);
         let (sources, targets) = (std::mem::take(&mut self.sources), std::mem::take(&mut self.targets));
@@ -182,7 +182,7 @@ impl<'m> Queue<'m> {
 
 impl Drop for Queue<'_> {
     fn drop(&mut self) {
-        // Whoever cares for the outcome has waited before.
+        // A caller that needs the outcome has waited before.
         let _ = self.device.wait(self.number);
         self.device.close_queue(self.number);
     }

@@ -1,20 +1,20 @@
-//! Large copies between a device and ordinary memory, through pieces of page-locked memory that take turns.
+//! Large copies between a device and pageable memory, through a ring of page-locked pieces.
 //!
 //! ```text
-//! up:    wait until the piece's last copy is done; all threads fill it; its copy sets out
-//! down:  a copy into each piece sets out; in turn: wait for it, all threads empty it, the next sets out
+//! up:    wait until the piece's last copy is done; all threads fill it; enqueue its copy
+//! down:  enqueue a copy into each piece; in turn: wait for it, all threads empty it, enqueue the next
 //! ```
 //!
-//! The driver would do about this by itself, with one thread, which is a quarter of what the bus takes.
+//! The driver does much the same by itself, with one thread, at a quarter of the bus's bandwidth.
 
 use rayon::prelude::*;
 
 use crate::queue::{Queue, Readable, Source, Target, Writable, scope};
 use crate::{Buffer, DeviceError, HostMemory, Rows};
 
-/// Bytes of a piece: always the same, so that devices need not lock memory anew.
+/// Bytes of a piece: always the same, so that devices can reuse locked memory.
 const PIECE: usize = 16 << 20;
-/// Pieces: one under way, one with the threads, one to spare.
+/// Pieces: one in flight, one in use by the threads, one spare.
 const PIECES: usize = 3;
 
 /// Whether the rows are enough for it to be worth it.
@@ -73,7 +73,7 @@ pub fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8])) -> R
     })?
 }
 
-/// The piece of memory that a queue has, when its copy is done; a new one if it has none.
+/// The piece of memory that a queue holds, when its copy is done; a new one if it holds none.
 fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMemory, DeviceError> {
     let mut returned = queue.wait();
     returned.result?;

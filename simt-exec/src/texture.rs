@@ -7,7 +7,7 @@ use simt::launch::Arg;
 
 use crate::{Buffer, Device, DeviceError, Rows};
 
-/// How a texture lies in its buffer, from the first byte on.
+/// The layout of a texture in its buffer, from the first byte on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextureShape {
     /// One dimension.

@@ -131,7 +131,7 @@ pub fn min_u16x2(a: u32, b: u32) -> u32 {
 /// `value & mask | other` as one three-input logic operation.
 ///
 /// ptxas makes one of the three operations by itself, unless the compiler before it has turned the `|`
-/// into an addition; this cannot be turned.
+/// into an addition; this form cannot be changed.
 #[inline(always)]
 pub fn and_or(value: u32, mask: u32, other: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -352,12 +352,12 @@ pub fn fma_f16x2(a: u32, b: u32, c: u32) -> u32 {
         result
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // In f64 the product is exact. The sum is too, unless one of the two is so much less than the other that it cannot move it: rounding
-    // twice does no harm.
+    // In f64 the product is exact. The sum is too, unless one of the two is too small to change the other: then rounding
+    // twice gives the same result.
     halves([a, b, c], |a, b, c| a * b + c)
 }
 
-/// What `f` makes of both halves of three words, seen as numbers of 16 bits.
+/// `f` applied to both halves of three words, as numbers of 16 bits.
 #[cfg(not(target_arch = "nvptx64"))]
 fn halves(words: [u32; 3], f: impl Fn(f64, f64, f64) -> f64) -> u32 {
     let half = |shift: u32| {
@@ -386,11 +386,11 @@ fn to_f16(value: f64) -> u16 {
         return 0x7FFF;
     }
     let sign = u16::from(value.is_sign_negative()) << 15;
-    // What is half a unit beyond the largest number, or more, is infinite.
+    // From half a unit beyond the largest number on, the result is infinite.
     if value.abs() >= 65520.0 {
         return sign | 0x7C00;
     }
-    // Of a number of 11 bits, and of subnormal ones as of the least normal.
+    // Of a number of 11 bits; of subnormal ones that of the least normal.
     let exponent = ((value.to_bits() >> 52 & 0x7FF) as i32 - 1023).max(-14);
     let units = (value.abs() * power_of_two(10 - exponent)).round_ties_even() as u16;
     // 2048 units carry into the exponent, and 1024 of them are its lowest 1.
@@ -399,7 +399,7 @@ fn to_f16(value: f64) -> u16 {
 
 /// ln 2 in two parts, the first of so few bits that whole numbers up to 2,000 times it are exact.
 const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
-/// The rest.
+/// The remainder.
 const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
 
 /// Natural logarithm in f64, within 1 unit in the last place; −∞ for 0, NaN below.
@@ -410,7 +410,7 @@ const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
 /// is contracted, so both give the same bits; and it is `const`, for tables.
 #[inline(always)]
 pub const fn ln_f64(value: f64) -> f64 {
-    // The coefficients of s², s⁴, …, as the source has their bits.
+    // The coefficients of s², s⁴, …, with the bits of the source.
     const L1: f64 = f64::from_bits(0x3FE5_5555_5555_5593);
     const L2: f64 = f64::from_bits(0x3FD9_9999_9997_FA04);
     const L3: f64 = f64::from_bits(0x3FD2_4924_9422_9359);
@@ -426,7 +426,7 @@ pub const fn ln_f64(value: f64) -> f64 {
         if x < 0.0 {
             return f64::NAN;
         }
-        // Subnormal: by 2^54 into the normal ones.
+        // Subnormal: scaled by 2^54 to a normal number.
         x *= 18_014_398_509_481_984.0;
         k = -54;
     }
@@ -518,7 +518,7 @@ mod tests {
                 if expected.is_infinite() {
                     assert_eq!(got, expected, "{x}");
                 } else {
-                    // Below the least normal number units have one size.
+                    // Below the least normal number the unit is constant.
                     let unit = (expected * f64::EPSILON).max(f64::from_bits(1));
                     worst = worst.max((got - expected).abs() / unit);
                 }
@@ -532,7 +532,7 @@ mod tests {
 
     #[test]
     fn halves_of_floats_are_what_wider_arithmetic_rounds_to() {
-        // Every number of 16 bits comes back, and NaN as the one that GPUs make.
+        // Every number of 16 bits round-trips, and NaN as the one that GPUs make.
         for bits in 0..=u16::MAX {
             let nan = bits & 0x7FFF > 0x7C00;
             assert_eq!(to_f16(from_f16(bits)), if nan { 0x7FFF } else { bits }, "{bits:#x}");
@@ -555,7 +555,7 @@ mod tests {
             }
         }
         assert!(worst > 0.49 && worst <= 0.5, "{worst}");
-        // 2048 + 1 lies in the middle, and the even one wins; a bit more decides.
+        // 2048 + 1 is a tie, which goes to even; one more bit breaks it.
         assert_eq!((fma_f16x2(0x6800, 0x3C00, 0x3C00), fma_f16x2(0x3C01, 0x3C00, 0x6800)), (0x6800, 0x6801));
         // The largest number, and half a unit more.
         assert_eq!(add_f16x2(0x7BFF, 0x4C00), 0x7C00);

@@ -1,5 +1,5 @@
-//! Constant memory: small tables that live in the module (`constant!`), or a few numbers that the host sets for a launch,
-//! and that a warp reads fastest when all its lanes read the same element.
+//! Constant memory: small tables in the module (`constant!`), or a few numbers that the host sets for a launch,
+//! read fastest by a warp when all its lanes read the same element.
 
 use crate::backend;
 use crate::scalar::Scalar;

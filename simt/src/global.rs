@@ -1,4 +1,4 @@
-//! Global memory: the buffers that a launch hands to a kernel.
+//! Global memory: the buffers of a launch.
 //!
 //! An [`In`] is read only for the whole launch, so its loads go through the read-only cache
 //! (`ld.global.nc`). An [`Out`] may be read and written, and by several threads if atomically. Indices
@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use crate::backend::{self, Access, Global};
 use crate::scalar::{Scalar, Word};
 
-/// A buffer of `T` that nobody writes during the launch.
+/// A buffer of `T` that nothing writes during the launch.
 #[repr(transparent)]
 pub struct In<T>(Global, PhantomData<*const T>);
 
@@ -19,11 +19,11 @@ pub struct In<T>(Global, PhantomData<*const T>);
 #[repr(transparent)]
 pub struct Out<T>(Global, PhantomData<*mut T>);
 
-/// A buffer of pointers that nobody writes during the launch, each to what an `H` is: `Pointers<In<f64>>` to read-only
+/// A buffer of pointers that nothing writes during the launch, each to what an `H` is: `Pointers<In<f64>>` to read-only
 /// rows of f64, `Pointers<Pointers<In<f64>>>` to arrays of such.
 ///
-/// With the argument the host says which buffer the pointers lead into; the emulator lets none lead elsewhere. What
-/// a pointer leads to ends with that buffer, since a pointer does not know a length.
+/// The argument names the buffer that the pointers lead into; the emulator rejects others. What
+/// a pointer leads to ends with that buffer, since a pointer has no length.
 #[repr(transparent)]
 pub struct Pointers<H>(Global, PhantomData<*const H>);
 
@@ -40,7 +40,7 @@ pub trait Pointee: Copy {
     /// The pointers still to follow, the element type after them, and whether a kernel may write it.
     #[cfg(not(target_arch = "nvptx64"))]
     const LEADS_TO: (u8, &'static str, bool);
-    /// Wraps what the backend knows of a buffer.
+    /// Wraps the backend's description of a buffer.
     #[doc(hidden)]
     fn wrap(global: Global) -> Self;
 }
@@ -73,7 +73,7 @@ impl<H: Pointee> Pointee for Pointers<H> {
 }
 
 impl<H: Pointee> Pointers<H> {
-    /// What pointer `index` leads to: a load of the address. What is behind it is not touched.
+    /// What pointer `index` leads to: a load of the address. The target is not accessed.
     #[inline(always)]
     #[track_caller]
     pub fn load(self, index: usize) -> H {
@@ -81,7 +81,7 @@ impl<H: Pointee> Pointers<H> {
         H::wrap(backend::follow(self.0, index, address))
     }
 
-    /// The same bytes as numbers: what a structure holds beside its pointers.
+    /// The same bytes as numbers: the fields of a structure beside its pointers.
     #[inline(always)]
     pub fn numbers<T: Scalar>(self) -> In<T> {
         In(self.0, PhantomData)
@@ -99,7 +99,7 @@ macro_rules! handle {
         impl<T> Copy for $name<T> {}
 
         impl<T: Scalar> $name<T> {
-            /// Wraps what the backend knows of a buffer.
+            /// Wraps the backend's description of a buffer.
             #[inline(always)]
             #[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
             pub(crate) fn from_backend(global: Global) -> Self {
@@ -143,7 +143,7 @@ impl<T: Scalar> Out<T> {
         T::load_global(self.0, index)
     }
 
-    /// Makes element `index` be `value`.
+    /// Sets element `index` to `value`.
     #[inline(always)]
     #[track_caller]
     pub fn store(self, index: usize, value: T) {

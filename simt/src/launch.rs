@@ -1,4 +1,4 @@
-//! How the host sees a kernel: its name, its parameters, and the arguments of one launch.
+//! The host's view of a kernel: its name, its parameters, and the arguments of one launch.
 //!
 //! `#[kernel]` makes a [`KernelEntry`] for every kernel. An executor (the emulator here, the CUDA driver in
 //! halotile) takes the entry and a list of [`Arg`]s, checks one against the other with
@@ -139,7 +139,7 @@ pub struct KernelEntry {
 /// An argument of a launch.
 #[derive(Debug, Clone, Copy)]
 pub enum Arg {
-    /// A device buffer, by what its executor knows it by.
+    /// A device buffer, as its executor identifies it.
     Buffer(BufferArg),
     /// A device buffer of pointers.
     Pointers {
@@ -158,7 +158,7 @@ pub enum Arg {
     F32(f32),
     /// A 64-bit floating-point number.
     F64(f64),
-    /// A texture object, by what its executor knows it by.
+    /// A texture object, as its executor identifies it.
     Texture {
         /// The object.
         handle: u64,
@@ -275,7 +275,7 @@ impl Arg {
 
 /// A type that a kernel's parameter may have.
 pub trait KernelParam: Copy {
-    /// How an argument for it is described.
+    /// The type of an argument for it.
     const TYPE: ParamType;
     /// The parameter from an argument that `KernelEntry::check` has passed.
     fn from_arg(argument: &Arg) -> Self;
@@ -351,7 +351,7 @@ texture_params! {
     Texture2d 2;
 }
 
-/// The name of an element type, as it stands in a [`ParamType`].
+/// The name of an element type, as in a [`ParamType`].
 pub const fn element_name<T: Scalar>() -> &'static str {
     T::NAME
 }

@@ -1,19 +1,19 @@
-//! What a GPU kernel written in Rust may call.
+//! The operations of GPU kernels written in Rust.
 //!
 //! A kernel uses the functions of this crate for everything a CPU thread does not have: its index
 //! in the launch, barriers, shared memory, warp operations, textures. Compiled for
 //! `nvptx64-nvidia-cuda`, each is one PTX instruction or a few. Compiled for the host, a SIMT
-//! emulator answers: it runs a launch block by block, every lane a coroutine of its own, and
-//! checks what no GPU checks (see `emulator`). Names and meanings follow `cuda_std` wherever
-//! it has the thing, so that a kernel moves between the two by changing its `use` lines.
+//! emulator implements it: it runs a launch block by block, every lane a coroutine of its own, and
+//! checks what a GPU does not check (see `emulator`). Names and meanings follow `cuda_std` wherever
+//! it has the operation, so that a kernel moves between the two by changing its `use` lines.
 //!
 //! # Where the unsafety is
 //! A handle to memory ([`global::In`], [`global::Out`], [`shared::Shared`]) is made only by a launch
 //! or a declaration; its element accesses are ordinary safe calls, because a kernel would otherwise be
-//! one long `unsafe` block that says nothing. What makes them sound is said once, where it can be
-//! judged: every kernel is an `unsafe fn` whose `# Safety` section gives the lengths its buffers must
-//! have, and launching it is unsafe for whoever does not check them. The emulator checks every
-//! access, so a kernel that breaks its own promise is found on a machine without a GPU.
+//! one long `unsafe` block that says nothing. Their soundness is argued in one place:
+//! every kernel is an `unsafe fn` whose `# Safety` section gives the lengths its buffers must
+//! have, and launching it is unsafe, because the caller has to check them. The emulator checks every
+//! access, so a kernel that breaks its own contract is found on a machine without a GPU.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx, asm_experimental_arch))]
 #![deny(missing_docs)]

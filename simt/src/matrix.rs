@@ -1,4 +1,4 @@
-//! Small matrix products that a warp computes together on the tensor cores.
+//! Small matrix products of a warp on the tensor cores (mma).
 //!
 //! A warp multiplies a 16 × 32 matrix A by a 32 × 8 matrix B of bytes and adds a 16 × 8 matrix C of words. Each lane
 //! holds a few elements of each, its fragments. With g = lane / 4 and t = lane % 4 (PTX ISA, "Matrix fragments for
@@ -15,7 +15,7 @@
 //! | C, result | 0, 1 | row g, columns 2t and 2t + 1 |
 //! | | 2, 3 | row g + 8, these columns |
 //!
-//! Which row of A is what, and in which order its columns come, is up to the kernel, as long as B follows.
+//! The kernel chooses the meaning of A's rows and the order of its columns, as long as B's rows have the same order.
 
 use crate::backend;
 

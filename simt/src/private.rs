@@ -1,14 +1,14 @@
-//! Thread-private memory: small arrays of one thread's own.
+//! Thread-private memory: small arrays of a single thread.
 //!
-//! An array that is indexed by a number known only at run time cannot be in registers, which have no addresses. It
-//! lies in what CUDA calls local memory: a piece of device memory for each thread, behind the caches, laid out so
-//! that the same element of a warp's threads is side by side. Rust's own arrays do that too; this
-//! type adds the two things that kernels want of one. An index is not checked on the GPU (the emulator reports one
+//! An array that is indexed by a number known only at run time cannot be in registers, which cannot be indexed. It
+//! is in what CUDA calls local memory: device memory of each thread, cached, interleaved so
+//! that the same element of a warp's threads is contiguous. Rust's own arrays do the same; this
+//! type adds two things that kernels need. An index is not checked on the GPU (the emulator reports one
 //! that is outside), so that no panic is left in the PTX; and [`Private::write`] makes a table that each thread really writes.
 
 use crate::scalar::Scalar;
 
-/// `N` elements that only this thread sees.
+/// `N` elements of a single thread.
 pub struct Private<T, const N: usize>([T; N]);
 
 impl<T: Scalar, const N: usize> Private<T, N> {
@@ -18,11 +18,11 @@ impl<T: Scalar, const N: usize> Private<T, N> {
         Self([value; N])
     }
 
-    /// Makes the elements be these values, each by a store of its own.
+    /// Sets the elements to these values, each by a store of its own.
     ///
     /// From an array that is only ever read the compiler would make one constant for all threads, in
-    /// global memory; the writes are volatile so that it cannot. (A constructor would be the natural form. But what has been
-    /// written so is not moved without writing it again.)
+    /// global memory; the writes are volatile to prevent that. (A constructor would be the natural form. But what was
+    /// written in that way is not moved without writing it again.)
     #[inline(always)]
     pub fn write(&mut self, values: &[T; N]) {
         let mut i = 0;
@@ -46,7 +46,7 @@ impl<T: Scalar, const N: usize> Private<T, N> {
         self.0[index as usize]
     }
 
-    /// Makes element `index` be `value`.
+    /// Sets element `index` to `value`.
     #[inline(always)]
     #[track_caller]
     pub fn store(&mut self, index: u32, value: T) {

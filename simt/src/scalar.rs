@@ -1,4 +1,4 @@
-//! The types that memory holds and lanes exchange.
+//! The types of memory elements and of shuffled values.
 
 use crate::backend;
 

@@ -1,7 +1,7 @@
 //! Shared memory: what the threads of one block share, declared (`shared!`) or sized at launch.
 //!
 //! Indices count elements. The emulator reports an index outside, a word that two threads touch
-//! between two barriers (one of them writing), and a read of memory that nobody wrote.
+//! between two barriers (one of them writing), and a read of memory that was not written.
 
 use core::marker::PhantomData;
 
@@ -74,14 +74,14 @@ impl<T: Scalar> Shared<T> {
         T::load_shared(self.at(index, 1))
     }
 
-    /// Makes element `index` be `value`.
+    /// Sets element `index` to `value`.
     #[inline(always)]
     #[track_caller]
     pub fn store(self, index: u32, value: T) {
         T::store_shared(self.at(index, 1), value);
     }
 
-    /// The element `bytes` bytes after the first: for kernels that keep byte offsets ready-made.
+    /// The element `bytes` bytes after the first: for kernels that keep precomputed byte offsets.
     #[inline(always)]
     #[track_caller]
     pub fn load_at(self, bytes: u32) -> T {
@@ -89,7 +89,7 @@ impl<T: Scalar> Shared<T> {
         T::load_shared(self.address.wrapping_add(bytes))
     }
 
-    /// Makes the element `bytes` bytes after the first be `value`: likewise.
+    /// Sets the element `bytes` bytes after the first to `value`: likewise.
     #[inline(always)]
     #[track_caller]
     pub fn store_at(self, bytes: u32, value: T) {
@@ -97,14 +97,14 @@ impl<T: Scalar> Shared<T> {
         T::store_shared(self.address.wrapping_add(bytes), value);
     }
 
-    /// The place of the first element in the block's shared memory, in bytes. With [`load_place`](Self::load_place) for
-    /// kernels that compute places by other means than the compiler's.
+    /// The address of the first element in the block's shared memory, in bytes. With [`load_place`](Self::load_place) for
+    /// kernels that compute addresses themselves.
     #[inline(always)]
     pub fn place(self) -> u32 {
         self.address
     }
 
-    /// The element at `place`, which counts as [`place`](Self::place) does.
+    /// The element at the address `place`, which counts as [`place`](Self::place) does.
     #[inline(always)]
     #[track_caller]
     pub fn load_place(self, place: u32) -> T {

@@ -46,7 +46,7 @@ macro_rules! textures {
         impl<T> Copy for $name<T> {}
 
         impl<T: Texel> $name<T> {
-            /// Wraps what the backend knows of a texture.
+            /// Wraps the backend's description of a texture.
             #[inline(always)]
             #[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
             pub(crate) fn from_backend(handle: TextureHandle) -> Self {

@@ -1,6 +1,6 @@
-//! Where a thread stands in its launch, and the barriers of its block.
+//! The indices of a thread in its launch, and the barriers of its block.
 //!
-//! Indices and sizes are in threads or blocks, counted from 0, as in CUDA's `threadIdx` and its kin.
+//! Indices and sizes are in threads or blocks, counted from 0, as in CUDA's `threadIdx` and the like.
 
 use crate::backend;
 
@@ -53,9 +53,9 @@ pub fn index_y() -> u32 {
     block_idx_y() * block_dim_y() + thread_idx_y()
 }
 
-/// Waits until every thread of the block is here; what they wrote before is visible after.
+/// Waits until every thread of the block has arrived; their writes before are visible after.
 ///
-/// Every thread of the block must reach the same barrier, or the block never goes on (the emulator
+/// Every thread of the block must reach the same barrier, or the block hangs (the emulator
 /// reports it).
 #[inline(always)]
 #[track_caller]
@@ -63,7 +63,7 @@ pub fn sync_threads() {
     backend::sync_threads();
 }
 
-/// A barrier that also tells how many threads of the block came with `true`.
+/// A barrier that also returns how many threads of the block passed `true`.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {

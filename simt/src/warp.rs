@@ -1,7 +1,7 @@
-//! Warp operations: what the 32 lanes of a warp do together without shared memory.
+//! Warp operations: communication of the 32 lanes of a warp without shared memory.
 //!
 //! `mask` names the lanes that take part, lane i by bit i; each of them must call the same operation
-//! with the same mask. A lane that is named and has left the kernel, or never comes, is an error
+//! with the same mask. A lane that is named and has left the kernel, or never arrives, is an error
 //! that the emulator reports.
 
 use crate::backend;
@@ -19,7 +19,7 @@ pub fn lane_id() -> u32 {
     backend::lane_id()
 }
 
-/// Waits for the lanes of `mask`; what they wrote to memory before is visible to them after.
+/// Waits for the lanes of `mask`; their writes to memory before are visible to them after.
 #[inline(always)]
 #[track_caller]
 pub fn sync_warp(mask: u32) {

@@ -453,7 +453,7 @@ def entropy_of_tiles_in_a_big_tiff(bench):
     assert 100 < np.isnan(expected).sum() < expected.size / 2, "the check has cells without data"
     path, (got,), _ = entropy(bench, source)
     near(got, expected)
-    assert path.read_bytes()[2] == 42, "a BigTIFF that nobody asked for"
+    assert path.read_bytes()[2] == 42, "a BigTIFF that was not asked for"
     path, (again,), _ = entropy(bench, source, "--co", "PREDICTOR=3", "--co", "BIGTIFF=YES")
     assert same(again, got) and path.read_bytes()[2] == 43
     with rasterio.open(path) as file:

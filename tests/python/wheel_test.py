@@ -55,7 +55,7 @@ def main():
 
     known = {f"halotile/{path.name}" for path in kept} | set(modules)
     other = [name for name in files if name not in known and not name.startswith(f"{info}/")]
-    assert not other, f"nobody needs {other}"
+    assert not other, f"not needed: {other}"
 
     import halotile
 

@@ -1,5 +1,5 @@
 //! Arrays in a device's memory, of every type and in every arrangement, against the same numbers in the host's memory on the same device:
-//! not a bit may differ, and errors must name the same cell.
+//! results are bit-identical, and errors must name the same cell.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -281,7 +281,7 @@ impl Question<'_> {
         Ok(done.map(|_| bits(&kept.into_inner().expect("no writer panics"))).map_err(|error| error.to_string()))
     }
 
-    /// What is wrong with the first cell, in reading order, that is no class. (Whoever reads piece by piece meets another one first.)
+    /// What is wrong with the first cell, in reading order, that is no class. (Reading piece by piece meets another one first.)
     fn by_reading(&self, classes: &Classes) -> Result<Answer> {
         let mask = self.mask.map(|mask| Box::new(mask.clone()) as Box<dyn Raster>);
         let cells = CodedRaster::new(Box::new(self.numbers.clone()), classes.clone(), mask)?;
@@ -524,7 +524,7 @@ pub fn check_errors(device: &Arc<dyn Device>) -> Result<usize> {
     Ok(checked)
 }
 
-/// Bytes that are levels, as of the table of cases: against the oracle, and not a bit other than from the host's memory. `None`: the
+/// Bytes that are levels, as of the table of cases: against the oracle, and bit-identical to the host's. `None`: the
 /// kernel does not do this kind of work.
 pub fn check_case<T: Real + Into<f64>>(
     device: &Arc<dyn Device>,

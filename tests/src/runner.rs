@@ -51,7 +51,7 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, check
     }
     let on_cpu = kernel.is_some_and(|kernel| kernel.place() == Place::Cpu);
     let engine = if on_cpu { &Engine::Cpu } else { engine };
-    // A result that nobody writes must not look like one.
+    // A result that is not written must not look like one.
     let mut out = Grid::from_fn(rows, cols, |_, _| poison::<T>())?;
     let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from)).kernel(kernel);
     match entropy.compute_into(engine, case.cells.view(), out.view_mut(), &()) {

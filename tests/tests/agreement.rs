@@ -191,7 +191,7 @@ fn three_devices_side_by_side() {
     assert_eq!(all::<f32>(&emulated(3), None), TABLE.len());
 }
 
-/// One device and several, one band and many: not a bit may differ.
+/// One device and several, one band and many: results are bit-identical.
 #[test]
 fn bands_and_devices_change_no_bit() {
     let large = |checked: &&Checked| checked.case.cells.rows() > 12 && checked.case.cells.cols() > 60;
@@ -306,8 +306,8 @@ fn a_stop_reaches_devices_and_one_failure_stops_the_others() {
     let failed = Entropy::new().compute_into(&Engine::Devices(devices), cells.view(), out.view_mut(), &());
     assert!(matches!(failed, Err(Error::Device(DeviceError::OutOfMemory { .. }))), "{failed:?}");
 
-    let nobody = Entropy::new().compute_into(&Engine::Devices(Vec::new()), cells.view(), out.view_mut(), &());
-    assert!(matches!(nobody, Err(Error::NoDevices)), "{nobody:?}");
+    let refused = Entropy::new().compute_into(&Engine::Devices(Vec::new()), cells.view(), out.view_mut(), &());
+    assert!(matches!(refused, Err(Error::NoDevices)), "{refused:?}");
 }
 
 /// A grid that is wide and flat is split by columns over devices, and where a device's memory does not hold whole rows.

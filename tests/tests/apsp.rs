@@ -11,7 +11,7 @@ fn run<T: Distance>(engine: Engine<T>, threads: usize, of: fn(i32) -> T, cases: 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     for case in cases {
         let mut matrix = case.weights(of);
-        pool.install(|| engine(&mut matrix, &())).expect("nobody cancels");
+        pool.install(|| engine(&mut matrix, &())).expect("nothing cancels");
         case.compare(&matrix, 0.0).unwrap_or_else(|wrong| panic!("{threads} threads, {wrong}"));
     }
 }

@@ -154,7 +154,7 @@ fn what_is_refused() {
         let error = refused(Apsp::new(), edges);
         assert!(matches!(&error, Error::Cycle(cycle) if cycle.vertex == vertex), "{error}");
     }
-    // Two heavy edges one after the other: nobody can tell that from no path.
+    // Two heavy edges one after the other: that cannot be told from no path.
     let most = (1 << 30) - 2;
     let heavy = [(0, 1, most), (1, 2, most)];
     let error = refused(Apsp::new(), &heavy);

@@ -70,7 +70,7 @@ fn run(
     let out = Buffer::from_slice(device, &vec![0x7Eu8; planes * rows * cols * 4])?;
     let plane = |i: usize| out.address() + (i * rows * cols * 4) as u64;
     let strides = (cols as isize, 1);
-    // SAFETY: the buffers are that long, outlive the grids, and nobody else uses them.
+    // SAFETY: the buffers are that long, outlive the grids, and nothing else uses them.
     let (grid, outs) = unsafe {
         let out = |i| DeviceGridMut::<f32>::new(device, plane(i), rows, cols, strides).unwrap();
         (DeviceGrid::new(device, cells.address(), values, rows, cols, strides).unwrap(), (0..planes).map(out).collect())
@@ -141,7 +141,7 @@ fn arrays_are_read_and_written_where_they_are() {
     assert_eq!(launches(ValueType::U8, &rim, 1, None), ["arrays_present", "entropy_sliding", "arrays_rim"]);
 }
 
-/// Where the kernel that takes any bytes is the one, it does not wait until somebody knows them; and it does nothing where they are too many.
+/// Where the kernel that takes any bytes is the one, it does not wait until they are known; and it does nothing where they are too many.
 #[test]
 fn a_guess_is_not_waited_for_and_may_be_wrong() {
     let entropy = Entropy::new();
@@ -186,7 +186,7 @@ fn a_guess_is_not_waited_for_and_may_be_wrong() {
     assert_eq!((report.levels, report.bands, report.kernel), (largest + 1, 1, Some(Kernel::Tensor)));
 }
 
-/// Several launches, and codes of some rows at a time: not a bit differs.
+/// Several launches, and codes of some rows at a time: bit-identical.
 #[test]
 fn bands_change_no_bit() {
     let shape = (420, 200);
@@ -228,11 +228,11 @@ fn arrays_that_do_not_belong_together_are_refused() {
         (Buffer::from_slice(&device, &[0u8; 64]).unwrap(), Buffer::from_slice(&other, &[0u8; 64]).unwrap());
     let out = Buffer::new(&device, 64).unwrap();
     let grid = |buffer: &Buffer, values, rows, cols| {
-        // SAFETY: the buffers are long enough, and nobody writes to them.
+        // SAFETY: the buffers are long enough, and nothing writes to them.
         unsafe { DeviceGrid::new(buffer.device(), buffer.address(), values, rows, cols, (cols as isize, 1)).unwrap() }
     };
     let place = |buffer: &Buffer, rows, cols| {
-        // SAFETY: the buffers are long enough, and nobody else uses them.
+        // SAFETY: the buffers are long enough, and nothing else uses them.
         unsafe { DeviceGridMut::<f32>::new(buffer.device(), buffer.address(), rows, cols, (cols as isize, 1)).unwrap() }
     };
     let cells = grid(&here, ValueType::U8, 2, 4);

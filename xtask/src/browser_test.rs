@@ -1,7 +1,7 @@
 //! `cargo xtask browser-test`: the benchmark report, as a browser shows it.
 //!
 //! Two pages are looked at: the made-up record with all kernels and sizes (the program's tests write it), and what the program makes of
-//! a run in the emulator. A copy of each gets a script that measures, in the browser, what nobody can read off the file: whether every
+//! a run in the emulator. A copy of each gets a script that measures, in the browser, what the file alone does not show: whether every
 //! bar of every chart is there with an area and a colour, whether labels lie on each other or leave their chart, whether text stands
 //! out from its ground, whether the page is wider than a phone. The browser prints the page as it is in the end (`--dump-dom`), with the
 //! measurements in it, and what pages say on the console, which must be nothing. Both are done in light and in dark.

@@ -2,7 +2,7 @@
 //!
 //! It covers what the PTX is made of: the crate's kernels, the device side of `simt`, the macros, and the profile they
 //! are compiled with. A change to the emulator does not make the PTX stale. The hash is quick and needs no device
-//! compiler, so that every `cargo test` can tell that somebody forgot `cargo xtask build-ptx`; that the PTX is what
+//! compiler, so that every `cargo test` can tell that `cargo xtask build-ptx` was forgotten; that the PTX is what
 //! the sources give is for `build-ptx --check` to say.
 
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! `cargo xtask`: what building and checking halotile takes beyond plain cargo.
 //!
 //! Users of halotile need none of it: the PTX that `build-ptx` makes and the report that `ptx-report` makes of it
-//! are committed. Whoever changes a kernel runs both; CI runs them with `--check`, and looks at the benchmark report in a browser.
+//! are committed. A change to a kernel takes both; CI runs them with `--check`, and looks at the benchmark report in a browser.
 
 mod browser_test;
 mod build_ptx;

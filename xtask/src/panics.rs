@@ -1,6 +1,6 @@
 //! Finding panics left in kernels.
 //!
-//! On a GPU a panic can tell nobody: the thread spins for ever and the launch never ends. Kernels are therefore
+//! On a GPU a panic cannot be reported: the thread spins for ever and the launch never ends. Kernels are therefore
 //! written so that the compiler removes every panic path, and a path that is left is a mistake to be reported with
 //! the kernel's name, here, before a GPU hangs on it.
 

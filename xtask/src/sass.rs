@@ -1,4 +1,4 @@
-//! `cargo xtask sass KERNEL`: a kernel's machine code, for whoever wants to know what the GPU runs.
+//! `cargo xtask sass KERNEL`: a kernel's machine code, which is what the GPU runs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

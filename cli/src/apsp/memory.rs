@@ -10,7 +10,7 @@ use crate::machine::{self, available, memory_available};
 pub struct Memory {
     weight: Weight,
     paths: bool,
-    /// Bytes; none where nobody says how many.
+    /// Bytes; none where no number is given.
     pub allowed: Option<u64>,
     /// Whether the user said it.
     given: bool,

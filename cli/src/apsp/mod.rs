@@ -135,7 +135,7 @@ fn read(args: &ApspArgs, files: &Files, memory: &Memory, place: &Place, console:
     let options = GraphOptions { weight: args.weight, undirected: args.undirected, admit: &admit };
     let watch = place.watch(console);
     let read = || read_graph(&args.input, files.input, &options, &watch);
-    // Nobody can look at the flag of Ctrl-C while a pipe is silent, or nobody has opened its other end.
+    // The flag of Ctrl-C is not checked while reading blocks on a pipe that is silent, or whose other end is not open.
     let file = std::fs::metadata(&args.input).is_ok_and(|file| file.is_file());
     Ok(if file { read() } else { interrupt::waiting(read) }?)
 }

@@ -134,7 +134,7 @@ fn measure(
     failures(&record)
 }
 
-/// Stops the work on Ctrl-C, and when nobody reads the table. (The bar counts rows, not the cells that an observer hears of.)
+/// Stops the work on Ctrl-C, and when the table's reader is gone. (The bar counts rows, not the cells that an observer hears of.)
 struct Stop<'a> {
     console: &'a Console,
     unprinted: &'a AtomicBool,

@@ -22,7 +22,7 @@ const MEASURE: &str = "{measure}";
 pub struct Files {
     /// `None`: standard input says it itself.
     pub input: Option<InputFormat>,
-    /// Text stands for seed-lines where the input is seed-binary and nobody asked for text.
+    /// Text stands for seed-lines where the input is seed-binary and text was not asked for.
     pub output: OutputFormat,
     /// One file, or one a measure.
     pub outputs: Vec<PathBuf>,

@@ -63,7 +63,7 @@ impl Classing {
     ) -> anyhow::Result<Self> {
         let Sheet { raster, nodata, lent, in_memory } = sheet;
         let (raster, nodata): (&dyn Raster, _) = (raster.as_ref(), *nodata);
-        // What the mask hides is no class and stretches no bin. A mask of another shape is refused by whoever puts it on.
+        // What the mask hides is no class and stretches no bin. A mask of another shape is refused where it is applied.
         let uncovered = mask.and_then(|mask| Uncovered::new(raster, mask));
         let raster = uncovered.as_ref().map_or(raster, |uncovered| uncovered);
         let cells = raster.rows() as u64 * raster.cols() as u64;

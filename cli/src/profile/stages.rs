@@ -16,7 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 /// The name of the main thread.
 pub const MAIN: &str = "main";
 
-/// The layer; none where nobody wants a profile.
+/// The layer; none where no profile is wanted.
 pub fn layer<S>() -> Option<impl Layer<S>>
 where
     S: tracing::Subscriber + for<'a> LookupSpan<'a>,

@@ -227,7 +227,7 @@ fn every_kernel_agrees_with_the_cpu() {
         assert_eq!(seconds.is_some_and(|s| s > 0.0), kernel.place() == Where::Device, "{name}: {seconds:?}");
         assert!(close(&reals(&place, "h.npy"), &wanted, 1e-5), "{name}");
     }
-    // Text is f64 whoever computes it, and several devices make no difference.
+    // Text is f64 on every engine, and several devices make no difference.
     assert_eq!(place.run("entropy c.npy - -q --device emulator").quietly(), expected(&cells, 5, None));
     place.run("entropy c.npy one.npy -q --device emulator").quietly();
     place.run("entropy c.npy three.npy -q --device emulator:3").quietly();

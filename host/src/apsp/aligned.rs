@@ -1,7 +1,7 @@
-//! Memory for many numbers that begins where a line of the cache does.
+//! Cache-line-aligned memory for many numbers.
 //!
-//! Vectors of the CPU are as long as a line. One that lies across two of them is loaded and stored in two parts, and rows of a matrix are
-//! multiples of lines: where the first begins one, all do. The allocator promises that much for no vector of numbers.
+//! The CPU's vectors are as long as a cache line. One that crosses two lines is loaded and stored in two parts, and rows of a matrix are
+//! multiples of lines: where the first is aligned, all are. The allocator guarantees no such alignment for a vector of numbers.
 
 use std::collections::TryReserveError;
 use std::ops::{Deref, DerefMut};
@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 /// Numbers that a thread writes at a time.
 const TASK: usize = 1 << 18;
@@ -22,7 +22,7 @@ pub(super) struct Aligned<T> {
 }
 
 impl<T: Pod + Send + Sync> Aligned<T> {
-    /// So many times the same number.
+    /// `count` copies of a number.
     pub fn filled(count: usize, number: T) -> Result<Self, TryReserveError> {
         let with_gap = count.saturating_add(LINE / size_of::<T>());
         let mut memory: Vec<T> = Vec::new();
@@ -52,7 +52,7 @@ impl<T: Clone> Clone for Aligned<T> {
     fn clone(&self) -> Self {
         let mut memory: Vec<T> = Vec::with_capacity(self.memory.len());
         let start = memory.as_ptr().align_offset(LINE);
-        // Whatever was before the first, or behind the last.
+        // Filler before the first number and behind the last.
         memory.extend_from_slice(&self.memory[..start]);
         memory.extend_from_slice(self);
         Self { memory, start, count: self.count }

@@ -1,4 +1,4 @@
-//! The numbers that distances are.
+//! The types of distances.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use super::cpu::vector::Lanes;
 /// ```
 /// use halotile::apsp::Distance;
 /// assert_eq!(3.plus(4), 7);
-/// // The way over a vertex that cannot be reached is no way.
+/// // A path over a vertex that cannot be reached is no path.
 /// let nowhere = i32::UNREACHABLE.plus(i32::UNREACHABLE);
 /// assert_eq!(i32::UNREACHABLE.nearer(nowhere), 1_073_741_823);
 /// ```
@@ -24,7 +24,7 @@ pub trait Distance: Lanes + Pod + PartialEq + PartialOrd + Debug + Display + Sen
     /// How NPY calls the type: `<i4`. The 16 bits are `<i2`: no distance has the highest one, and everything reads signed integers.
     const NPY: &'static str;
 
-    /// The way there and on from there. Both are at most [`UNREACHABLE`](Self::UNREACHABLE).
+    /// The length of two paths one after the other. Both are at most [`UNREACHABLE`](Self::UNREACHABLE).
     fn plus(self, other: Self) -> Self;
 
     /// The lesser of two.
@@ -73,7 +73,7 @@ impl Distance for f32 {
         self + other
     }
 
-    // Not `f32::min`, which takes care of NaN: there is none, and vector units have this as one instruction.
+    // Not `f32::min`, which handles NaN: there is none, and vector units have this as one instruction.
     #[inline(always)]
     fn nearer(self, other: Self) -> Self {
         if self < other { self } else { other }

@@ -1,9 +1,9 @@
 //! The weights of a graph, made edge by edge from all threads.
 //!
-//! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from as many threads as it
-//! likes. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
-//! cycle. Rows are guarded by locks, a band of them by each: files mostly have their edges sorted by source, and then a thread takes a
-//! lock once in many edges and pays nothing for the others.
+//! A reader that knows the number of vertices calls [`Graph::build`] and hands edges to the [`EdgeSink`] from any number of
+//! threads. Of parallel edges the lightest is kept; self-loops are left out, but a negative one is remembered: it is a negative
+//! cycle. Rows are guarded by locks, one a band: files mostly have their edges sorted by source, and then a thread takes a
+//! lock only once in many edges.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -28,10 +28,10 @@ pub struct Graph<T> {
     pub negative_loop: Option<usize>,
 }
 
-/// An edge that no graph of ours has.
+/// An edge that a graph cannot have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EdgeError {
-    /// It ends at a vertex that is not there.
+    /// It ends at a vertex that does not exist.
     #[error("vertex {vertex} is not below the number of vertices, {vertices}")]
     Vertex {
         /// The vertex.
@@ -39,7 +39,7 @@ pub enum EdgeError {
         /// Vertices that there are.
         vertices: usize,
     },
-    /// Its weight is no number or too large.
+    /// Its weight is NaN or too large.
     #[error("a weight is a number from -{most} to {most}, and this is {weight}")]
     Weight {
         /// The weight.
@@ -51,7 +51,7 @@ pub enum EdgeError {
 
 /// A weight as it is read: of either sign.
 pub trait EdgeWeight: Distance {
-    /// Whether an edge may weigh so much. Infinity stands for no edge, and may be.
+    /// Whether the weight is allowed. Infinity means no edge, and is.
     fn allowed(self) -> bool;
     /// The largest weight.
     const MOST: f64;
@@ -140,8 +140,8 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
         self.vertices
     }
 
-    /// Every edge also leads back, those that were taken and those that are still to come. That is done when all of them are there: edges that
-    /// lead to one vertex lie in as many rows as there are edges.
+    /// Adds the reverse of every edge, those added before and after this call. That is done at the end: edges that
+    /// end at one vertex are in as many rows as there are edges.
     pub fn both_ways(&self) {
         self.both_ways.store(true, Relaxed);
     }
@@ -171,7 +171,7 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
             let (from, to) = (from as usize, to as usize);
             let band = from / BAND;
             if held.as_ref().is_none_or(|&(number, _)| number != band) {
-                // The old one first: nobody waits for a lock with another in his hands.
+                // The old one first: no thread waits for a lock while it holds another.
                 drop(held.take());
                 held = Some((band, self.bands[band].lock().unwrap_or_else(PoisonError::into_inner)));
             }

@@ -1,4 +1,4 @@
-//! The ways to compute distances: the engine on the CPU has no name here, everything else does.
+//! The algorithms for distances by name; the engine on the CPU has none.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! A square of distances, as engines take it: row i, column j is from vertex i to vertex j.
 //!
-//! Rows are padded to a multiple of [`SIDE`] and there are as many of them, so that tiles are whole and no engine has an edge to mind.
-//! What is padding is a vertex that no edge touches: it changes no distance.
+//! Rows are padded to a multiple of [`SIDE`] and there are as many of them, so that tiles are whole and engines need no border cases.
+//! Padding is a vertex without edges: it changes no distance.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -97,7 +97,7 @@ impl<T: Distance> Matrix<T> {
         &self.cells
     }
 
-    /// The same to be written. Padding stays what it is: unreachable, and 0 on the diagonal.
+    /// The same to be written. Padding is left as it is: unreachable, and 0 on the diagonal.
     pub fn cells_mut(&mut self) -> &mut [T] {
         &mut self.cells
     }

@@ -1,7 +1,7 @@
 //! All-pairs shortest paths of dense graphs: from the weights of edges to the distance from every vertex to every other.
 //!
 //! ```text
-//! Graph               what a file says: the lightest edge from every vertex to every other, as a Matrix
+//! Graph               the input: the lightest edge from every vertex to every other, as a Matrix
 //!   potential         negative weights: is there a negative cycle? otherwise every weight becomes >= 0, lengths of paths shift by known numbers
 //!   width             16 bits where all distances fit, 32 otherwise
 //!   cpu | device      blocked Floyd-Warshall, in place
@@ -9,18 +9,18 @@
 //! Solution
 //! ```
 //!
-//! Engines see no negative weight and no overflow: an edge that is not there is [`Distance::UNREACHABLE`], and two of these still
-//! have a sum. What makes that enough is in `potential` (negative weights are moved away before, and the distances moved back
-//! after) and in `width` (a look at the result shows whether any distance was too long).
+//! Engines see no negative weight and no overflow: a missing edge is [`Distance::UNREACHABLE`], and two of these still
+//! have a sum. Why that is enough is in `potential` (negative weights are removed before, and the distances restored
+//! after) and in `width` (a scan of the result shows whether any distance was too long).
 //!
 //! | file | what |
 //! |---|---|
-//! | `distance` | the numbers that distances are |
+//! | `distance` | the types of distances |
 //! | `matrix` | a square of them, as engines take it |
 //! | `graph` | the weights of a graph, made edge by edge from all threads |
 //! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
-//! | `width` | the type of the numbers: whether distances fit, and how one knows |
-//! | `cpu` | the engine on the CPU, and the rung that is the source's |
+//! | `width` | the type of the numbers: whether distances fit, and how that is proved |
+//! | `cpu` | the engine on the CPU, and the source's rung |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
 //! | `trees` | the same of floating-point weights |

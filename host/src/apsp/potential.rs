@@ -2,21 +2,21 @@
 //!
 //! The algorithm of Bellman (1958) and Ford (1956), from a source that is no vertex and has an edge of weight 0 to each: h(j) is at most 0
 //! from the start, and falls to the length of the shortest path that ends in j. Then w(i, j) + h(i) - h(j) is at least 0 for every edge,
-//! and a path from i to j is longer by h(i) - h(j) whichever way it goes, so that shortest paths stay what they are (Johnson 1977).
-//! Engines work on these weights; what they find is moved back by [`restore`], and in floating-point numbers found anew (`trees`).
+//! and every path from i to j is longer by h(i) - h(j), so that shortest paths do not change (Johnson 1977).
+//! Engines work on these weights; [`restore`] undoes the shift of distances, and floating-point ones are computed again (`trees`).
 //!
-//! The matrix is read by columns' blocks, one a thread, and the passes are Jacobi's: all of a pass sees the h of the pass before. So the
+//! The matrix is read by blocks of columns, one a thread, and the passes are Jacobi's: all of a pass sees the h of the pass before. So the
 //! result is the same for any number of threads. A pass takes only the rows whose h the last one lowered, and of these only the blocks whose
 //! lightest edge could lower anything: after the first pass, which has to read everything, mostly few cells are read.
 //!
-//! Who lowered h(j) last is the parent of j. If parents ever make a cycle, it is a negative one: along each of its edges
+//! The vertex that lowered h(j) last is the parent of j. If parents ever make a cycle, it is a negative one: along each of its edges
 //! h(parent) + w <= h(child), as h(parent) may have fallen since; and when the last of its edges was set, that one held strictly.
 //! Conversely, as long as parents make none, every h is the length of a path without repetitions, and after V passes, at the shortest of these:
-//! nothing falls any more. So looking for a cycle after every pass (V steps) finds it at once where there is one, and there is always an end.
+//! nothing falls any more. So looking for a cycle after every pass (V steps) finds it at once where there is one, and the passes terminate.
 //!
 //! All is computed in f64. Sums of whole weights are below 2^53 and exact. A negative cycle of f32 is looked at twice: the second time each weight
 //! counts as heavier by one part in 2^24, which is what rounding may have taken from it. 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and
-//! nobody means that. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
+//! that is rounding, not a negative cycle. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
 //! engine cannot go round such a cycle again and again, and [`predecessors`](super::predecessors) sees the order that it needs.
 
 use std::fmt;
@@ -43,7 +43,7 @@ impl NegativeCycle {
     }
 }
 
-/// The vertices of a cycle, if it is short enough for a message.
+/// The vertices of a cycle, or their number where they are too many for a message.
 struct Shown<'a>(&'a [usize]);
 
 impl fmt::Display for Shown<'_> {
@@ -68,7 +68,7 @@ pub enum PotentialError {
     Cancelled(#[from] Cancelled),
 }
 
-/// A distance that its type does not hold.
+/// A distance that does not fit its type.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("the distance from {from} to {to} is {length}, beyond {most} on one side or the other")]
 pub struct TooLong {
@@ -84,10 +84,10 @@ pub struct TooLong {
 
 /// Weights that can be moved by potentials. Implemented for `i32` and `f32`.
 pub trait Shift: EdgeWeight {
-    /// By what part of itself a weight may be wrong, as often as it is worth asking: from least to most.
+    /// The relative errors that weights may have, each of which is tried: from least to most.
     const DOUBTS: &'static [f64];
 
-    /// The weight, heavier by this part of itself; no number or infinite where there is no edge.
+    /// The weight, heavier by this part of itself; NaN or infinite where there is no edge.
     fn heavier(self, part: f64) -> f64;
     /// The nearest number of this type, none of them beyond its ends.
     fn from_f64(number: f64) -> Self;
@@ -110,7 +110,7 @@ impl Shift for i32 {
 impl Shift for f32 {
     const DOUBTS: &'static [f64] = &[0.0, f32::EPSILON as f64 / 2.0];
 
-    // Nothing of infinity is no number, which is less than none: no edge either way.
+    // 0 · infinity is NaN, which is less than no number: no edge either way.
     #[inline(always)]
     fn heavier(self, part: f64) -> f64 {
         f64::from(self) + f64::from(self.abs()) * part
@@ -128,7 +128,7 @@ const BLOCK: usize = 512;
 /// No parent.
 const ROOT: u32 = u32::MAX;
 
-/// What belongs to a block of columns: nobody else writes it.
+/// The state of a block of columns: only its thread writes it.
 struct Block<T> {
     /// The first column.
     first: usize,
@@ -187,7 +187,7 @@ pub fn potentials<T: Shift>(weights: &Matrix<T>, observer: &dyn Observer) -> Res
     }
 }
 
-/// Passes until nothing falls any more, with weights as heavy as they may be.
+/// Passes until nothing falls any more, with weights as heavy as `doubt` allows.
 fn lower<T: Shift>(weights: &Matrix<T>, doubt: f64, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
     let vertices = weights.vertices();
     let firsts: Vec<usize> = (0..vertices).step_by(BLOCK).collect();
@@ -219,7 +219,7 @@ fn lower<T: Shift>(weights: &Matrix<T>, doubt: f64, observer: &dyn Observer) -> 
 
 /// A cycle that parents make, in the direction from parent to child, from its lowest vertex.
 fn cycle(parents: &[u32]) -> Option<Vec<usize>> {
-    // The walk that came to a vertex first, from 1.
+    // The number of the walk that reached a vertex first, from 1.
     let mut walk = vec![0; parents.len()];
     for start in 0..parents.len() {
         let mut at = start;
@@ -241,7 +241,7 @@ fn cycle(parents: &[u32]) -> Option<Vec<usize>> {
 }
 
 /// Makes every weight w(i, j) + h(i) - h(j). One that is not below [`UNREACHABLE`](super::Distance::UNREACHABLE) then becomes that, as if there were no edge:
-/// what is returned, the heaviest as it should be (0 without edges), tells [`width`](super::width) about it.
+/// the returned value, the heaviest before that (0 without edges), is for [`width`](super::width).
 pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
     let row = |(i, row): (usize, &mut [T])| {
         row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != T::UNREACHABLE).fold(
@@ -257,7 +257,7 @@ pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
     weights.par_rows_mut().enumerate().map(row).reduce(|| 0.0, f64::max)
 }
 
-/// Makes distances d'(i, j) of reweighted weights those of the weights as they were: d' - h(i) + h(j). What is unreachable stays so.
+/// Turns distances d'(i, j) of reweighted weights into those of the original weights: d' - h(i) + h(j). What is unreachable stays so.
 pub fn restore(distances: &mut Matrix<i32>, h: &[f64]) -> Result<(), TooLong> {
     distances.par_rows_mut().enumerate().try_for_each(|(i, row)| {
         for (j, (cell, hj)) in row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != i32::UNREACHABLE) {

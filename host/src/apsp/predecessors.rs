@@ -1,20 +1,20 @@
 //! The second matrix: the vertex before the last on a shortest path.
 //!
-//! It is found from weights and distances alone, whichever engine made these, and engines pay nothing for it. The vertex before j on a
+//! It is computed from the weights and distances of any engine, at no cost to engines. The vertex before j on a
 //! shortest path from i is a u with d(i, u) + w(u, j) = d(i, j): the edge (u, j) is *tight* for i. Looking at every u for every
 //! pair would be as much work as finding the distances. But a part of a shortest path is one (Bellman's principle), so that only edges with
 //! w(u, j) = d(u, j) can end one, the *useful* ones; and of these few end at each vertex: in a complete graph of random weights about ln V.
 //!
 //! 1. The vertex before j is i where the edge (i, j) is as short as the distance; otherwise the first u with a useful, tight edge of positive length,
 //!    d(i, u) < d(i, j).
-//! 2. What is left has only edges of length 0 that are tight. A search in breadth from the vertices that have theirs, along edges of length 0
+//! 2. The others have only tight edges of length 0. A breadth-first search from the vertices that have theirs, along edges of length 0
 //!    between vertices of the same distance, gives each the vertex that it is found from.
 //!
 //! Every walk ends: a step of the first kind ends at i or goes to a lesser distance, and one of the second goes to the same distance and a vertex
 //! that was found earlier. No vertex is left out: a shortest path to it from i ends with edges of length 0, and before these is i or a vertex
 //! whose last edge is positive. Its lengths add up because every edge on it is tight.
 //!
-//! All of this holds for whole numbers. Floating-point ones have trees of their own: the module `trees`.
+//! All of this holds for whole numbers. Floating-point ones have trees instead: the module `trees`.
 //!
 //! Columns are cut into blocks, one a thread, which looks through all rows for them: so useful edges are kept for a few columns only. There
 //! may be V of them for each column where all edges weigh the same.
@@ -31,10 +31,10 @@ pub const NONE: i32 = -9999;
 /// Not found yet.
 const PENDING: i32 = i32::MIN;
 
-/// Columns of a block: enough for a thread to read rows in pieces that are worth it, few enough for all threads to have some.
+/// Columns of a block: enough for a thread to read rows efficiently, few enough for all threads to have some.
 const BLOCK: (usize, usize) = (64, 512);
 
-/// Why there are none.
+/// Why there are no predecessors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// There is no memory for them.
@@ -45,7 +45,7 @@ pub enum FindError {
     Cancelled(#[from] Cancelled),
 }
 
-/// A row of predecessors that leads nowhere: no engine of ours has made it.
+/// A row of predecessors that leads nowhere: no engine has made it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the predecessors from vertex {from} do not lead from {to} back to it: they {}", match .before {
     Some(before) => format!("have {before} before {at}"),
@@ -149,7 +149,7 @@ pub fn find<T: Distance + Ord>(
     Ok(found)
 }
 
-/// What was found before.
+/// The input.
 #[derive(Clone, Copy)]
 struct Found<'a, T> {
     weights: &'a Matrix<T>,
@@ -160,7 +160,7 @@ struct Found<'a, T> {
 type Light = Vec<(u32, Vec<u32>)>;
 
 impl<T: Distance + Ord> Found<'_, T> {
-    /// The first kind of steps, for the columns from `first` on: `rows` has a part of every row.
+    /// The first rule, for the columns from `first` on: `rows` has a part of every row.
     fn useful(self, first: usize, rows: &mut [&mut [i32]]) {
         let vertices = self.weights.vertices();
         let width = rows[0].len();
@@ -198,7 +198,7 @@ impl<T: Distance + Ord> Found<'_, T> {
         self.weights.par_rows().enumerate().map(of_row).filter(|(_, to): &(u32, Vec<u32>)| !to.is_empty()).collect()
     }
 
-    /// The second kind of steps, for row `i`.
+    /// The second rule, for row `i`.
     fn spread(self, i: usize, row: &mut [i32], light: &Light) {
         let lengths = self.distances.row(i);
         let mut left = row.iter().filter(|&&before| before == PENDING).count();
@@ -216,7 +216,7 @@ impl<T: Distance + Ord> Found<'_, T> {
                 if row[j] == PENDING && lengths[*u as usize] == lengths[j] {
                     row[j] = *u as i32;
                     left -= 1;
-                    // From there it goes on, where it goes on.
+                    // Continues the search from there.
                     queue.extend(light.binary_search_by_key(&(j as u32), |&(u, _)| u));
                 }
             }
@@ -225,7 +225,7 @@ impl<T: Distance + Ord> Found<'_, T> {
     }
 }
 
-/// Of the edges that end at a vertex, that one which ends a way of `length`. `lengths` are the distances from the vertex where it begins.
+/// Of the edges that end at a vertex, the one that ends a path of `length`. `lengths` are the distances from the vertex where it begins.
 #[inline]
 fn last_step<T: Distance + Ord>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
     let tight = |&&(u, edge): &&(u32, T)| lengths[u as usize].plus(edge) == length;

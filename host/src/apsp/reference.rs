@@ -1,4 +1,4 @@
-//! The definition, which everything is compared with: Floyd's three loops (Floyd 1962, Algorithm 97), in f64, with nothing done about speed.
+//! The definition, which everything is compared with: Floyd's three loops (Floyd 1962, Algorithm 97), in f64, not optimised.
 //!
 //! Sums of whole numbers below 2^53 are exact, so that integers are compared for equality.
 
@@ -25,7 +25,7 @@ pub fn distances(vertices: usize, weight: impl Fn(usize, usize) -> f64) -> Vec<f
     d
 }
 
-/// The first cell in which a matrix differs from the definition by more than `relative` of it: row, column, the cell, what it should be.
+/// The first cell in which a matrix differs from the definition by more than `relative` of it: row, column, the cell, the definition's value.
 pub fn first_difference<T: Distance>(
     matrix: &Matrix<T>,
     expected: &[f64],

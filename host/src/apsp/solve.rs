@@ -1,4 +1,4 @@
-//! From a graph to its distances: what is done in which order, and in which type.
+//! From a graph to its distances: the order of the steps, and their types.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::machine;
 use crate::observe::{Cancelled, Observer};
 use crate::profile::stage;
 
-/// Shortest paths between all vertices: what is wanted of them.
+/// Shortest paths between all vertices: the options.
 ///
 /// ```
 /// use halotile::apsp::{Apsp, Distances, Graph, MatrixError};
@@ -137,7 +137,7 @@ pub enum Distances {
     F32(Matrix<f32>),
 }
 
-/// What was found, and how.
+/// The result, and how it was computed.
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// The distances.
@@ -159,7 +159,7 @@ impl Solution {
     }
 }
 
-/// What was done, for whoever wants to tell.
+/// What was done, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// Vertices.
@@ -180,7 +180,7 @@ pub struct Report {
     pub compute: f64,
     /// Seconds for predecessors.
     pub paths: f64,
-    /// What the devices say of it, where they did it.
+    /// The devices' report, where they did it.
     pub device: Option<device::Report>,
 }
 
@@ -226,7 +226,7 @@ impl Apsp {
         Self { predecessors, ..self }
     }
 
-    /// The kernel; none for the fastest. [`Kernel::Threads`] goes with the CPU, all others with devices.
+    /// The kernel; none for the fastest. [`Kernel::Threads`] runs on the CPU, all others on devices.
     pub fn kernel(self, kernel: Option<Kernel>) -> Self {
         Self { kernel, ..self }
     }
@@ -236,7 +236,7 @@ impl Apsp {
         Self { memory, ..self }
     }
 
-    /// Computes. The graph's matrix is taken for the result. `observer` hears of each vertex that is done, V of them in each stage
+    /// Computes. The graph's matrix is reused for the result. `observer` hears of each vertex that is done, V of them in each stage
     /// ([`Observer::begin`]): `computing`, and `finding paths`.
     pub fn run(&self, engine: &Engine, graph: impl Into<AnyGraph>, observer: &dyn Observer) -> Result<Solution, Error> {
         let graph = graph.into();
@@ -270,7 +270,7 @@ fn floating(graph: &Graph<i32>) -> Result<Graph<f32>, MatrixError> {
     Ok(Graph { weights, edges, negative, heaviest: heaviest as f32, negative_loop })
 }
 
-/// Another of the same. All threads take part, which `clone` does not know of.
+/// A copy. All threads take part, unlike in `clone`.
 fn copy<T: Distance>(matrix: &Matrix<T>) -> Result<Matrix<T>, MatrixError> {
     let mut copy = Matrix::unreachable(matrix.vertices())?;
     copy.par_rows_mut().zip(matrix.par_rows()).for_each(|(to, from)| to.copy_from_slice(from));
@@ -280,7 +280,7 @@ fn copy<T: Distance>(matrix: &Matrix<T>) -> Result<Matrix<T>, MatrixError> {
 /// Weights none of which is negative.
 struct Prepared<T> {
     weights: Matrix<T>,
-    /// The potentials that they were moved by, if they were.
+    /// The potentials by which they were shifted, if they were.
     h: Option<Vec<f64>>,
     heaviest: f64,
     report: Report,
@@ -350,7 +350,7 @@ impl Run<'_> {
         Ok(Solution { distances: Distances::F32(distances), predecessors, report })
     }
 
-    /// 16 bits from beginning to end.
+    /// 16 bits throughout.
     fn short(
         self,
         weights: Matrix<u16>,
@@ -368,7 +368,7 @@ impl Run<'_> {
         Ok(Solution { distances: Distances::I32(wide), predecessors, report })
     }
 
-    /// Moves negative weights away.
+    /// Removes negative weights.
     fn prepare<T: Shift>(self, graph: Graph<T>) -> Result<Prepared<T>, Error> {
         let Graph { mut weights, edges, negative, heaviest, negative_loop } = graph;
         let negative = negative || negative_loop.is_some();
@@ -387,7 +387,7 @@ impl Run<'_> {
         Ok(Prepared { weights, h: Some(h), heaviest, report })
     }
 
-    /// Distances in 16 bits, if that was worth a try and they fitted.
+    /// Distances in 16 bits, if a try was promising and they fitted.
     fn try_short(
         self,
         weights: &Matrix<i32>,
@@ -420,7 +420,7 @@ impl Run<'_> {
         }
     }
 
-    /// Distances in place of weights, and checked; `thoroughly` where nothing else is left to try.
+    /// Distances in place of weights, and checked; `thoroughly` where there is no alternative left.
     fn solved<T: Distance + Into<f64>>(
         self,
         mut weights: Matrix<T>,

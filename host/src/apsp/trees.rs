@@ -1,8 +1,8 @@
 //! Floating-point weights: shortest paths source by source, in f64 (Dijkstra 1959; with potentials, Johnson 1977).
 //!
-//! An engine adds in f32 and in its own order, so that its distances miss their paths' lengths by rounding: which edge ends a path cannot be told from
-//! them alone, and where weights have been moved by potentials far larger than themselves, what is left of them is no distance any more.
-//! But they tell which edges matter. An edge (u, v) that is heavier than d(u, v), by more than V roundings may account for, is on no shortest path, and few are
+//! An engine adds in f32 and in its own order, so that its distances differ from their paths' lengths by rounding: which edge ends a path cannot be told from
+//! them alone, and where weights were shifted by potentials far larger than themselves, what is left of them is no distance any more.
+//! But they show which edges matter. An edge (u, v) that is heavier than d(u, v), by more than V roundings may account for, is on no shortest path, and few are
 //! not: of a complete graph of random weights about V ln V. Over those Dijkstra's algorithm finds the tree of each source, in f64: every walk along it ends, also over
 //! edges of weight 0 and those that vanish in a sum.
 //!
@@ -25,19 +25,19 @@ struct Useful<'a> {
     h: Option<&'a [f64]>,
 }
 
-/// What a source's search needs, to be used again for the next.
+/// The buffers of a source's search, reused for the next.
 struct Scratch {
-    /// The way to each vertex as far as it is known, of weights that are not negative.
+    /// The shortest known path to each vertex, of weights that are not negative.
     ways: Vec<f64>,
-    /// The same of the weights as they are.
+    /// The same of the original weights.
     lengths: Vec<f64>,
     before: Vec<i32>,
-    /// Ways, as bits: the order of numbers that are not negative is that of their bits.
+    /// Path lengths, as bits: the order of numbers that are not negative is that of their bits.
     ahead: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// Predecessors of `weights`, as the module `predecessors` describes them. `distances` are an engine's; with potentials `h` those of the reweighted weights, and they
-/// are replaced by what the trees say of the weights as they are.
+/// are replaced by the trees' distances of the original weights.
 pub(super) fn grow(
     weights: &Matrix<f32>,
     h: Option<&[f64]>,
@@ -76,7 +76,7 @@ pub(super) fn grow(
 
 impl<'a> Useful<'a> {
     fn of(weights: &Matrix<f32>, h: Option<&'a [f64]>, distances: &Matrix<f32>) -> Self {
-        // Of a way of V edges each sum may be off by a part of it, and where weights were moved, each weight by a part of what they were moved by.
+        // Each sum of a path of V edges may be off by a part of it, and where weights were shifted, each weight by a part of the shift.
         let part = 2.0 * weights.vertices() as f64 * f64::from(f32::EPSILON);
         let heaviest = |row: &[f32]| row.iter().filter(|w| w.is_finite()).fold(0.0f32, |a, w| a.max(w.abs()));
         let moved = h.map_or(0.0, |h| {
@@ -119,7 +119,7 @@ impl<'a> Useful<'a> {
     }
 }
 
-/// A weight moved by potentials; what rounding makes negative is 0.
+/// A weight shifted by potentials; what rounding makes negative is 0.
 #[inline]
 fn moved_by(h: Option<&[f64]>, u: usize, v: usize, weight: f32) -> f64 {
     h.map_or(weight.to_f64(), |h| (weight.to_f64() + h[u] - h[v]).max(0.0))
@@ -137,7 +137,7 @@ mod tests {
         crate::generate::at_lattice(7, i as i64, j as i64)
     }
 
-    /// Walks along the trees, beside the definition.
+    /// Walks along the trees, compared with the definition.
     fn check(weights: &Matrix<f32>) {
         let mut distances = weights.clone();
         cpu::solve(&mut distances, &()).unwrap();

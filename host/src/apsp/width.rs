@@ -1,20 +1,20 @@
 //! How many bits distances need, and whether they had enough.
 //!
-//! Engines compute in whole numbers that stop at U = [`UNREACHABLE`](Distance::UNREACHABLE). Cutting numbers off at U, min(U, x), respects
+//! Engines compute in whole numbers that stop at U = [`UNREACHABLE`](Distance::UNREACHABLE). Clamping numbers to U, min(U, x), preserves
 //! both operations on numbers that are not negative: min(U, a + b) is min(U, min(U, a) + min(U, b)), and the same goes for the lesser of two. So a
-//! cell of the result is min(U, the true distance), whatever was added in which order, and also where weights themselves were cut
-//! off on the way to a narrower type. A cell below U is right. One that is U means no path, or one that is too long; which?
+//! cell of the result is min(U, the true distance), in any order of additions, and also where weights themselves were clamped
+//! on the way to a narrower type. A cell below U is right. One that is U means no path, or one that is too long; which?
 //!
 //! - Where no cell is U there is nothing to decide.
 //! - Otherwise let some true distance, from i to j, be U or more. Along a shortest path from i to j the distances from i grow from 0 to that, by the
 //!   heaviest weight at most at a time. So the last of them below U is at least U - heaviest, and it is in the result. Where no cell below U is so
 //!   large, that is where (longest + heaviest) < U, every U means that there is no path.
 //!
-//! The heaviest weight is the one before anything was cut off: one of U or more makes the sum U or more.
-//! - Where that leaves a doubt, and no weight was cut off, who reaches whom at all settles it.
+//! The heaviest weight is the one before clamping: one of U or more makes the sum U or more.
+//! - Where that leaves a doubt, and no weight was clamped, the reachability of all pairs decides it.
 //!
-//! In 16 bits the work is half the memory, and twice the speed. Whether it will do is not known before: [`promising`] makes a guess, and the check
-//! above says afterwards whether it was right.
+//! In 16 bits the work takes half the memory, at twice the speed. Whether they are enough is not known before: [`promising`] makes a guess, and the check
+//! above proves it afterwards.
 
 use rayon::prelude::*;
 
@@ -37,7 +37,7 @@ pub struct Doubt {
     pub heaviest: f64,
 }
 
-/// Whether distances are what they should be, and then the longest. `heaviest` is the heaviest weight, before any was cut off.
+/// Whether distances are right, and then the longest. `heaviest` is the heaviest weight, before clamping.
 ///
 /// ```
 /// use halotile::apsp::{Distance, Matrix, cpu, width};
@@ -58,7 +58,7 @@ pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> R
     };
     let both = |a: (T, bool), b: (T, bool)| (if b.0 > a.0 { b.0 } else { a.0 }, a.1 | b.1);
     let (longest, cut) = distances.par_rows().map(of_row).reduce(|| (T::ZERO, false), both);
-    // Floating-point numbers go on to infinity; beyond the last of them is nothing to be told from it.
+    // Floating-point numbers go on to infinity; beyond the last of them nothing can be proved.
     let (longest, limit): (f64, f64) = (longest.into(), T::UNREACHABLE.into().min(f32::MAX.into()));
     if cut && longest + heaviest >= limit {
         return Err(Doubt { most: limit - 1.0, bits: 8 * size_of::<T>(), longest, heaviest });
@@ -66,13 +66,13 @@ pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> R
     Ok(longest)
 }
 
-/// Removes the doubt that [`check`] had, if it was unfounded: returns the longest distance then. It takes V³ / 64 steps.
+/// Decides the doubt that [`check`] had: returns the longest distance if it was unfounded. It takes V³ / 64 steps.
 pub fn settle<T: Distance>(distances: &Matrix<T>, doubt: Doubt) -> Result<f64, Doubt> {
     if doubt.heaviest <= doubt.most && only_unreachable(distances) { Ok(doubt.longest) } else { Err(doubt) }
 }
 
-/// Whether every cell that is cut off means no path. All edges are lighter than what is cut off, so that they are in the result: who reaches whom over what is not cut
-/// off (Warshall 1962), reaches it.
+/// Whether every cell that is clamped means no path. All edges are lighter than the clamp, so that they are in the result: reachability over unclamped cells
+/// (Warshall 1962) is reachability.
 fn only_unreachable<T: Distance>(distances: &Matrix<T>) -> bool {
     let words = distances.vertices().div_ceil(64);
     let bits = |row: &[T]| {
@@ -92,7 +92,7 @@ fn only_unreachable<T: Distance>(distances: &Matrix<T>) -> bool {
     reached.par_chunks(words).zip(&rows).all(|(reached, row)| reached == row.as_slice())
 }
 
-/// The same in 16 bits: what does not fit is cut off.
+/// The same in 16 bits: what does not fit is clamped.
 pub fn narrow(wide: &Matrix<i32>) -> Result<Matrix<u16>, MatrixError> {
     let mut narrow = Matrix::unreachable(wide.vertices())?;
     narrow.par_rows_mut().zip(wide.par_rows()).for_each(|(narrow, wide)| {
@@ -112,17 +112,17 @@ pub fn widen(narrow: &Matrix<u16>, wide: &mut Matrix<i32>) {
     });
 }
 
-/// Vertices below which nobody gains by 16 bits: there is little to do.
+/// Vertices below which 16 bits gain nothing: there is little to do.
 const FEWEST: usize = 1024;
-/// Vertices that a guess looks around from.
+/// Vertices from which a guess searches.
 const SOURCES: usize = 2;
 
-/// Vertices that a glance goes by.
+/// Neighbours over which a bound is computed.
 const NEAR: usize = 64;
 
-/// Whether 16 bits are likely to do, and to be worth a try. `heaviest` is the heaviest weight. Where the number of vertices and
-/// the heaviest weight do not say so already, a glance from a few vertices by way of those next to them may; and where it does not, a look around
-/// (Dijkstra 1959) tells how long distances are. The longest of all pairs may be a third longer.
+/// Whether 16 bits are likely to be enough, and worth a try. `heaviest` is the heaviest weight. Where the number of vertices and
+/// the heaviest weight do not prove it, an upper bound from a few vertices over their neighbours may; and where it does not, a search
+/// (Dijkstra 1959) finds how long distances are. The longest of all pairs may be a third longer.
 pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
     let limit = f64::from(u16::UNREACHABLE);
     let vertices = weights.vertices();
@@ -143,7 +143,7 @@ pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
     })
 }
 
-/// A number that the longest distance from a vertex is not more than: that of ways over none or one of the vertices next to it. It takes a few
+/// An upper bound of the longest distance from a vertex: over paths with none or one of its neighbours between. It reads a few
 /// rows; in dense graphs that is enough to see that distances are short.
 fn glance(weights: &Matrix<i32>, source: usize) -> i32 {
     let direct = weights.row(source);
@@ -160,7 +160,7 @@ fn glance(weights: &Matrix<i32>, source: usize) -> i32 {
     ways.into_iter().max().unwrap_or(0)
 }
 
-/// The longest distance from a vertex, and whether it reaches every other. It does not look further than `limit`.
+/// The longest distance from a vertex, and whether it reaches every other. The search ends at `limit`.
 fn look_around(weights: &Matrix<i32>, source: usize, limit: i32) -> (i32, bool) {
     /// Of a vertex whose distance is settled.
     const SETTLED: i32 = i32::MAX;
@@ -168,7 +168,7 @@ fn look_around(weights: &Matrix<i32>, source: usize, limit: i32) -> (i32, bool) 
     let (mut at, mut length) = (source, 0);
     for _ in 1..ahead.len() {
         ahead[at] = SETTLED;
-        // No branch: vertices with and without edges, settled or not, all go the same way.
+        // No branch: vertices with and without edges, settled or not, take the same path.
         let mut nearest = SETTLED;
         for (ahead, &edge) in ahead.iter_mut().zip(weights.row(at)) {
             *ahead = if *ahead == SETTLED { SETTLED } else { (*ahead).min(length + edge) };

@@ -15,7 +15,7 @@ pub(crate) struct Present {
     pub seconds: f64,
 }
 
-/// A look at which bytes occur that is under way.
+/// A scan of which bytes occur, in flight.
 pub(crate) struct Look {
     /// Records of the blocks, each of [`kernels::PRESENT_RECORD`] words.
     pub found: Buffer,

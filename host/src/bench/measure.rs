@@ -107,7 +107,7 @@ impl Plan {
     }
 }
 
-/// What happens, for whoever watches.
+/// Progress of the benchmark, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The ceilings have been measured.

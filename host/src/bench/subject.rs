@@ -325,7 +325,7 @@ where
 /// Every byte of a result that was not written: f32 and f64 of such bytes are numbers that no result is.
 const UNWRITTEN: u8 = 0x7E;
 
-/// A place for a result, filled with a number that no entropy has: a cell that nobody writes must not look like one.
+/// A place for a result, filled with a number that no entropy has: a cell that is not written must not look like one.
 struct Filled<T>(Grid<T>);
 
 impl<T: Real> Filled<T> {

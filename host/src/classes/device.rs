@@ -31,7 +31,7 @@ impl Classes {
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let theirs = Buffer::from_slice(&device, &[11.0f32, 95.0, f32::NAN, 21.0])?;
-    /// // SAFETY: the buffer outlives the grid, and nobody writes to it.
+    /// // SAFETY: the buffer outlives the grid, and nothing writes to it.
     /// let grid = unsafe { DeviceGrid::new(&device, theirs.address(), ValueType::F32, 2, 2, (2, 1))? };
     /// let classes = Classes::survey_on(&grid, None, None)?;
     /// assert_eq!((classes.levels(), classes.nodata_code()), (3, Some(3)));

@@ -30,7 +30,7 @@ pub enum ClassesError {
         /// Codes there are: 65,536, or 256 on a device.
         most: usize,
     },
-    /// A number is not whole, and nobody has said what bins to use.
+    /// A number is not whole, and no bins were given.
     #[error(
         "{name}: row {row}, column {col} (counted from 0): the value {value} is not a whole number and so no class; \
          sort the values into bins, or name it as the value for no data if this is it"

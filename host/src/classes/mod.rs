@@ -2,7 +2,7 @@
 //!
 //! Engines count classes by their codes, and every code costs them time, whether it occurs or not. Land-cover maps number their
 //! classes 11, 21, .., 95, keep them in 32-bit or floating-point numbers and mark no data by −9999; elevations have no
-//! classes at all before somebody sorts them into bins. [`Classes`] is what all of these become: a rule that gives every
+//! classes at all until they are sorted into bins. [`Classes`] is what all of these become: a rule that gives every
 //! number a code below [`levels`](Classes::levels), or that of no data, or says that it has none.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Classes of a raster of which nobody sees all: what was found in its parts, put together.
+//! Classes of a raster that is never seen whole: what was found in its parts, put together.
 //!
 //! A caller that has a raster in pieces on several machines surveys each piece, takes the union, and makes of it the classes that a survey
 //! of the whole would have made. The same goes for bins of equal width, which lie between the least and the largest number of all
@@ -138,7 +138,7 @@ impl Classes {
     }
 
     /// The values of classes each of which is one value, in the order of their codes; `None` for others. There are none where a survey has
-    /// found no value: its one class is nobody's.
+    /// found no value: its one class has no value.
     pub fn values(&self) -> Option<Vec<i128>> {
         if let Rule::Listed { codes, others: Others::Misfit, .. } = &self.rule
             && codes.is_empty()

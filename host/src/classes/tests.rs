@@ -463,7 +463,7 @@ fn equal_bins_are_closed_at_the_top_and_clamp_what_is_outside() {
     let values = Values::F64(vec![-1e300, f64::NEG_INFINITY, f64::INFINITY, f64::NAN, 1.9999999999999998, 2.0]);
     assert_eq!(codes(&classes, &values).unwrap(), [0, 0, 4, 5, 0, 1]);
     assert_eq!(codes(&classes, &Values::I8(vec![-128, 127])).unwrap(), [0, 4]);
-    // NaN where nobody made room for it.
+    // NaN with no code left for it.
     let full = Classes::with_range(0.0, 1.0, 65_536, None).unwrap();
     assert_eq!(codes(&full, &Values::F32(vec![0.0, f32::NAN])).unwrap_err().value, "NaN");
     for (low, high) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {

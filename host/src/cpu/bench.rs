@@ -41,7 +41,7 @@ pub fn entropy<T: Real>(
         Choice::Histogram => Some(Engine::Histogram),
     };
     let isa = set.map(|set| super::isa::Isa::available()[set]);
-    run_forced(&task, out, &(), Force { engine, isa }).expect("nobody cancels");
+    run_forced(&task, out, &(), Force { engine, isa }).expect("nothing cancels");
 }
 
 /// Entropy in nats of a whole grid of so many levels, bytes or words, by what the plan says.

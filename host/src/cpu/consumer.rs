@@ -9,7 +9,7 @@ use super::lookup::Group;
 
 /// Takes the counts of a tile's windows, row by row and group of levels by group.
 ///
-/// Several rows may be under way: each has a slot. A row is added to group by group, then finished.
+/// Several rows may be in flight: each has a slot. A row is added to group by group, then finished.
 pub trait Consumer {
     /// Makes room for `slots` rows of `padded` cells, a multiple of [`super::lookup::BLOCK`].
     fn reserve(&mut self, slots: usize, padded: usize);

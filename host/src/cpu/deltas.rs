@@ -386,7 +386,7 @@ impl Mapping {
     fn map(&self, values: &[u8], planes: &mut [u8]) {
         let Self { most, nodata, last, lower } = *self;
         match nodata {
-            // With 256 levels every value has a plane, and nobody gets the last of them for none.
+            // With 256 levels every value has a plane: none is mapped to 255 for lack of one.
             None => {
                 for (plane, &value) in planes.iter_mut().zip(values) {
                     *plane = if value > most { u8::MAX } else { value };

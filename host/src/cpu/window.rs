@@ -135,7 +135,7 @@ where
 
 /// How many sums a step makes, and how many of a row's column counts a row of `n` windows reads: what
 /// is needed, rounded up so that no vector loop has a rest. What lies behind the needed ones is
-/// computed from whatever lies there, and nobody reads it.
+/// computed from whatever lies there, and is not read.
 pub fn reach(n: usize, size: usize, len: usize) -> usize {
     (n + size - len).next_multiple_of(64)
 }

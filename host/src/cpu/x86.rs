@@ -276,7 +276,7 @@ pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32
 }
 
 /// Where the counts of a quarter of the levels spread too far for the table, how many times 32 cells go without a look:
-/// a branch that nobody can predict costs as much as the arithmetic.
+/// an unpredictable branch costs as much as the arithmetic.
 const ROUGH: usize = 15;
 
 /// Sums of n·e and of the rest of F(n) for 32 cells ([`super::log`]), the even and the odd ones.
@@ -328,7 +328,7 @@ impl Far {
                 _mm512_set1_epi32((1 << WITHIN) - 1),
             ));
             let p = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(self.cube, t, c2), t, c1), t, c0);
-            // To the nearest, ties to even: nobody changes how the process rounds.
+            // To the nearest, ties to even: the process keeps the default rounding mode.
             let rest =
                 _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));
             self.rests[i] = _mm512_add_epi32(self.rests[i], rest);

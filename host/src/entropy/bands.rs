@@ -1,6 +1,6 @@
 //! From a grid on the host to its entropy on the host as the ladders' sources do it: bands with halos, a thread a device, each copy
-//! and each launch waited for before the next. The rungs go this way, so that what a rung gains is the rung's; everything else
-//! goes by [`stream`](super::stream), where copies and launches overlap.
+//! and each launch waited for before the next. The rungs use it, so that a rung's gain is its own; everything else
+//! uses [`stream`](super::stream), where copies and launches overlap.
 //!
 //! ```text
 //! cut the output into a part for each device: bands of rows or, where those would be thin, strips of columns
@@ -12,7 +12,7 @@
 //!
 //! A kernel clips windows at the edges of what it is given. Halo cells move those edges away from the cells that are kept, so a
 //! band's result does not depend on where it was cut: one band or many, one device or several, rows or columns, the
-//! result is the same bit for bit. (The table's unit depends on the whole grid's shape, never on a band's.)
+//! result is bit-identical. (The table's unit depends on the whole grid's shape, never on a band's.)
 //!
 //! Rows are the obvious cut, and the cheaper one: whole rows are one piece of memory. But a band of h rows uploads and
 //! computes with h + size − 1 of them, and of 10 × 10⁷ cells four devices would each upload most.
@@ -51,7 +51,7 @@ pub(crate) struct Frame<'a> {
     pub out_stride: u32,
 }
 
-/// What every device's thread works on.
+/// The work that all devices' threads share.
 pub(crate) struct Job<'a> {
     cells: GridView<'a, u8>,
     coding: &'a Coding,
@@ -59,7 +59,7 @@ pub(crate) struct Job<'a> {
     kernel: Option<Kernel>,
     scale: f64,
     observer: &'a dyn Observer,
-    /// Set when one worker has failed: the others need not finish.
+    /// Set when one worker has failed: the others stop.
     failed: AtomicBool,
     /// Held by the device that copies its results back, where they do so one after another.
     turn: Option<Mutex<()>>,
@@ -85,7 +85,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A job is the observer of its workers: each stops when the caller says so, and when another one has failed.
+/// A job is the observer of its workers: each stops when the caller cancels, and when another one has failed.
 impl Observer for Job<'_> {
     fn advance(&self, cells: u64) {
         self.observer.advance(cells);
@@ -113,7 +113,7 @@ pub(super) fn run<T: Real>(
     side_by_side(&job, devices, Part::band(0, out), axis)
 }
 
-/// Fills `whole` on `devices`, each with as much of it as the others.
+/// Fills `whole` on `devices`, with equal shares.
 pub(crate) fn side_by_side<T: Real>(
     job: &Job<'_>,
     devices: &[Arc<dyn Device>],
@@ -135,10 +135,10 @@ pub(crate) fn side_by_side<T: Real>(
     together(job, pairs.map(|pair| Box::new(move || worker(pair)) as Share<'_>).collect())
 }
 
-/// What one worker does.
+/// The work of one worker.
 pub(crate) type Share<'a> = Box<dyn FnOnce() -> Result<Report, Error> + Send + 'a>;
 
-/// Has all shares done, each on a thread of its own, and adds up what they report.
+/// Runs all shares, each on a thread of its own, and adds up their reports.
 pub(crate) fn together(job: &Job<'_>, shares: Vec<Share<'_>>) -> Result<Report, Error> {
     let run = |share: Share<'_>| {
         let result = share();
@@ -150,17 +150,17 @@ pub(crate) fn together(job: &Job<'_>, shares: Vec<Share<'_>>) -> Result<Report, 
     let run = &run;
     let results: Vec<Result<Report, Error>> = std::thread::scope(|scope| {
         let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || run(share))).collect();
-        // A caller that is one of rayon's threads lends a hand while it waits: with all of them waiting here, nobody
-        // would do what the workers spawn there, and no worker would ever be done.
+        // A caller that is one of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread
+        // would be left for the jobs that the workers spawn there, and no worker would ever be done.
         while rayon::current_thread_index().is_some() && !threads.iter().all(|thread| thread.is_finished()) {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 std::thread::sleep(Duration::from_micros(50));
             }
         }
-        // A panic on a worker's thread is one here too.
+        // A panic on a worker's thread is propagated.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
     });
-    // One worker's failure stops the others: it, and not their having been stopped, is the reason.
+    // One worker's failure stops the others: the failure is the reason, not the cancellation that it caused.
     if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(|error| !error.is_cancelled()) {
         return Err(error.clone());
     }
@@ -176,11 +176,11 @@ pub(crate) fn together(job: &Job<'_>, shares: Vec<Share<'_>>) -> Result<Report, 
     Ok(total)
 }
 
-/// How much of what a device takes should at least be cells that it gives back; the rest are halos.
+/// The least share of a device's input that should be output cells; the rest are halos.
 const OWN: f64 = 0.8;
 
-/// How much of `len` cells and the halos on both sides the cells are; all of it where there is no halo, because they are all
-/// that the grid has.
+/// The share of `len` cells in those cells and the halos on both sides; 1 where there is no halo, because they are the
+/// whole grid.
 fn own(len: usize, all: usize, size: usize) -> f64 {
     if len >= all { 1.0 } else { len as f64 / (len + size - 1) as f64 }
 }
@@ -188,7 +188,7 @@ fn own(len: usize, all: usize, size: usize) -> f64 {
 /// The side along which a grid is best cut into `pieces` for windows of `size`: rows, unless they would mostly be halo, or too
 /// few for all.
 pub(crate) fn axis(rows: usize, cols: usize, pieces: usize, size: usize) -> Axis {
-    // What a piece should be, of what it takes.
+    // The share of a piece's input that is its output.
     let useful = |len: usize| len as f64 / pieces as f64 / (len.div_ceil(pieces) + size - 1).min(len) as f64;
     if useful(rows) < OWN && useful(rows) < useful(cols) { Axis::Columns } else { Axis::Rows }
 }
@@ -236,7 +236,7 @@ impl<'j> Worker<'j> {
                 .and_then(|(cells, out)| Ok((cells, out, prepared.heads(tall + 2 * halo, pitch)?)));
             match made {
                 Ok((cells, out, heads)) => break (cells, out, heads, (tall, wide)),
-                // Somebody else may have taken memory meanwhile, or what is free is not in one piece.
+                // Another process may have taken memory meanwhile, or what is free is not in one piece.
                 Err(DeviceError::OutOfMemory { .. }) if tall > 1 => (rows, width) = (tall.div_ceil(2), wide),
                 Err(DeviceError::OutOfMemory { .. }) if wide > 1 => (rows, width) = (1, wide.div_ceil(2)),
                 Err(error) => return Err(error.into()),
@@ -293,7 +293,7 @@ impl<'j> Worker<'j> {
         };
         // The halo columns on the left have results too, which are not those of their own windows.
         let skip = band.left - cols.start;
-        // Fresh memory costs a page fault every 4 KiB when it is first written: more than the copy itself, if the
+        // New memory costs a page fault every 4 KiB on its first write: more than the copy itself, if the
         // copy's one thread has to take them all. So all cores take them while the device works.
         let seconds = rayon::in_place_scope(|scope| {
             for (_, view) in band.views_mut() {
@@ -384,7 +384,7 @@ fn touch<T: Real>(mut part: GridViewMut<'_, T>) {
     part.as_strided_mut().par_chunks_mut(stride).for_each(pieces);
 }
 
-/// Copies a band to the device, by its codes where it has some, as cells of the kernel's type.
+/// Copies a band to the device as cells of the kernel's type, with its codes where it has some.
 pub(super) fn upload(
     device: &Arc<dyn Device>,
     to: &Buffer,
@@ -406,7 +406,7 @@ pub(super) fn upload(
     Ok(())
 }
 
-/// A copy of `band`, each cell made something else.
+/// A copy of `band` with each cell converted.
 fn convert<C: Default + Copy + Send>(band: GridView<'_, u8>, of: impl Fn(u8) -> C + Sync) -> Vec<C> {
     let mut converted = vec![C::default(); band.rows() * band.cols()];
     converted.par_chunks_mut(band.cols()).enumerate().for_each(|(r, row)| {

@@ -1,8 +1,8 @@
-//! The first look at a grid: which values it holds.
+//! The census of a grid: which values it holds.
 //!
 //! Levels cost time and table space in every engine, and land-cover codes are seldom 0, 1, 2, … So the
-//! grid is looked through once: always for its largest value (the pace of memory), and only if that is
-//! no small number for every value that occurs.
+//! grid is looked through once: always for its largest value (at the bandwidth of memory), and only if that is
+//! not small for every value that occurs.
 
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ pub(crate) struct Coding {
 }
 
 impl Coding {
-    /// Looks through `cells` and chooses. `compact` asks for a nodata code right behind the levels.
+    /// Looks through `cells` and chooses. `compact` asks for a nodata code next to the levels.
     ///
     /// With `levels` given, a value that is neither below it nor `nodata` is an error.
     pub fn of(
@@ -44,7 +44,7 @@ impl Coding {
         Ok(Self::choose(max, nodata, compact, || present(cells, nodata)))
     }
 
-    /// The same where it is known which values occur, and that they may.
+    /// The same where it is known which values occur, and that they are allowed.
     pub fn of_present(present: &[bool; 256], nodata: Option<u8>, compact: bool) -> Self {
         let mut valid = *present;
         let nodata = nodata.filter(|&nodata| std::mem::take(&mut valid[usize::from(nodata)]));
@@ -52,7 +52,7 @@ impl Coding {
         Self::choose(max, nodata, compact, || valid)
     }
 
-    /// Chooses by the largest value, a nodata that occurs and, where it comes to that, all values that do beside it.
+    /// Chooses by the largest value, a nodata that occurs and, where needed, all values that occur beside it.
     fn choose(max: Option<u8>, nodata: Option<u8>, compact: bool, present: impl FnOnce() -> [bool; 256]) -> Self {
         let levels = max.map_or(1, |max| usize::from(max) + 1);
         if levels > FEW {
@@ -70,7 +70,7 @@ impl Coding {
         Self { levels, nodata, codes: None }
     }
 
-    /// What is known of a grid that nobody has looked through: that its cells are below `levels`, if [`check`] finds them so.
+    /// What is known of a grid that has not been looked through: that its cells are below `levels`, if [`check`] finds them so.
     /// `None` where looking through it first is worth its time.
     pub fn promised(levels: Option<usize>, nodata: Option<u8>) -> Option<Self> {
         let levels = levels.filter(|&levels| levels <= FEW && nodata.is_none())?;
@@ -106,9 +106,9 @@ impl Coding {
 
 /// Cells below the number of levels, or nodata.
 pub(crate) enum Coded<'a> {
-    /// They were so from the beginning.
+    /// Unchanged.
     Same(GridView<'a, u8>),
-    /// Numbered anew.
+    /// Recoded.
     Copy(Grid<u8>),
 }
 
@@ -132,8 +132,8 @@ fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeE
     Ok(coded)
 }
 
-/// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, whatever
-/// rows are.
+/// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, for
+/// any shape of rows.
 fn in_runs<C: Code, R: Send>(
     cells: GridView<'_, C>,
     look: impl Fn(&[C]) -> R + Sync + Send,
@@ -194,7 +194,7 @@ pub(crate) struct Words {
     pub nodata: Option<u16>,
 }
 
-/// What makes words bytes.
+/// The map from words to bytes.
 pub(crate) struct Numbers {
     /// Of every word.
     bytes: Vec<u8>,

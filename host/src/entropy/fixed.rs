@@ -1,25 +1,25 @@
 //! The table F(n) = n·ln n in fixed point, as the kernels take it.
 //!
-//! The unit 1/S is as fine as lets F of the largest window fit. Every sum that a kernel forms is then exact in
+//! The unit 1/S is the finest in which F of the largest window fits. Every sum that a kernel forms is then exact in
 //! integers, and the error of a result is that of the table's roundings: at most half a unit for each level and for
 //! the whole, divided by N.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The tables that were made last. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
-/// grids, or chunks of one, asks for the same again and again.
+/// The most recently made tables. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
+/// grids, or chunks of one, needs the same ones repeatedly.
 pub(crate) struct Kept<K, V, const MOST: usize = KEPT>(Mutex<Vec<(K, Arc<V>)>>);
 
 /// How many of a kind are kept.
 const KEPT: usize = 4;
 
 impl<K: PartialEq + Copy, V, const MOST: usize> Kept<K, V, MOST> {
-    /// Nothing yet.
+    /// Empty.
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// The table of this key, which `make` makes where it is not there. Others need not wait for that.
+    /// The table of this key, made by `make` where it is missing. Other threads do not wait for that.
     pub fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, value)) = kept().iter().find(|(of, _)| *of == key) {
@@ -52,7 +52,7 @@ pub(super) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
 /// Tables of 32 bits for windows of up to `size`² cells, of which no class has more than `largest`, where no window has more than `levels`
 /// classes: one for all windows, and finer ones for those with few valid cells.
 ///
-/// What a kernel forms is N·H, at most N·ln(levels), and only that has to fit: sums may wrap. So the unit is finer by 3 to 20 times than
+/// What a kernel sums up is N·H, at most N·ln(levels), and only that has to fit: sums may wrap. So the unit is finer by 3 to 20 times than
 /// where F of the largest window fits. The error of a result is that of some roundings over N: where nodata may leave few cells of a large
 /// window, those have tables of their own.
 pub(super) struct Nested {
@@ -71,7 +71,7 @@ impl Nested {
     /// Cells that the fine and the middle table are for.
     fn cells(size: usize, nodata: bool) -> [usize; 2] {
         let steps = if nodata { STEPS.map(|cells| if cells < size * size { cells } else { 0 }) } else { [0; 2] };
-        // Where one finer table will do it is the middle one.
+        // Where one finer table is enough it is the middle one.
         if steps[1] == 0 { [0, steps[0]] } else { steps }
     }
 
@@ -90,7 +90,7 @@ impl Nested {
     fn new(size: usize, largest: usize, levels: usize, nodata: bool) -> Self {
         let all = size * size;
         let [fine, middle] = Self::cells(size, nodata);
-        // Kernels take classes by sixteens; so what a map is known to have makes no other bits.
+        // Kernels take classes by sixteens, so that the exact number of classes changes no bit.
         let levels = levels.next_multiple_of(16);
         let mut entries = Vec::with_capacity(Self::len(size, nodata));
         let mut table = |cells: usize, largest: usize| {
@@ -116,7 +116,7 @@ pub(crate) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
 }
 
 /// n·log2 n in place of n·ln n, in 62 bits, and the unit a power of two: where a power of two of classes are equally frequent, the entropy in
-/// bits is exactly what it should be. For that the logarithms have to be better than an f64's.
+/// bits is exact. For that the logarithms have to be better than an f64's.
 pub(crate) fn table_bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
     static TABLES: Kept<(usize, usize), (Vec<u64>, f64)> = Kept::new();
     (*TABLES.get((len, largest), || bits(len, largest))).clone()
@@ -124,7 +124,7 @@ pub(crate) fn table_bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
 
 fn bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
     let top = (largest.max(2) as f64).log2() * largest.max(2) as f64;
-    // As large as lets the largest entry fit.
+    // The largest that lets the largest entry fit.
     let places = 61 - top.log2().floor() as u32;
     // F(2^k·m) = 2^k·F(m) + k·2^k·m: rounded for odd numbers alone, so that this holds to the last unit.
     let entry = |n: usize| {
@@ -143,8 +143,8 @@ const FRACTION: u32 = 64;
 
 /// The logarithm of a number from 1 to 2^32 in fixed point, short by less than 2^−61.
 ///
-/// To square a number doubles its logarithm, and whether it has passed 2 is the logarithm's next bit. What is cut off a square makes the
-/// rest of the bits too small by as much, and they count for less and less.
+/// Squaring a number doubles its logarithm, and whether the square has passed 2 is the logarithm's next bit. What is cut off a square makes the
+/// later bits too small by as much, and they count for less and less.
 fn log2(n: u64) -> u128 {
     let whole = n.ilog2();
     let mut x = u128::from(n) << (63 - whole);
@@ -201,7 +201,7 @@ mod tests {
         for n in [1u64, 2, 3, 5, 7, 10, 255, 289, 65_024, 65_025] {
             let log = log2(n) as f64 / f64::from(FRACTION).exp2();
             assert!((log - (n as f64).log2()).abs() <= 4e-16 * log, "{n}: {log}");
-            // Those of a product are the sum, as an f64 could not tell.
+            // Logarithms of a product are the sum, closer than an f64 resolves.
             let (product, sum) = (log2(3 * n), log2(3) + log2(n));
             assert!(product.abs_diff(sum) < 16, "{n}: {product} {sum}");
         }

@@ -55,7 +55,7 @@ pub enum Place {
 }
 
 impl Kernel {
-    /// The kernels that are chosen by themselves, or written to check those; from the simplest to the fastest, then those that do
+    /// The kernels that are chosen automatically, or written to check those; from the simplest to the fastest, then those that do
     /// more than Shannon's entropy in squares.
     pub const PRODUCTION: [Kernel; 14] = [
         Self::Naive,
@@ -147,7 +147,7 @@ impl Kernel {
         }
     }
 
-    /// The rung before it on its ladder: what it changes something about. The ladder of v0 goes on through s1 to s4 to the two
+    /// The rung before it on its ladder. The ladder of v0 goes on through s1 to s4 to the two
     /// fastest production kernels; the others are on none.
     ///
     /// ```

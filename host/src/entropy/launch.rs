@@ -1,6 +1,6 @@
-//! Which kernel does a band, and with what geometry.
+//! The choice of a band's kernel, and its launch geometry.
 //!
-//! Every kernel has three things here: when it fits, what of its table it wants where, and its grid, block and
+//! Every kernel has three things here: when it fits, the layout of its table, and its grid, block and
 //! arguments. What depends on the device (how many blocks run at once, how much shared memory a block may have) is asked of
 //! the device; nothing is tuned to one product by name.
 
@@ -45,7 +45,7 @@ impl Kernel {
                 Self::Tiled,
             ]
         };
-        // The reason of the kernel that takes the largest windows is the one to tell.
+        // The reason of the kernel that takes the largest windows is the one reported.
         let (mut best, mut why) = (None, (0, String::new()));
         for &kernel in candidates {
             match kernel.misfit(work, limits) {
@@ -62,15 +62,15 @@ impl Kernel {
         best.map(|(_, kernel)| kernel).ok_or(why.1)
     }
 
-    /// Work of a cell, roughly, in units of what the fastest kernels take: what kernels are chosen by, and how many cells are given to them
+    /// Work of a cell, roughly, relative to the fastest kernels: the basis of the choice of kernels and of how many cells they are given
     /// at a time.
     ///
     /// As measured on an H200, 8,192² random cells of 16, 44, 96 and 256 classes in windows of 3 × 3 to 1,001 × 1,001 (0.25 ms are a unit).
     pub(super) fn cost(self, work: &Work) -> f64 {
         let size = work.size as f64;
-        // The more classes, the fewer histograms are there at once; a row costs something by itself.
+        // The more classes, the fewer histograms are resident at once; a row has a cost of its own.
         let crowd = (work.counters() as f64 / 56.0).max(1.0);
-        // Without the differences of F in shared memory, and the more rows a window has, the less of them the caches keep.
+        // Without the differences of F in shared memory, and the more rows a window has, the lower the caches' hit rate.
         let far = |entry: usize| if histogram_near(work, entry) { 1.0 } else { 2.0 + 0.01 * (size - 51.0).max(0.0) };
         let histogram = |entry: usize| 0.9 * crowd + 0.165 * (0.33 * crowd).max(1.0) * size * far(entry);
         match self {
@@ -80,15 +80,15 @@ impl Kernel {
             Self::Measures | Self::MeasuresF64 => 2.2 + 0.6 * work.runs.map_or(size, |runs| runs as f64),
             Self::Columns if work.sweeps() == 1 && size > f64::from(kernels::COLUMNS_SMALL) => 3.0 + 0.002 * size,
             Self::Columns if work.sweeps() == 1 => 2.25 + 0.006 * size,
-            // Sums of 32 bits: twice the words, and tables out of reach.
+            // Sums of 32 bits: twice the words, and tables that are not in shared memory.
             Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.5 + 0.016 * size),
-            // Of a map's many classes a strip has mostly fewer, which no kernel gains more from. Each sweep counts the valid cells again.
+            // Of a map's many classes a strip has mostly fewer, which this kernel gains most from. Each sweep counts the valid cells again.
             Self::Columns => {
                 let nodata = if work.nodata { 1.25 } else { 1.0 };
                 0.95 * nodata * work.sweeps() as f64 * (2.5 + 0.0097 * size)
             }
             Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 5.4 + 0.02 * size,
-            // The border is counted cell by cell, which takes a cell 17 times as long as another.
+            // The border is counted cell by cell, at 17 times the cost of another cell.
             Self::Tensor if work.has_much_border() => 2.0,
             Self::Tensor => 0.9,
             Self::TensorCounted if work.has_much_border() && !work.nodata => 2.0,
@@ -156,17 +156,17 @@ impl Kernel {
         if self == Self::Columns { kernels::COLUMNS_WIDE_SIZE as usize } else { 255 }
     }
 
-    /// True when it does any measures.
+    /// True when it computes any measures.
     fn measures(self) -> bool {
         matches!(self, Self::Measures | Self::MeasuresF64 | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
     }
 
-    /// True when blocks lie as those of the columns kernel.
+    /// True when its blocks are arranged as those of the columns kernel.
     fn columns(self) -> bool {
         matches!(self, Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
     }
 
-    /// Which of its functions does the work: the columns kernel has some for larger windows, and for more classes.
+    /// The entry that is launched: the columns kernel has others for larger windows, and for more classes.
     fn entry_for(self, work: &Work) -> Option<KernelEntry> {
         Some(match self {
             Self::Columns => match (work.size as u32, work.sweeps() > 1) {
@@ -186,7 +186,7 @@ impl Kernel {
         self.columns() && work.sweeps() == 1 && large
     }
 
-    /// What a rung that is a kernel is launched with.
+    /// The rung that is launched, where the kernel is one.
     fn rung(self) -> Option<&'static DeviceRung> {
         match self {
             Self::Rung(rung) => rung.device(),
@@ -225,7 +225,7 @@ impl Kernel {
                 (near.0, near.1, kernels::HISTOGRAM_THREADS)
             }
             Self::Columns => {
-                // As many copies as leave room for the blocks that registers do; places in them are numbers of 16 bits.
+                // As many copies as keep the occupancy that registers allow; addresses in them are numbers of 16 bits.
                 let room = columns_room(shared_per_block).min(1 << 16);
                 let entries = Nested::len(work.size, work.nodata) as u32;
                 let fits = |copies: &u32| work.size as u32 <= kernels::COLUMNS_SIZE && entries * 4 * copies <= room;
@@ -294,7 +294,7 @@ pub(super) struct Work {
     /// Cells of the largest window that fits in the whole grid.
     pub largest: usize,
     pub f64: bool,
-    /// Where more than Shannon's entropy in a square is asked for: the runs of the window, which its work goes with. `size` is the
+    /// Where more than Shannon's entropy in a square is asked for: the runs of the window, to which its work is proportional. `size` is the
     /// longer side of its shape then.
     pub runs: Option<usize>,
     /// Whether the window is a square.
@@ -329,7 +329,7 @@ impl Work {
     }
 
     /// True where the kernel that counts the border cell by cell has too much of it: such a cell takes it 17 times as long as
-    /// another, and the sliding kernel takes 1.45 times as long for each (measured on an H200: they meet at some 170 rows).
+    /// another, and the sliding kernel takes 1.45 times as long for each (measured on an H200: they break even at some 170 rows).
     fn has_much_border(&self) -> bool {
         42 * (4 * self.cols + 7 * self.rows) > self.rows * self.cols
     }
@@ -369,21 +369,21 @@ fn histogram_counters(counters: u32) -> u32 {
     counters * kernels::HISTOGRAM_THREADS * 4
 }
 
-/// Whether differences of F of so many bytes each lie in shared memory beside the counters, if there is room: beyond this they would cost more blocks than their
-/// place saves.
+/// Whether differences of F of so many bytes each lie in shared memory beside the counters, if there is room: beyond this they would cost more occupancy than
+/// their speed gains.
 fn histogram_near(work: &Work, entry: usize) -> bool {
     (work.size * work.size + 1) * entry <= histogram_counters(work.counters()).max(32 * 1024) as usize / 2
 }
 
-/// How a table gets on a device.
+/// Copies a table to a device.
 pub(super) type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<Buffer, DeviceError>;
 
-/// To be there at once, for whichever queue.
+/// Copies it at once, for use on any queue.
 pub(super) fn at_once(device: &Arc<dyn Device>) -> impl FnMut(&[u8]) -> Result<Buffer, DeviceError> {
     |bytes| Buffer::from_slice(device, bytes)
 }
 
-/// A kernel prepared for one device: its table is there, and what does not change from band to band is known.
+/// A kernel prepared for one device: its table is on the device, and what does not change from band to band is computed.
 pub(super) struct Prepared {
     kernel: Kernel,
     entry: KernelEntry,
@@ -408,7 +408,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// The kernel for measures with a window on the device. Its outputs lie one behind the other in the frame's `out`, each
+    /// The kernel for measures with a window on the device. Its outputs are contiguous in the frame's `out`, each
     /// `count` · `out_stride` elements long: as many as the window has planes.
     pub fn of_window(
         kernel: Kernel,
@@ -590,7 +590,7 @@ impl Prepared {
     fn head_arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, rows, cols, stride, .. } = *frame;
         let (size, across) = (self.work.size as u32, cols.div_ceil(kernels::COLUMNS_STRIP));
-        // Eight threads count a strip's window, or slide from one to the next: what comes and what goes are two strips' worth of cells.
+        // Eight threads count a strip's window, or slide from one to the next: the cells that enter and leave are two strips' worth.
         let strips_each = if size <= 2 * kernels::COLUMNS_STRIP { 1 } else { (size / 64).min(across) };
         let threads = u64::from(rows) * u64::from(across.div_ceil(strips_each)) * 8;
         let blocks = threads.div_ceil(u64::from(kernels::COLUMNS_THREADS)) as u32;
@@ -599,13 +599,13 @@ impl Prepared {
         (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
     }
 
-    /// The same, on a queue on which a look through the cells comes first: nothing is computed unless all of them are below 16. For
-    /// [`Kernel::Tensor`], the one kernel to which cells that are no levels do no harm.
+    /// The same, on a queue behind a scan of the cells: nothing is computed unless all of them are below 16. For
+    /// [`Kernel::Tensor`], the one kernel that is safe for cells that are no levels.
     pub fn launch_guarded_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>, look: &Look) -> Result<(), DeviceError> {
         assert_eq!(self.kernel, Kernel::Tensor, "the kernel that can be guarded");
         let (config, mut args) = self.arguments(frame);
         args.extend([look.found.input::<u32>(), Arg::U32(look.records)]);
-        // SAFETY: as above, but for what cells are, which the kernel bears; the look is on the queue, and has its records there.
+        // SAFETY: as above, but for the cells' values, of which the kernel takes any; the scan is on the queue, and writes its records before.
         unsafe { queue.launch(&kernels::entropy_tensor_guarded::ENTRY, &config, &args) }
     }
 
@@ -639,7 +639,7 @@ impl Prepared {
             }
             Kernel::Columns => {
                 let (blocks, rows_each) = self.columns_strips(frame);
-                // What is a function's own stands behind the table, if there is one.
+                // A function's own argument follows the table, if there is one.
                 let has_heads = self.kernel.has_heads(&self.work).then(|| heads_of(frame).input::<u32>());
                 let own = has_heads.or_else(|| (self.work.sweeps() > 1).then_some(Arg::U32(self.work.levels as u32)));
                 let shape = args.split_off(args.len() - 6);
@@ -723,7 +723,7 @@ pub(super) fn pitch(cols: usize) -> usize {
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole
 /// rounds for `slots` workers that are all equally fast; a piece costs its rows plus `startup` rows' worth of work.
 fn rows_in_rounds(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
-    // Less would be mostly start.
+    // Fewer would be mostly start-up.
     const LEAST: u32 = 4;
     let cost = |rows: u32| {
         let units = u64::from(across) * u64::from(count.div_ceil(rows));
@@ -745,7 +745,7 @@ fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
     for pieces in (1..=most).take(4096) {
         let rows_each = count.div_ceil(pieces);
         let rounds = (u64::from(across) * u64::from(count.div_ceil(rows_each))).div_ceil(u64::from(slots));
-        // Several rounds even out what a single one makes everybody wait for.
+        // Several rounds even out the wait for the slowest worker of a single one.
         let cost = (rounds as f64 + 0.2) * f64::from(rows_each + startup);
         if cost < best.0 {
             best = (cost, rows_each);

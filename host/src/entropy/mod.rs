@@ -57,7 +57,7 @@ pub const MAX_SIZE: usize = 4095;
 /// The most levels: all values of 16 bits.
 pub const MAX_LEVELS: usize = 1 << 16;
 
-/// The most levels that devices, ladders and bytes know.
+/// The most levels of devices, ladders and bytes.
 pub const BYTE_LEVELS: usize = 1 << 8;
 
 /// The most measures at a time.
@@ -73,10 +73,10 @@ pub enum Error {
     /// The number of levels is 0 or too large.
     #[error("the number of levels is from 1 to {MAX_LEVELS}, not {0}")]
     Levels(usize),
-    /// More levels than codes that are bytes can tell apart.
+    /// More levels than there are codes of a byte.
     #[error("{0} levels are too many for codes that are bytes, which are 256 at most; give codes of 16 bits")]
     LevelsOfBytes(usize),
-    /// Devices were asked for, and there are more classes than their kernels have counters for.
+    /// Devices were asked for, and there are more classes than their kernels have counters.
     #[error(
         "a map of {levels} classes, or of 256 and no data, is for the CPU engine: the kernels of devices count up to 256 codes"
     )]
@@ -177,7 +177,7 @@ pub enum Error {
     /// The result does not fit in memory.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A mask, or numbers that are no bytes, in a device's memory, and nobody has said which classes there are.
+    /// A mask, or numbers that are no bytes, in a device's memory, and no classes were given.
     #[error("an array that is not of bytes, or has a mask, needs classes")]
     NoClasses,
     /// Classes have no code for no data, or a mask has another shape.
@@ -216,7 +216,7 @@ impl From<ClassesError> for Error {
 }
 
 impl Error {
-    /// True where devices would not, or could not, and the CPU engine can: no kernel takes the task, or a device failed.
+    /// True where devices cannot do the work and the CPU engine can: no kernel takes the task, or a device failed.
     pub fn is_for_cpu(&self) -> bool {
         matches!(self, Self::NoKernel { .. } | Self::TooWide { .. } | Self::ManyClasses { .. } | Self::Device(_))
     }
@@ -258,16 +258,16 @@ impl Base {
     }
 }
 
-/// Where the work is done.
+/// Where the work runs.
 #[derive(Clone)]
 pub enum Engine {
     /// The CPU engine, on the current rayon thread pool.
     Cpu,
-    /// Devices, side by side, each taking the next piece when it has time for one. At least one.
+    /// Devices, concurrently, each taking the next piece when it is free. At least one.
     Devices(Vec<Arc<dyn Device>>),
 }
 
-/// A grid in memory whose values are codes of classes already, as [`Cells`](crate::raster::Cells) gives them of a raster: bytes, or 16-bit
+/// A grid in memory whose values are codes of classes, as [`Cells`](crate::raster::Cells) reads them of a raster: bytes, or 16-bit
 /// words where there are more than 256.
 #[derive(Debug, Clone, Copy)]
 pub struct Codes<'a, C = u8> {
@@ -279,7 +279,7 @@ pub struct Codes<'a, C = u8> {
     pub nodata: Option<C>,
 }
 
-/// What was done, for whoever wants to tell.
+/// What was done, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// Levels: those given; or, where values are small, one more than the largest; or as many as occur.
@@ -396,7 +396,7 @@ impl Entropy {
     }
 
     /// The cells are a part of a grid of so many rows and columns, at least as many as theirs. A part that has the halo of its inner cells
-    /// gives them the results that the whole does, bit for bit: the unit of the sums and the choice of the kernel go by the whole.
+    /// gives them results bit-identical to the whole's: the unit of the sums and the choice of the kernel depend on the whole.
     /// What an [edge](Self::edge) adds to the whole is for the caller to count.
     ///
     /// ```
@@ -426,7 +426,7 @@ impl Entropy {
         self
     }
 
-    /// Divides by the logarithm of the number of levels, so that results are from 0 to 1 whatever the base. Needs
+    /// Divides by the logarithm of the number of levels, so that results are from 0 to 1 in any base. Needs
     /// [`levels`](Self::levels); with one level the result is 0.
     pub fn normalize(mut self, normalize: bool) -> Self {
         self.normalize = normalize;
@@ -452,7 +452,7 @@ impl Entropy {
     }
 
     /// The largest value that a result can have with so many levels, for scales and legends: the logarithm of the
-    /// smaller of the levels and the window's cells. [`Report::levels`] tells how many there were.
+    /// smaller of the levels and the window's cells. [`Report::levels`] is their number.
     ///
     /// ```
     /// use halotile::entropy::{Base, Entropy};
@@ -487,12 +487,12 @@ impl Entropy {
         Ok(())
     }
 
-    /// True for what the fastest engines know: Shannon's entropy of a square in which any valid cell is enough, around valid ones.
+    /// True for what the fastest engines compute: Shannon's entropy of a square in which any valid cell is enough, around valid ones.
     fn is_plain(&self) -> bool {
         self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0 && !self.fill
     }
 
-    /// The window, where it or what is measured in it is more than the fastest engines know.
+    /// The window, where it or its measures are more than the fastest engines compute.
     fn window(&self) -> Option<Window> {
         if self.is_plain() {
             return None;
@@ -527,7 +527,7 @@ impl Entropy {
         Ok(())
     }
 
-    /// Checks what is asked for against the grid and the places for results.
+    /// Checks what is asked for against the grid and the outputs.
     fn check_outs<T, C>(
         &self,
         cells: GridView<'_, C>,
@@ -572,7 +572,7 @@ impl Entropy {
     /// The entropy of every cell, by the CPU engine on the current rayon thread pool.
     ///
     /// The result has the grid's shape. f32 results are within 2e-6 of the definition (in nats), f64
-    /// results within 1e-12. Cells are `u8` or `u16`, whatever their values.
+    /// results within 1e-12. Cells are `u8` or `u16` of any value.
     ///
     /// ```
     /// use halotile::entropy::Entropy;
@@ -590,7 +590,7 @@ impl Entropy {
 
     /// The entropy of every cell, by `engine`, into `out`, which has the grid's shape.
     ///
-    /// The observer hears of finished cells and may stop the work. After an error `out` is in no defined state.
+    /// The observer hears of finished cells and may stop the work. After an error the contents of `out` are unspecified.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -661,7 +661,7 @@ impl Entropy {
     ) -> Result<Report, Error> {
         let on_device = matches!(engine, Engine::Devices(_));
         self.check_outs(cells, &outs, on_device)?;
-        // Devices are faster than a look through the cells: pieces are looked at on their way, where that is enough.
+        // Devices are faster than a scan of the cells: pieces are checked on their way, where that is enough.
         let promised = match self.kernel {
             Some(Kernel::Rung(_)) => None,
             _ if on_device => Coding::promised(self.levels, self.nodata_byte()),
@@ -677,7 +677,7 @@ impl Entropy {
         self.nodata.and_then(u8::of)
     }
 
-    /// Words are made bytes where they are few, as bytes themselves are numbered anew where their values are scattered.
+    /// Words are recoded to bytes where they have few values, as bytes are where their values are scattered.
     fn measure_words<T: Real>(
         &self,
         engine: &Engine,
@@ -741,7 +741,7 @@ impl Entropy {
         }
     }
 
-    /// Codes that are known to be as they should.
+    /// Codes that are known to be valid.
     fn compute_words<T: Real>(
         &self,
         engine: &Engine,
@@ -773,7 +773,7 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
 
-    /// The grid is `unseen` where nobody has made sure that its cells are as the coding says.
+    /// The grid is `unseen` where it has not been checked that its cells match the coding.
     fn compute_coded<T: Real>(
         &self,
         engine: &Engine,
@@ -810,11 +810,11 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
-    /// Puts the grid on the device, and the kernel beside it: what benchmarks launch again and again.
+    /// Copies the grid and the kernel's table to the device, for benchmarks that launch it repeatedly.
     ///
-    /// The grid is there several times over, each with a place for its result, until together they hold `spread` bytes
+    /// The device holds several copies, each with memory for its result, until together they take `spread` bytes
     /// (0: once). [`Resident::launch`] takes them in turn, so that a grid smaller than a cache of `spread / 2` bytes does not
-    /// come out of that cache. Grid and result must fit in the device's memory.
+    /// hit that cache. Grid and result must fit in the device's memory.
     ///
     /// ```
     /// use std::sync::Arc;

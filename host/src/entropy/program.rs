@@ -13,7 +13,7 @@ pub(super) fn counter_bytes(counters: u32) -> u32 {
     counters * kernels::MEASURES_THREADS * 2
 }
 
-/// What of the table of F lies in shared memory.
+/// The part of the table of F in shared memory.
 pub(super) struct Near {
     /// Entries, all or none; or copies.
     pub entries: u32,
@@ -24,7 +24,7 @@ pub(super) struct Near {
 impl Near {
     /// For a table that lies in so many copies in shared memory, beside the columns kernels' static memory.
     pub fn copied(entries: u32, room: u32) -> Self {
-        // A copy for each lane of half a warp: that is how many get 8 bytes at a time.
+        // A copy for each lane of half a warp: 8-byte accesses are served half a warp at a time.
         let copies =
             [16, 8, 4, 2, 1].into_iter().find(|copies| 8 * entries * copies <= room && entries > 1).unwrap_or(0);
         Self { entries: copies, bytes: 8 * entries * copies }
@@ -33,7 +33,7 @@ impl Near {
     /// For a table of `entries` (0 where no measure needs it).
     pub fn of(entries: u32, counters: u32, shared_per_block: u32) -> Self {
         let (counters, table) = (counter_bytes(counters), 8 * entries);
-        // Beyond this the table would cost more blocks than its place saves.
+        // Beyond this the table would cost more occupancy than it gains.
         let all = counters + table + kernels::MEASURES_STATIC;
         let near = table <= counters.max(16 * 1024) / 2 && all <= shared_per_block;
         let (entries, table) = if near { (entries, table) } else { (0, 0) };
@@ -41,7 +41,7 @@ impl Near {
     }
 }
 
-/// The buffers, and what goes with them as numbers.
+/// The buffers, and the numbers that belong to them.
 pub(super) struct Program {
     table: Buffer,
     runs: Buffer,
@@ -55,13 +55,13 @@ pub(super) struct Program {
     least: u32,
     /// Entries of F.
     entries: u32,
-    /// F in units of what its entries are.
+    /// F in units of the table's entries.
     unit: f64,
     height: u32,
 }
 
 impl Program {
-    /// Has what a window is as buffers put on a device, by `put`.
+    /// Copies the window to the device as buffers, by `put`.
     pub fn new(window: &Window, put: Put<'_>) -> Result<Self, DeviceError> {
         let shape = window.footprint();
         let runs: Vec<u32> = window.runs.iter().map(word).collect();
@@ -115,7 +115,7 @@ impl Program {
         args
     }
 
-    /// What the arguments of both begin with.
+    /// The arguments that both begin with.
     fn buffers(&self, frame: &Frame<'_>, f64: bool, runs: Option<&Buffer>) -> Vec<Arg> {
         let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let mut args = vec![

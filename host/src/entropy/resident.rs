@@ -1,8 +1,8 @@
-//! A kernel and its grid on a device, to be launched again and again: what benchmarks time.
+//! A kernel and its grid on a device, to be launched repeatedly by benchmarks.
 //!
-//! One grid launched twice would come out of the second-level cache the second time, where it is small: the time would be one that no
-//! real run has. So the grid and its result are there several times over, and launches take them in turn: by the time the first
-//! comes again, the others have pushed it out.
+//! One small grid launched twice would hit the second-level cache the second time: the time would be one that no
+//! real run has. So the device holds several copies of the grid and its result, and launches take them in turn: by the time the first
+//! comes again, the others have evicted it.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Resident<T> {
     device: Arc<dyn Device>,
     kernel: Kernel,
     prepared: Prepared,
-    /// Grids, all the same, and their results.
+    /// Copies of the grid, and their results.
     copies: Vec<(Buffer, Buffer)>,
     heads: Option<Buffer>,
     launches: usize,
@@ -54,7 +54,7 @@ impl<T: Real> Resident<T> {
         }
         let pitch = prepared.pitch(cols);
         let cell_type = prepared.cell_type();
-        // More copies than half the memory holds would leave none for anybody else.
+        // More copies than half the memory holds would leave none for other users of the device.
         let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row(pitch));
         let most = (device.free_memory()? / 2 / bytes).clamp(1, MOST_COPIES);
         let copies = (0..spread.div_ceil(bytes).clamp(1, most))
@@ -74,7 +74,7 @@ impl<T: Real> Resident<T> {
         self.kernel
     }
 
-    /// Threads of it that the device holds at once, as its driver says: all of them over what the device could hold are its
+    /// Threads of it that the device holds at once, as its driver says: these over the device's limit are its
     /// occupancy.
     pub fn resident_threads(&self) -> u32 {
         self.prepared.resident_threads()

@@ -1,7 +1,7 @@
-//! Arrays that lie in a device's memory and belong to somebody else.
+//! Arrays in a device's memory that are owned by another library.
 //!
-//! What other libraries hand over is an address, a type, a shape and strides (the CUDA array interface, DLPack). A [`DeviceGrid`] is that
-//! with the device it is on, to be read; a [`DeviceGridMut`] is a place for results. Neither copies or frees anything.
+//! Other libraries describe an array by an address, a type, a shape and strides (the CUDA array interface, DLPack). A [`DeviceGrid`] is that
+//! with the device it is on, to be read; a [`DeviceGridMut`] is memory for results. Neither copies or frees anything.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::grid::ShapeError;
 use crate::raster::ValueType;
 use simt_exec::{Buffer, Device, DeviceError, Part};
 
-/// Why memory on a device is no array.
+/// Why memory on a device cannot be used as an array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -50,7 +50,7 @@ pub enum ArrayError {
     },
 }
 
-/// Checks that a buffer holds `rows` × `cols` numbers of so many bytes.
+/// Checks that a buffer holds `rows` × `cols` numbers of `number` bytes.
 fn check_length(buffer: &Buffer, number: usize, rows: usize, cols: usize) -> Result<(), ArrayError> {
     let needed = rows.checked_mul(cols).and_then(|numbers| numbers.checked_mul(number));
     match needed.filter(|&needed| needed <= buffer.bytes()) {
@@ -59,10 +59,10 @@ fn check_length(buffer: &Buffer, number: usize, rows: usize, cols: usize) -> Res
     }
 }
 
-/// What kernels load at once at most: what is before an array up to such an address belongs to the same page.
+/// The widest load of kernels, in bytes: memory before an array down to a multiple of it belongs to the same page.
 const VECTOR: u64 = 16;
 
-/// Rows and columns in a device's memory, whatever is in them.
+/// Rows and columns in a device's memory, of any element type.
 pub(crate) struct Layout {
     /// From the first byte of the array (or up to 15 before it) to the last.
     pub memory: Buffer,
@@ -94,7 +94,7 @@ impl Layout {
         if rows >= 1 << 31 || cols >= 1 << 31 {
             return Err(too_large());
         }
-        // A single row or column has a stride that leads nowhere: other libraries put anything there.
+        // The stride of a single row or column is not used, and other libraries may put any value there.
         let strides = (if rows > 1 { strides.0 } else { 0 }, if cols > 1 { strides.1 } else { 0 });
         let reach = |stride: isize, len: usize| stride.checked_mul(len as isize - 1);
         let (down, right) = (reach(strides.0, rows), reach(strides.1, cols));
@@ -116,7 +116,7 @@ impl Layout {
         self.memory.address() + (self.first * self.bytes) as u64
     }
 
-    /// Numbers from a row to the next, where all rows lie one after another without columns apart, as the entropy kernels take them: `rows`
+    /// Numbers from a row to the next, where rows do not overlap and their columns are contiguous, as the entropy kernels require: `rows`
     /// of a multiple of 4 numbers, the first at a multiple of `align` bytes.
     pub fn pitch(&self, align: u64) -> Option<usize> {
         let unit = self.strides.1 == 1 || self.cols == 1;
@@ -132,7 +132,7 @@ impl Layout {
     }
 }
 
-/// A grid of numbers in a device's memory that somebody else has made, to be read where it is.
+/// A grid of numbers in a device's memory that is owned by another library, to be read in place.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -140,9 +140,9 @@ impl Layout {
 /// use halotile::raster::ValueType;
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-/// // Somebody's array of 2 rows and 3 columns; and the same upside down.
+/// // An external array of 2 rows and 3 columns; and the same upside down.
 /// let theirs = Buffer::from_slice(&device, &[1i16, 2, 3, 4, 5, 6])?;
-/// // SAFETY: the buffer outlives the grids, and nobody writes to it.
+/// // SAFETY: the buffer outlives the grids, and nothing writes to it.
 /// let (grid, flipped) = unsafe {
 ///     let last_row = theirs.address() + 3 * 2;
 ///     (
@@ -164,8 +164,8 @@ impl<'a> DeviceGrid<'a> {
     /// numbers. Strides may be 0 or negative.
     ///
     /// # Safety
-    /// For `'a` all of these numbers are in memory that kernels of the device may read, and nobody writes to them. What
-    /// others have put on streams to write them has been waited for ([`Device::wait_for_stream`]) before the grid is used.
+    /// For `'a` all of these numbers are in memory that kernels of the device may read, and nothing writes to them. What
+    /// other code has enqueued on streams to write them has been waited for ([`Device::wait_for_stream`]) before the grid is used.
     pub unsafe fn new(
         device: &Arc<dyn Device>,
         address: u64,
@@ -179,7 +179,7 @@ impl<'a> DeviceGrid<'a> {
         Ok(Self { layout, values, _memory: PhantomData })
     }
 
-    /// The rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    /// The rows of `cols` numbers, without gaps, at the beginning of a buffer.
     pub(crate) fn of_buffer(
         buffer: &'a Buffer,
         values: ValueType,
@@ -221,7 +221,7 @@ impl<'a> DeviceGrid<'a> {
     }
 }
 
-/// A place for results in a device's memory that somebody else has made.
+/// Memory for results on a device that is owned by another library.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -229,7 +229,7 @@ impl<'a> DeviceGrid<'a> {
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// let theirs = Buffer::new(&device, 12 * 8)?;
-/// // SAFETY: the buffer outlives the place, and nobody else uses it.
+/// // SAFETY: the buffer outlives the grid, and nothing else uses it.
 /// let columns_first = unsafe { DeviceGridMut::<f64>::new(&device, theirs.address(), 3, 4, (1, 3))? };
 /// assert_eq!((columns_first.rows(), columns_first.cols()), (3, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -244,8 +244,8 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     /// Strides may be negative.
     ///
     /// # Safety
-    /// For `'a` the memory is such that kernels of the device may write it, nobody else reads or writes these numbers, and no two of
-    /// them are in one place. What others have put on streams to use them has been waited for before the place is used.
+    /// For `'a` the memory is such that kernels of the device may write it, nothing else reads or writes these numbers, and no two of
+    /// them are in one place. What other code has enqueued on streams to use them has been waited for before the grid is used.
     pub unsafe fn new(
         device: &Arc<dyn Device>,
         address: u64,
@@ -258,10 +258,10 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
         Ok(Self { layout, _memory: PhantomData })
     }
 
-    /// Room for rows of `cols` numbers, one right behind the other, at the beginning of a buffer.
+    /// Room for rows of `cols` numbers, without gaps, at the beginning of a buffer.
     pub(crate) fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
         check_length(buffer, size_of::<T>(), rows, cols)?;
-        // SAFETY: the numbers are inside the buffer, each in a place of its own, and the buffer is borrowed for 'a by this place alone.
+        // SAFETY: the numbers are inside the buffer, each at its own address, and the buffer is borrowed exclusively for 'a.
         unsafe { Self::new(buffer.device(), buffer.address(), rows, cols, (cols as isize, 1)) }
     }
 
@@ -282,7 +282,7 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
 }
 
 impl<T> DeviceGridMut<'_, T> {
-    /// True when all of them have rows `pitch` numbers apart and lie one behind the other, as the planes of one array do.
+    /// True when all of them have rows `pitch` numbers apart and follow one another, as the planes of one array do.
     pub(crate) fn are_planes(grids: &[Self], pitch: usize) -> bool {
         let Some(first) = grids.first() else { return false };
         let plane = (first.layout.rows * pitch * first.layout.bytes) as u64;
@@ -297,7 +297,7 @@ impl<T> DeviceGridMut<'_, T> {
         assert!(Self::are_planes(grids, pitch), "planes of one array");
         let Layout { rows, cols, bytes, .. } = grids[0].layout;
         let len = (grids.len() * rows - 1) * pitch + cols;
-        // SAFETY: each grid has its rows, and the rows of all of them are one behind the other.
+        // SAFETY: each grid has its rows, and the rows of all of them follow one another, `pitch` apart.
         unsafe { Part::lent(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
     }
 }
@@ -314,7 +314,7 @@ mod tests {
         strides: (isize, isize),
     ) -> Result<Layout, ArrayError> {
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
-        // SAFETY: nobody reads what it says.
+        // SAFETY: nothing reads the memory that it describes.
         unsafe { Layout::new(&device, address, bytes, shape, strides) }
     }
 
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(turned.memory.address(), lowest / 16 * 16);
         assert_eq!(turned.memory.address() + turned.memory.bytes() as u64, 0x1002);
         assert_eq!(turned.address(), 0x1000);
-        // A stride that leads nowhere may be anything.
+        // A stride that is not used may be anything.
         let line = layout(0x1002, 2, (1, 5), (isize::MIN, 1)).unwrap();
         assert_eq!((line.first, line.memory.address(), line.memory.bytes()), (1, 0x1000, 12));
     }

@@ -9,7 +9,7 @@ use simt_exec::{Device, DeviceError, HostMemory};
 
 use crate::grid::{GridView, GridViewMut, ShapeError};
 
-/// A grid in memory that a device copies to and from without a detour: as fast as the bus is.
+/// A grid in memory that a device copies to and from directly, at the bandwidth of the bus.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,7 +33,7 @@ pub enum PinnedError {
     /// It would have no cell, or too many.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The device could not make the memory.
+    /// The device could not allocate the memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

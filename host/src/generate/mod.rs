@@ -186,7 +186,7 @@ const SPOTS: f64 = 0.07;
 const REGION: f64 = 300.0;
 const ZONES: f64 = 7.0;
 const SHARES: [f64; 3] = [0.55, 0.82, 1.0];
-/// Share of the patches that do not mind their zone.
+/// Share of the patches that do not depend on their zone.
 const STRAYS: f64 = 0.08;
 /// Extent of a river's bends, and half its width in units of the field it follows.
 const RIVER: f64 = 260.0;
@@ -246,7 +246,7 @@ pub(crate) fn at_lattice(key: u64, y: i64, x: i64) -> u64 {
     mix(key ^ (y as u64).wrapping_mul(0xd134_2543_de82_ef95) ^ (x as u64).wrapping_mul(0xaf25_1af3_b0f0_25b5))
 }
 
-/// Floor, and what is left over. `f64::floor` is exact on every platform.
+/// Floor and fraction. `f64::floor` is exact on every platform.
 fn split(v: f64) -> (i64, f64) {
     let floor = v.floor();
     (floor as i64, v - floor)

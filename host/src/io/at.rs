@@ -5,7 +5,7 @@
 //! error that has a name.
 //!
 //! A file that is cut while it is read may give zeros in place of what it had: Linux first shortens the file, then clears the rest of its last
-//! page, and a read under way may see that. So the length is looked at after every read: while it has not become less, nothing was cleared.
+//! page, and a read in flight may see that. So the length is looked at after every read: while it has not become less, nothing was cleared.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
@@ -118,7 +118,7 @@ mod system {
     use std::io::Result;
     use std::os::windows::fs::FileExt;
 
-    // These move the file's own position as well, which nobody here looks at.
+    // These move the file's own position as well, which nothing here uses.
     pub(super) fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
         file.seek_read(bytes, at)
     }

@@ -170,7 +170,7 @@ fn exists(name: &str) -> FormatError {
 
 fn create_failed(name: &str, path: &Path, error: io::Error) -> FormatError {
     let directory = directory_of(path);
-    // The error as it came may tell the name of the temporary file, which means nothing to anybody: the kind
+    // The error as it came may tell the name of the temporary file, which means nothing to the user: the kind
     // says it all.
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory if !directory.is_dir() => {

@@ -36,7 +36,7 @@ enum Encoding {
     Png(Box<::png::StreamWriter<'static, Drain>>, Drain),
 }
 
-/// What a compressor has written and nobody has taken yet. Copies share their content.
+/// What a compressor has written and has not been taken yet. Copies share their content.
 #[derive(Clone, Default)]
 struct Drain(Arc<Mutex<Vec<u8>>>);
 

@@ -165,7 +165,7 @@ impl FormatError {
     }
 }
 
-/// A fault and its remedy, before anybody has said where it is.
+/// A fault and its remedy, before its place is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     what: String,

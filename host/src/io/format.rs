@@ -1,8 +1,8 @@
 //! The names of the formats, and which file name ending stands for which.
 //!
 //! Input: seed-text (`.txt`), seed-binary (`.bin`), NPY, PNG, PGM, GeoTIFF (`.tif`, `.tiff`). Output: text (`.txt`), seed-lines, NPY,
-//! GeoTIFF. A GeoTIFF is no stream: it is read and written by [`raster::geotiff`](crate::raster::geotiff), which goes to and fro in its
-//! file; the readers and writers of this module say so.
+//! GeoTIFF. A GeoTIFF is no stream: it is read and written by [`raster::geotiff`](crate::raster::geotiff), which seeks in its
+//! file; the readers and writers of this module report that.
 //!
 //! Endings are compared without regard to case. Nothing is guessed from a file's content: a pipe has
 //! to be told its format anyway, and a guess that is wrong once in a while is worse than a question.

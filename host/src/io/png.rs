@@ -17,7 +17,7 @@ use super::scan::read_failed;
 /// The most that deflate unpacks from one byte.
 const DEFLATE: u64 = 1032;
 
-/// The command for whoever has a picture of another kind.
+/// The command for pictures of another kind.
 const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colorspace Gray -depth 8 \
                        -define png:color-type=0 -define png:bit-depth=8 out.png";
 

@@ -1,14 +1,14 @@
 //! Reading text byte by byte from any `Read`, fast enough for hundreds of megabytes.
 //!
 //! Lines are counted as they go by, tokens are what lies between blanks. `BufRead::lines` would
-//! copy every line and check it for UTF-8 before anybody looks at a number; here a number of up to three digits,
+//! copy every line and check it for UTF-8 before a number is parsed; here a number of up to three digits,
 //! which is nearly all there is in a grid of classes, is read in place ([`Scanner::short_number`]).
 
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem};
 
-/// Longest token kept; what is longer is no number anybody meant.
+/// Longest token kept; what is longer is no number.
 const TOKEN: usize = 512;
 
 /// A byte stream with one byte of look-ahead and a line counter.

@@ -178,8 +178,8 @@ const LARGEST_LOG: f64 = 700.0;
 
 impl Window {
     /// The window for these measures (at least one) of these scales. `min_valid`, 0 to 1, is the share of its cells that
-    /// must be valid. Of the edge it takes to heart only whether it is [`Edge::Nodata`]: engines clip windows at the edge of what they are
-    /// given, and where a grid goes on beyond its edge they must be given what is there.
+    /// must be valid. Of the edge it depends only on whether it is [`Edge::Nodata`]: engines clip windows at the edge of what they are
+    /// given, and where a grid is extended beyond its edge they are given those cells.
     pub fn new(footprint: Footprint, measures: &[Measure], edge: Edge, min_valid: f64, scales: Scales) -> Self {
         let (rows, cols, count) = (footprint.rows(), footprint.cols(), footprint.count());
         // A division rounds to the nearest: the share of more cells is never rounded to less.

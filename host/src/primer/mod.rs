@@ -1,13 +1,13 @@
 //! The primer: the classic ladders of GPU optimisation, each rung a kernel of its own, verified and measured.
 //!
 //! A [`Topic`] is a page of it: a ladder (reduction, transpose, matrix multiply) or a probe (copies at an offset or a stride, banks
-//! of shared memory). It makes [`Case`]s, one for each rung and kind of data. Whoever measures ([`bench::primer`](crate::bench::primer))
+//! of shared memory). It makes [`Case`]s, one for each rung and kind of data. The benchmark ([`bench::primer`](crate::bench::primer))
 //! starts a case on a device, runs it once, has it checked against its oracle, and only then times it.
 //!
 //! | file | what |
 //! |---|---|
 //! | `data` | random numbers for cases, and buffers that launches take in turn |
-//! | `predict` | what the emulator counts of a case: conflicts of banks, sectors |
+//! | `predict` | what the emulator counts of a case: bank conflicts, sectors |
 //!
 //! A file of its own for every topic.
 

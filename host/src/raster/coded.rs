@@ -124,7 +124,7 @@ impl CodedRaster {
             encoded
         };
         let rows_of_out: Vec<_> = out.into_rows().enumerate().collect();
-        // The first in reading order, whoever was faster.
+        // The first in reading order, in whatever order rows are done.
         let failed = rows_of_out.into_par_iter().map(row).find_map_first(Result::err);
         match failed {
             None => Ok(()),
@@ -428,7 +428,7 @@ mod tests {
         );
         let error = read(&numbers(&[1, 1, 0, 1, 1, 1])).unwrap_err();
         assert_eq!(error.place(), Place::cell(1, 1));
-        // NaN has a code though nobody asked for one.
+        // NaN has a code although none was asked for.
         assert_eq!(read(&numbers(&[0, 1, 0, 1, 0, 1])).unwrap().as_slice(), [2, 1, 2, 1, 2, 2]);
         let raster = Numbers::new(1, 2, Values::I16(vec![3, 4]));
         let classes = Classes::parse("3", "list.csv", None).unwrap();

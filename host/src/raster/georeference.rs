@@ -1,7 +1,7 @@
 //! Where a raster lies: the tags of the GeoTIFF standard, and what can be computed from them.
 //!
 //! The tags go from file to file as they are, because what a coordinate reference system (CRS) means is the business of programs that
-//! draw maps. Two questions have to be answered here all the same: where the corners of a raster are, and whether two rasters name
+//! draw maps. Two questions have to be answered here nevertheless: where the corners of a raster are, and whether two rasters name
 //! the same CRS. The first is an affine transformation (GDAL's six numbers), made of ModelPixelScale and ModelTiepoint or of
 //! ModelTransformation; ground control points give none. The second is a code of the EPSG registry; a CRS that is spelled out
 //! parameter by parameter has none, and is compared with nothing.
@@ -88,7 +88,7 @@ impl Georeference {
     pub fn epsg(&self) -> Option<u16> {
         let code = match (self.key(PROJECTED), self.key(GEOGRAPHIC)) {
             (Some(projected), _) => projected,
-            // A projection without a name has a name for the system beneath it all the same.
+            // A projection without a name still names the system beneath it.
             (None, Some(_)) if self.key(MODEL_TYPE) == Some(1) => return None,
             (None, geographic) => geographic?,
         };

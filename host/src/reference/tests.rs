@@ -59,7 +59,7 @@ fn one_class_is_exactly_0_and_never_minus_0() {
     }
 }
 
-/// Shares that are all the same: every measure of order α is the same too.
+/// Equal shares: every measure of order α is the same too.
 #[test]
 fn equal_shares_have_the_same_entropy_of_all_orders() {
     for classes in [2u8, 3, 10, 60] {

@@ -1,5 +1,5 @@
-//! How distances lie in 32-bit words, and how words are added and compared: the one thing in which the kernels for 32-bit integers,
-//! 16-bit integers and floating-point numbers differ.
+//! The packing of distances in 32-bit words, and how words are added and compared: the one difference between the kernels for 32-bit integers,
+//! 16-bit integers and floating-point numbers.
 //!
 //! A word is one distance of 32 bits, or two of 16 that lie side by side in a row. In every case the step of the algorithm, the lesser of c
 //! and a + b, is one or two instructions: on compute capability 9.0 `VIADDMNMX` for integers, two of 16 bits at a time as well.
@@ -14,7 +14,7 @@ pub(super) trait Words: Copy {
     /// The lesser of `c` and `a + b`, distance by distance.
     fn via(c: u32, a: u32, b: u32) -> u32;
 
-    /// The same of one distance that has a word to itself.
+    /// The same for one distance in a word of its own.
     fn via_one(c: u32, a: u32, b: u32) -> u32;
 
     /// A distance of a word in a word to itself.
@@ -23,7 +23,7 @@ pub(super) trait Words: Copy {
         if Self::CELLS == 1 { word } else { word >> (16 * at) & 0xFFFF }
     }
 
-    /// A distance as often as a word has some.
+    /// A distance, repeated to fill a word.
     #[inline(always)]
     fn spread(one: u32) -> u32 {
         if Self::CELLS == 1 { one } else { one * 0x0001_0001 }
@@ -39,7 +39,7 @@ impl Words for Whole {
 
     #[inline(always)]
     fn via(c: u32, a: u32, b: u32) -> u32 {
-        // ptxas makes one instruction of these two; of a comparison and a choice it would not.
+        // ptxas fuses these two into one instruction; a comparison and a choice it would not.
         (a.cast_signed().wrapping_add(b.cast_signed())).min(c.cast_signed()).cast_unsigned()
     }
 

@@ -1,4 +1,4 @@
-//! How many numbers begin alike: a pass of a selection by digits.
+//! Counts of numbers by a digit of their keys: a pass of a radix selection.
 //!
 //! The host looks for quantiles as a radix sort would (`classes::bins`); this counts, of every key less the smallest one, the `more`
 //! bits before the last `rest` ones, where those before them are one of a few prefixes.

@@ -1,15 +1,15 @@
-//! Which numbers occur, of more than 8 bits.
+//! The set of numbers that occur, of more than 8 bits.
 //!
 //! ```text
-//! a warp has a cache of 256 keys in shared memory, each in the place that its hash says
+//! a warp has a cache of 256 keys in shared memory, indexed by a hash
 //! each lane:  a cell at a time; is its key in the cache?
-//! where one is not:  the warp meets; one lane after the other, each for all that have the same key,
+//! where one is not:  the warp synchronises; one lane after the other, each for all that have the same key,
 //!                    puts it into the set of all warps, in global memory, and into the cache
 //! ```
 //!
-//! The set is a hash table that only grows, with open addresses. Of the keys that are new there, the first ones get a place in a
-//! list too, which is all that the host reads: it has no use for more classes than there are codes, only for how many there are.
-//! When there are more than [`DISTINCT_MOST`], no more are put in, so that a place can always be found.
+//! The set is a hash table that only grows, with open addressing. The first of the keys that are new there are also appended to a
+//! list, which is all that the host reads: it has no use for more classes than there are codes, only for their number.
+//! Beyond [`DISTINCT_MOST`] keys no more are inserted, so that a free slot can always be found.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -27,19 +27,19 @@ pub const DISTINCT_NODATA: u64 = 1;
 /// Set in a record: the key with all bits set occurs, which the set cannot hold.
 pub const DISTINCT_LAST: u64 = 2;
 
-/// Places of the set, each all ones when a launch begins; as many again as there are keys in it at most.
+/// Slots of the set, each all ones when a launch begins; twice as many as keys at most.
 pub const DISTINCT_PLACES: u32 = 1 << 17;
 
-/// Keys after which no more are looked for.
+/// Keys after which no more are inserted.
 pub const DISTINCT_MOST: u32 = 1 << 16;
 
 /// Keys of the list.
 pub const DISTINCT_LIST: u32 = 256;
 
-/// Keys that a warp's cache has room for.
+/// Keys in a warp's cache.
 const CACHED: u32 = 256;
 
-/// What no key in a set or cache is.
+/// The empty slot of a set or cache.
 const NONE: u64 = u64::MAX;
 
 shared! {
@@ -47,7 +47,7 @@ shared! {
     static DISTINCT_WARPS: [u64; 8];
 }
 
-/// What all warps have found.
+/// The result of all warps.
 #[derive(Clone, Copy)]
 struct Set {
     places: Out<u64>,
@@ -57,7 +57,7 @@ struct Set {
 
 impl Set {
     fn insert(self, key: u64) {
-        // Of every warp at most one lane is beyond this at a time, and there are fewer warps than places to spare.
+        // Of every warp at most one lane is beyond this at a time, and there are fewer warps than spare slots.
         if self.count.atomic_max(0, 0) > DISTINCT_MOST {
             return;
         }
@@ -86,7 +86,7 @@ fn hash(key: u64) -> u64 {
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// What a thread has found beside the numbers in the set.
+/// A thread's result beside the numbers in the set.
 #[derive(Clone, Copy)]
 struct Found {
     fraction: u64,
@@ -148,7 +148,7 @@ fn look<B: Bits>(task: &Task) -> Found {
         while left != 0 {
             let leader = left.trailing_zeros();
             let (leading, _) = warp::warp_shuffle_idx(warp::FULL, number, leader, 32);
-            // What has been read and written in the cache before is ordered before what is written now.
+            // Orders reads and writes of the cache before this against the writes that follow.
             warp::sync_warp(warp::FULL);
             if warp::lane_id() == leader {
                 task.set.insert(number);
@@ -168,9 +168,9 @@ fn look<B: Bits>(task: &Task) -> Found {
 
 /// Puts the keys of the whole numbers that the mask does not hide into a set, and finds the first number that is not whole.
 ///
-/// `places` is the set; the first keys that come into it are in `list`, and `count` says how many there are. `lowest` and `highest` are the keys
+/// `places` is the set; the first keys inserted are in `list`, and `count` says how many there are. `lowest` and `highest` are the keys
 /// of the least and the greatest number that is no NaN, `nodata` is the key of no data where `has_nodata` is not 0; both are not in the
-/// set. A floating-point number whose magnitude has the bits `large`, or larger ones, is as good as one that is not whole. Block b writes
+/// set. A floating-point number whose magnitude has the bits `large`, or larger ones, counts as not whole. Block b writes
 /// [`DISTINCT_RECORD`] numbers from b · `DISTINCT_RECORD` on.
 ///
 /// # Safety

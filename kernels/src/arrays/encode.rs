@@ -1,12 +1,12 @@
 //! Codes of classes, in rows as the entropy kernels read them.
 //!
 //! A rule that gives every number a code is a step function of its key: a class begins at one key and ends before another, no data is
-//! an interval like any other, and so are the NaNs at both ends of floating-point numbers. So there is one way to encode, whatever
-//! classes and numbers are: a search for the last step that begins at or before the key. Bytes have it done once for each of
+//! an interval like any other, and so are the NaNs at both ends of floating-point numbers. So one algorithm encodes all
+//! classes and numbers: a search for the last step that begins at or before the key. Bytes are looked up once for each of
 //! them; for wider numbers a thread remembers the last one, since land cover comes in patches.
 //!
-//! A thread makes four codes, a word. Codes of what lies beyond an edge that makes the grid go on are those of the cells that the host
-//! names; that of a number without a class is 0, so that nothing goes wrong with it until the host has seen that there was one.
+//! A thread makes four codes, a word. Codes beyond an edge that extends the grid are those of the cells that the host
+//! names; that of a number without a class is 0, a valid code, until the host has seen the error.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -46,7 +46,7 @@ impl Steps {
     }
 }
 
-/// Where codes come from and go to.
+/// The source and the destination of codes.
 #[derive(Clone, Copy)]
 struct Task {
     cells: In<u8>,

@@ -13,7 +13,7 @@ shared! {
     static EXTENT_WARPS: [u64; 32];
 }
 
-/// What numbers there can be: the keys of the least and the greatest that is no NaN, the same of finite ones, and of no data.
+/// The bounds of keys: those of the least and the greatest number that is no NaN, the same of finite ones, and of no data.
 #[derive(Clone, Copy)]
 struct Numbers {
     all: (u64, u64),

@@ -1,23 +1,23 @@
-//! Arrays that somebody else has left in the device's memory: numbers of any type, rows and columns any distance apart.
+//! External arrays in the device's memory: numbers of any type, with any strides.
 //!
 //! | kernel | what it finds or makes |
 //! |---|---|
 //! | [`arrays_present`](fn@arrays_present) | which bytes occur |
 //! | [`arrays_distinct`](fn@arrays_distinct) | which wider numbers occur |
 //! | [`arrays_extent`](fn@arrays_extent) | the smallest and the largest number |
-//! | [`arrays_digits`](fn@arrays_digits) | how many numbers begin alike |
+//! | [`arrays_digits`](fn@arrays_digits) | how many numbers have the same leading digits |
 //! | [`arrays_encode`](fn@arrays_encode) | codes of classes, in rows as the entropy kernels read them |
-//! | [`arrays_place`](fn@arrays_place) | results, from rows as those kernels write them to where they are wanted |
+//! | [`arrays_place`](fn@arrays_place) | results, copied from the layout of those kernels to any other |
 //! | [`arrays_rim`](fn@arrays_rim) | results near the edge made nodata |
 //!
 //! # Numbers
-//! Kernels see bits, never a floating-point number. What they compare are *keys*: unsigned integers that sort as the numbers do (the
-//! host's `classes::cell::Cell::key`). NaNs are keys beyond those of the infinities, so that a pair of bounds tells them.
+//! Kernels work on bits, never on floating-point numbers. What they compare are *keys*: unsigned integers that sort as the numbers do (the
+//! host's `classes::cell::Cell::key`). NaNs are keys beyond those of the infinities, so that a pair of bounds excludes them.
 //!
 //! # What a thread does
-//! Threads take the cells in turn, neighbours next to each other, and step from one to the next by adding what all threads together go
-//! on in rows and columns: no division, however narrow rows are. What a scan finds in all, a block writes to a record of its own,
-//! and the host puts the records together: no counter needs to be cleared first.
+//! Threads take the cells in a grid-stride loop, and step from one to the next by adding the stride of the whole grid
+//! in rows and columns: no division, however narrow rows are. A block writes the result of its scan to a record of its own,
+//! and the host combines the records: no counter needs to be cleared first.
 
 use simt::global::In;
 use simt::scalar::Scalar;
@@ -58,7 +58,7 @@ pub const ARRAYS_SIGNED: u32 = 1 << 4;
 /// The kind of numbers in floating point, likewise.
 pub const ARRAYS_REAL: u32 = 1 << 5;
 
-/// Bits of a kind that are the width in bytes.
+/// The bits of a kind that are the width in bytes.
 const WIDTH: u32 = 15;
 
 /// Warps of a block.
@@ -83,7 +83,7 @@ macro_rules! bits {
 }
 bits!(u8 u16 u32 u64);
 
-/// Runs the same for the width in bytes that a kind has.
+/// Dispatches on the width in bytes of a kind.
 macro_rules! by_width {
     ($kind:expr, $bits:ident => $run:expr) => {
         match $kind & $crate::arrays::WIDTH {
@@ -123,7 +123,7 @@ fn key<B: Bits>(bits: B, kind: u32) -> u64 {
     }
 }
 
-/// Where the numbers of an array are, in numbers from the buffer's first; strides may be negative, and wrap.
+/// The layout of an array, in numbers from the buffer's first; strides may be negative, and wrap.
 #[derive(Clone, Copy)]
 struct Array {
     first: u64,
@@ -168,7 +168,7 @@ impl Mask {
     }
 }
 
-/// An array and what hides some of its cells.
+/// An array and its mask.
 #[derive(Clone, Copy)]
 struct Scan {
     cells: In<u8>,
@@ -179,7 +179,7 @@ struct Scan {
     cols: u32,
 }
 
-/// The cells that a thread takes of `cols` columns: every as many-th as there are threads.
+/// The cells of a thread, of `cols` columns: a grid-stride loop.
 #[derive(Clone, Copy)]
 struct Walk {
     row: u32,
@@ -206,7 +206,7 @@ impl Walk {
         }
     }
 
-    /// How many cells of `rows` rows the busiest thread takes: as often all of them go round together.
+    /// How many cells of `rows` rows the busiest thread takes: all threads make that many rounds.
     #[inline(always)]
     fn rounds(self, rows: u32) -> u64 {
         (u64::from(rows) * u64::from(self.cols)).div_ceil(u64::from(threads()).max(1))

@@ -1,13 +1,13 @@
-//! Which bytes occur, at the pace of memory.
+//! Which bytes occur, at the bandwidth of memory.
 //!
 //! ```text
 //! a warp has 256 flags in shared memory
 //! each lane:  16 bytes at a time; look their flags up
-//! where one was not set:  the warp meets, sets the flags of what its lanes have, meets again
+//! where one was not set:  the warp synchronises, sets the flags of its lanes' bytes, synchronises again
 //! ```
 //!
-//! The obvious version sets a flag for every cell. Lookups need no order among lanes, and setting is over after the first few
-//! rounds, whatever the array holds, so that nearly all of it is lookups.
+//! The obvious version sets a flag for every cell. Lookups need no order among lanes, and flags are set only in the first few
+//! rounds, for any array, so that nearly all of it is lookups.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -30,7 +30,7 @@ shared! {
 struct Flags(Shared<u32>);
 
 impl Flags {
-    /// Notes the bytes of the lanes' words; all lanes come here, those that have nothing with `has` false.
+    /// Records the bytes of the lanes' words; all lanes call it, those that have nothing with `has` false.
     #[inline(always)]
     fn note(self, words: [u32; 4], each: u32, has: bool) {
         let mut known = 1;
@@ -48,7 +48,7 @@ impl Flags {
             }
         }
         if warp::warp_vote_any(warp::FULL, known == 0) {
-            // What has been looked up before is ordered before what is set now.
+            // Orders the lookups before this against the stores that follow.
             warp::sync_warp(warp::FULL);
             if known == 0 {
                 let mut w = 0;

@@ -1,4 +1,4 @@
-//! Results on their way: from rows as the entropy kernels write them to an array with any strides, and what is nodata near the edge.
+//! Copies of results: from the layout of the entropy kernels to any strides, and nodata near the edge.
 
 use simt::global::{In, Out};
 use simt::{kernel, thread};
@@ -9,7 +9,7 @@ use super::{ARRAYS_THREADS, Array, WIDTH, Walk};
 /// strides of `to` say.
 ///
 /// # Safety
-/// `from` and `to` hold what is said of them; no two numbers of `to` share a place; blocks have
+/// `from` and `to` hold what is said of them; no two numbers of `to` share an address; blocks have
 /// [`ARRAYS_THREADS`] threads, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn arrays_place(
@@ -37,10 +37,10 @@ pub unsafe fn arrays_place(
     }
 }
 
-/// Makes the numbers of `kind`'s width, 4 or 8 bytes, that lie within `above`, `below`, `before` and `behind` of an edge be `value`.
+/// Sets the numbers of `kind`'s width, 4 or 8 bytes, that lie within `above`, `below`, `before` and `behind` of an edge to `value`.
 ///
 /// # Safety
-/// `out` holds what its strides say, no two numbers in one place; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
+/// `out` holds what its strides say, no two numbers at one address; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn arrays_rim(
     out: Out<u8>,

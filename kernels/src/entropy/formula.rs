@@ -1,6 +1,6 @@
 //! From a window's counts to measures: the formulas, for every kernel that measures.
 //!
-//! Results are formed in f64, whatever they are stored as: to count takes hundreds of steps, and its results a few
+//! Results are computed in f64, for either type of output: counting takes hundreds of steps, and a result a few
 //! divisions and logarithms. Each output is a *plane* of [`MEASURES_WORDS`] words: which formula, and its constants.
 
 use core::f64::consts::LN_2;
@@ -12,7 +12,7 @@ use simt::scalar::Scalar;
 /// Words of a plane: its formula (one of the numbers below, and [`MEASURES_NUMBER`]), the bits of the scale, the bits of the order
 /// α, and where its table begins.
 pub const MEASURES_WORDS: u32 = 4;
-/// Added to a formula whose result's exponential is asked for.
+/// Added to a formula for the exponential of its result.
 pub const MEASURES_NUMBER: u32 = 16;
 /// (F(N) − Σ F(n)) / N, in bits.
 pub const MEASURES_SHANNON: u32 = 0;
@@ -37,7 +37,7 @@ pub const MEASURES_STEEP: u32 = 8;
 pub const MEASURES_COMPLETE: u32 = 1;
 /// Another: a result also where the centre is nodata.
 pub const MEASURES_FILL: u32 = 2;
-/// What results are stored as.
+/// The type of the stored results.
 pub trait Stored: Scalar {
     const NAN: Self;
     fn of(value: f64) -> Self;
@@ -59,7 +59,7 @@ impl Stored for f64 {
     }
 }
 
-/// What is known of a window beside its counts.
+/// The sums of a window beside its counts.
 #[derive(Clone, Copy)]
 pub struct Counted {
     /// N, at least 1.
@@ -112,7 +112,7 @@ impl Formulas {
         } else if formula >= MEASURES_POWER {
             sum = counts.sum(at);
         }
-        // The logarithm of what; times what, plus what. One logarithm for all formulas keeps the kernel small.
+        // The logarithm's argument, its factor, and a summand. One logarithm for all formulas keeps the kernel small.
         let rest = 1.0 - order;
         let (of, times, plus) = match formula {
             MEASURES_EVENNESS | MEASURES_CLASSES => (f64::from(classes), 1.0, 0.0),

@@ -4,26 +4,26 @@
 //! each thread:  build the histograms of its first two windows
 //!               for every row:  write F(N) − T, where T = Σ F(n_i)
 //!                               for every column of the windows:
-//!                                   take away the cell that leaves above:  T −= F(n) − F(n − 1)
+//!                                   subtract the cell that leaves above:  T −= F(n) − F(n − 1)
 //!                                   add the one that enters below, likewise; nothing if they are of one level
 //! ```
 //!
-//! T follows the counts, so a row costs 2·size updates whatever the number of levels.
+//! T follows the counts, so a row costs 2·size updates for any number of levels.
 //!
 //! The obvious version gives a thread one column. Two neighbouring windows share all columns but the outermost two: so a word has the counts of one level in
 //! both (16 bits each: 255² = 65,025 fits), and an update of a shared column changes both counts by one load, one addition and one store. The words of a
-//! level lie next to each other, a thread's in a bank of its own.
+//! level are contiguous, a thread's in a bank of its own.
 //!
-//! An update waits for the store before it, which may have been to the same counter, and few threads' histograms fit on a multiprocessor to wait beside
-//! each other; so what counts is how much of it is under way at once, and how many instructions it has. The cell that leaves and the one that enters are
-//! one update. Cells come four at a time. One permutation of bytes makes a cell the
-//! place of its counters, since a level's words are 256 bytes: byte 1 is the level, byte 0 the thread. Counts are kept as byte offsets into the differences of
-//! F. And nodata is a level like others, whose part of N and T is taken away when a row is written.
+//! An update depends on the store before it, which may have been to the same counter, and occupancy is low, since few threads' histograms fit on a
+//! multiprocessor; so the time depends on the updates in flight and on their number of instructions. The cell that leaves and the one that enters are
+//! one update. Cells are loaded four at a time. One byte permutation turns a cell into the
+//! address of its counters, since a level's words are 256 bytes: byte 1 is the level, byte 0 the thread. Counts are kept as byte offsets into the differences of
+//! F. And nodata is a level like others, whose part of N and T is subtracted when a row is written.
 //!
-//! The differences of F lie behind the histograms when they fit there (`shared_entries`), otherwise they are taken
+//! The differences of F follow the histograms when they fit there (`shared_entries`), otherwise they are taken
 //! from the table in global memory, where the caches keep its lower end.
 //!
-//! Windows that the grid's left or right edge clips are counted cell by cell, by the warps that have such.
+//! Windows that the grid's left or right edge clips are counted cell by cell, by the warps that have any.
 
 use simt::bits::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::global::{In, Out};
@@ -147,7 +147,7 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
         ]
     }
 
-    /// Adds up what the last cells brought and took.
+    /// Adds the differences of the last update.
     #[inline(always)]
     fn add_up(&mut self) {
         let [brought, took] = self.pending;
@@ -157,8 +157,8 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
     /// Counts cell `k` of four in `old` less, and in `new` more, where there are such, in the windows that `BY` says.
     ///
     /// Both counters are loaded before either is stored: of cells of one level neither changes anything. Differences of F are added up once the
-    /// next cells' counters are on their way. There is no branch that lanes could take differently: on a branch inside the loop over the window's
-    /// columns lanes part and may not meet again before its end, which was measured to cost a factor of 100.
+    /// next cells' counters are in flight. There is no branch that lanes could take differently: on a branch inside the loop over the window's
+    /// columns lanes diverge and may not reconverge before its end, which was measured to cost a factor of 100.
     #[inline(always)]
     fn exchange<const LEAVES: bool, const ENTERS: bool, const BY: u32>(&mut self, old: u32, new: u32, k: u32) {
         let (from, to) = (self.place(old, k), self.place(new, k));
@@ -177,7 +177,7 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
     }
 }
 
-/// The grid, the rows to compute and the window, as they come to the kernel.
+/// The grid, the rows to compute and the window, from the kernel's parameters.
 #[derive(Clone, Copy)]
 struct Frame<R: Scalar> {
     cells: In<u8>,
@@ -216,7 +216,7 @@ impl Columns {
         self.cells.cast::<u32>().load(row / 4 + n.min((self.cols - 1) >> 2) as usize)
     }
 
-    /// Takes away the cells of the row that begins at byte `above`, and adds those of the row at `below`, where there are such rows.
+    /// Subtracts the cells of the row that begins at byte `above`, and adds those of the row at `below`, where there are such rows.
     #[inline(always)]
     fn slide<A: Fixed, const LEAVES: bool, const ENTERS: bool, const NEAR: bool>(
         &self,
@@ -259,7 +259,7 @@ impl Columns {
         let (mut low, mut high) = (pair(n), pair(n + 1));
         self.column::<A, LEAVES, ENTERS, NEAR, FIRST>(histogram, rows, self.left);
         while shared > 0 {
-            // To be there when its turn comes.
+            // Loaded ahead of its use.
             let next = pair(n + 2);
             n += 1;
             let old = funnel_shift_right(low[0], high[0], shift);
@@ -376,7 +376,7 @@ fn histogram<A: Fixed, R: Result<A>>(frame: Frame<R>, table: In<A>) {
 /// Entropy of a `size` × `size` window, up to 256 levels, in blocks of [`HISTOGRAM_THREADS`] threads.
 ///
 /// Block (bx, by) computes columns bx · [`HISTOGRAM_COLS`].. and the rows by · `rows_each`.. of the `count`.
-/// `table` holds F(n) for n = 0..=size² in units of 1/S, then anything (it is added and taken away again), and `scale` multiplies by what is wanted
+/// `table` holds F(n) for n = 0..=size² in units of 1/S, then any value (it is added and subtracted again), and `scale` multiplies by what is wanted
 /// over S. `shared_entries` is size² + 1 to keep the differences of the table in shared memory, or 0. Dynamic
 /// shared memory: `levels` · `HISTOGRAM_THREADS` · 4 bytes, and 4 bytes for each of `shared_entries`.
 ///
@@ -422,7 +422,7 @@ pub unsafe fn entropy_histogram(
 
 /// [`entropy_histogram`](fn@entropy_histogram) with a 64-bit table; 8 bytes a table entry.
 ///
-/// For windows so large that 32 bits would be spread too thin where nodata leaves few cells.
+/// For windows so large that 32 bits would be too coarse where nodata leaves few cells.
 ///
 /// # Safety
 /// As [`entropy_histogram`](fn@entropy_histogram).

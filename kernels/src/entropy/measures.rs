@@ -4,17 +4,17 @@
 //! each thread:  build the histogram of its first window
 //!               for every row:  write every measure, from the counts and their sums
 //!                               for every run of the window's cells, one below the other:
-//!                                   take away its uppermost cell, add the one below it
+//!                                   subtract its uppermost cell, add the one below it
 //! ```
 //!
-//! It goes the way of the [histogram kernel](super::entropy_histogram): counters in shared memory, sums of integers that follow
+//! It follows the [histogram kernel](super::entropy_histogram): counters in shared memory, sums of integers that follow
 //! the counts, no branch in the loop that lanes could take differently, one update for the cell that leaves and the one that enters, nodata counted like
-//! a level and taken away from the sums of a row. What is new is that the window is a list of runs, the same
-//! word for all lanes, of which a block keeps where their cells lie, and that two sums more follow the counts: Σ n², which fits 32 bits up to 255² cells, and the number of
-//! counts that are not 0. They cost an addition each. The sum of F(n) = n·log2 n costs a look into a table; where no measure
-//! asks for it the loop does without.
+//! a level and subtracted from the sums of a row. New is that the window is a list of runs, the same
+//! word for all lanes, whose cells' offsets a block keeps, and that two more sums follow the counts: Σ n², which fits 32 bits up to 255² cells, and the number of
+//! counts that are not 0. They cost an addition each. The sum of F(n) = n·log2 n costs a lookup in a table; where no measure
+//! needs it the loop leaves it out.
 //!
-//! Results come from these by [formulas](super::formula) that other kernels share.
+//! Results are computed from these by [formulas](super::formula) that other kernels share.
 
 use simt::bits::byte_permute;
 use simt::global::{In, Out};
@@ -27,29 +27,29 @@ use super::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL
 /// Threads of a block: a multiple of 64, since two warps share the words of their counters.
 pub const MEASURES_THREADS: u32 = 128;
 
-/// Runs of which a block keeps where their cells lie.
+/// Runs whose offsets a block keeps.
 const RUNS: u32 = 510;
-/// Runs that are looked ahead.
+/// Runs that are loaded ahead.
 const AHEAD: u32 = 2;
 
 /// Static shared memory of a block, in bytes.
 pub const MEASURES_STATIC: u32 = 4096;
 
 shared! {
-    /// Where the first cell of each run lies and the one below its last, in bytes from the window's upper left corner: in the lower and in the upper half.
+    /// The offsets of the first cell of each run and of the one below its last, in bytes from the window's upper left corner: in the lower and in the upper half.
     static MEASURES_OFFSETS: [u64; 512];
 }
 
-/// The counters of one thread and what follows them.
+/// The counters of one thread and the sums over them.
 #[derive(Clone, Copy)]
 struct Histogram {
     counters: Shared<u16>,
-    /// Where the thread's counter of level 0 is; the next level's is `MEASURES_THREADS` further.
+    /// The thread's counter of level 0; the next level's is `MEASURES_THREADS` further.
     column: u32,
     /// F(n) at `n`, then F(n + 1) − F(n) at `entries + n`.
     table: In<u64>,
     entries: u32,
-    /// The differences once more, in shared memory.
+    /// The differences again, in shared memory.
     steps: Shared<u64>,
     /// The level that is no data, or above 255.
     nodata: u32,
@@ -85,7 +85,7 @@ impl Histogram {
     }
 
     /// Counts one cell of `level` more, or (`LEAVES`) one less; nothing where the cell is not `inside` the grid, but
-    /// with the same motions.
+    /// by the same instructions.
     #[inline(always)]
     fn count<const LEAVES: bool, const LOGS: bool, const NEAR: bool>(&mut self, level: u32, inside: bool) {
         let at = level * MEASURES_THREADS + self.column;
@@ -116,7 +116,7 @@ impl Histogram {
         }
     }
 
-    /// Adds up the differences of F that the last cells brought and took.
+    /// Adds the differences of F of the last update.
     #[inline(always)]
     fn add_up(&mut self) {
         let [brought, took] = self.pending;
@@ -126,7 +126,7 @@ impl Histogram {
     /// Counts a cell of level `old` less and one of level `new` more. Both counters are loaded before either is stored: of one level, neither changes anything.
     #[inline(always)]
     fn exchange<const LOGS: bool, const NEAR: bool>(&mut self, old: u32, new: u32) {
-        // A level has 256 bytes: byte 1 of a place is the level, byte 0 the thread.
+        // A level has 256 bytes: byte 1 of an address is the level, byte 0 the thread.
         let place = |level: u32| byte_permute(level, 2 * self.column, 0x5504);
         let (from, to) = (place(old), place(new));
         let (leaving, entering) = (self.counters.load_at(from), self.counters.load_at(to));
@@ -141,7 +141,7 @@ impl Histogram {
         self.pending = [self.step::<LOGS, NEAR>(entering), self.step::<LOGS, NEAR>(after)];
     }
 
-    /// The sums without nodata, which is counted like a level. Only the counts are as they were.
+    /// The sums without nodata, which is counted like a level. The counts are not changed.
     #[inline(always)]
     fn valid(mut self) -> Self {
         self.add_up();
@@ -179,7 +179,7 @@ impl Counts for Histogram {
     }
 }
 
-/// The grid, the rows to compute and the window, as they come to the kernel.
+/// The grid, the rows to compute and the window, from the kernel's parameters.
 #[derive(Clone, Copy)]
 struct Frame<R: Scalar> {
     cells: In<u8>,
@@ -230,14 +230,14 @@ impl<R: Scalar> Frame<R> {
             let col = (x + col).wrapping_sub(self.centre_col);
             let (old, leaves) = self.cell::<true>((y + first).wrapping_sub(self.centre_row), col);
             let (new, enters) = self.cell::<true>((y + last + 1).wrapping_sub(self.centre_row), col);
-            // Leaving comes first: the other way round a counter would for a moment exceed the window.
+            // Leaving comes first: otherwise a counter would temporarily exceed the window.
             histogram.count::<true, LOGS, NEAR>(old, leaves);
             histogram.count::<false, LOGS, NEAR>(new, enters);
             i += 1;
         }
     }
 
-    /// Has a block keep where the cells of the first [`RUNS`] runs lie.
+    /// Computes the offsets of the first [`RUNS`] runs, for the block.
     #[inline(always)]
     fn keep_offsets(&self) {
         let offsets = shared::array::<MEASURES_OFFSETS>();
@@ -250,14 +250,14 @@ impl<R: Scalar> Frame<R> {
         }
     }
 
-    /// Whether all of them are there, and fit.
+    /// Whether there are offsets for all of them, and they fit.
     #[inline(always)]
     fn has_offsets(&self) -> bool {
         self.run_count <= RUNS && self.stride < 1 << 23
     }
 
     /// From the window around row `y` to the next, where all of both is inside. The cells of the next run are loaded while those of this one are
-    /// counted, and where those of the run after it lie.
+    /// counted, and so are the offsets of the run after it.
     #[inline(always)]
     fn slide_inside<const LOGS: bool, const NEAR: bool>(&self, histogram: &mut Histogram, x: u32, y: u32) {
         let offsets = shared::array::<MEASURES_OFFSETS>();
@@ -298,7 +298,7 @@ fn march<R: Stored, const LOGS: bool, const NEAR: bool>(frame: &Frame<R>, mut hi
         }
         i += 1;
     }
-    // Numbers below 0 are large ones here, and outside like those beyond the other end.
+    // Numbers below 0 wrap to large ones, and are outside like those beyond the other end.
     let within = |from: u32, to: u32, len: u32| from < len && to < len;
     let block = thread::block_idx_x() * MEASURES_THREADS;
     let inner = within(block.wrapping_add(left), (block + MEASURES_THREADS - 1).wrapping_add(right), cols);

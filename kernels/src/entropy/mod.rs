@@ -12,7 +12,7 @@
 //! | [`entropy_columns_large`](fn@entropy_columns_large) | up to 255 | 16 | the first with logarithms in place of tables |
 //! | [`entropy_columns_wide`](fn@entropy_columns_wide) | up to 1,023 | 16 | the same with sums of 32 bits |
 //! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 256 | that for many levels with sums of 32 bits |
-//! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | what those for large windows are given beside the cells: row histograms at every 128th column |
+//! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
@@ -88,8 +88,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_measures_f64::ENTRY,
 ];
 
-/// What a byte is made that lies outside the grid or is nodata, in the kernels that pack cells: every shift
-/// that it makes clamps to nothing.
+/// The byte for cells outside the grid and nodata, in the kernels that pack cells: every shift
+/// by it clamps to 0.
 const NOTHING: u32 = 0xFFFF_FFFF;
 
 /// Four neighbouring cells of row `row`, columns `col`..`col + 4` (a multiple of 4), as the bytes of

@@ -1,7 +1,7 @@
 //! The definition, one thread a cell: count the window's levels, then add up n·ln n.
 //!
-//! 256 counters do not fit in registers, so they live in thread-private (local) memory, and that is
-//! what this kernel waits for. It is here to be read and to compare others with.
+//! 256 counters do not fit in registers, so they are in thread-private (local) memory, which is the bottleneck
+//! of this kernel. It is here to be read and to compare others with.
 
 use simt::bits::log2_fast;
 use simt::global::{In, Out};
@@ -58,7 +58,7 @@ pub unsafe fn entropy_naive(
     out.store(i as usize * out_stride as usize + x as usize, h);
 }
 
-/// n·log₂ n, and 0 for 0. In f64, because 256 of them are added up: in f32 the sum was seen 2e-5 off for windows
+/// n·log₂ n, and 0 for 0. In f64, because 256 of them are added up: in f32 the error was 2e-5 for windows
 /// of 255 × 255.
 #[inline(always)]
 pub(super) fn n_log2_n(n: u32) -> f64 {

@@ -19,12 +19,12 @@
 //!   F(n₁) + F(n₂). The table is kept 32 times, one copy a lane and bank: 801 rows of 128 bytes. The lane's address is a
 //!   shift, and one three-input logic operation that masks the index and puts the lane in.
 //! * **Registers.** The one-hots of the last five rows stay in a ring, the loop is unrolled five times so that every
-//!   index is constant, and the cells of the next five rows are already on their way.
+//!   index is constant, and the cells of the next five rows are already in flight.
 //!
 //! Neighbouring warps share 4 columns, so that all loads are whole words: 124 of 128 columns are written. Blocks are as
 //! many as fit on the device at once, since filling the table costs more than a small tile; warps take their strips in turn.
 //!
-//! Strips at the left and right border, and grids with nodata, go another way through the same code (see
+//! Strips at the left and right border, and grids with nodata, are modes of the same code (see
 //! [`Mode`]): with nodata the number of counted cells is a counter like the others, in the top five bits of word 2.
 
 use simt::bits::{and_or, dot4, reciprocal_fast, shift_left_clamped};
@@ -46,7 +46,7 @@ pub const SLIDING_LEVELS: u32 = 16;
 /// Cells of a full window.
 const FULL_WINDOW: u32 = 25;
 
-/// What a strip may take for granted; a const parameter, since each mode is compiled for itself.
+/// What a strip may assume; a const parameter, since each mode is compiled separately.
 type Mode = u8;
 /// All columns are inside the grid, and there is no nodata: N is the same for the whole warp.
 const INSIDE: Mode = 0;
@@ -187,7 +187,7 @@ impl Strip {
         let mut k = 0;
         while k < 4 {
             let x = self.x + k as i32;
-            // A column outside has no window; what is computed for it is not kept.
+            // A column outside has no window; its result is dropped.
             let width = if MODE == INSIDE { 5 } else { ((x + 3).min(self.cols) - (x - 2).max(0)).clamp(1, 5) as u32 };
             starts[k] = pairs.single(height * width);
             inverses[k] = reciprocal_fast((height * width) as f32) * self.scale;
@@ -222,7 +222,7 @@ impl Strip {
             coming[i] = self.load::<MODE>(begin + 2 + i as i32);
             i += 1;
         }
-        // Rows in the middle of the grid share theirs.
+        // Rows in the middle of the grid share their norms.
         let mut norms = self.norms::<MODE, LOG_COPIES>(pairs, begin);
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + self.x as isize;
         let mut y = begin;
@@ -298,7 +298,7 @@ impl Strip {
             }
         }
 
-        // The outermost lanes have only half of what they need.
+        // The outermost lanes have only half of their neighbours.
         let inside = MODE == INSIDE || (self.x >= 0 && self.x < self.cols);
         // Negative only where nothing is stored.
         let at = at as usize;
@@ -325,7 +325,7 @@ fn sliding<const LOG_COPIES: u32>(
     while at < SLIDING_PAIRS << LOG_COPIES {
         let row = at >> LOG_COPIES;
         let (n1, n2) = (row % 32, row / 32);
-        // Rows that no window reaches are filled too: nothing is read that nobody wrote.
+        // Rows that no window reaches are filled too: no unwritten memory is read.
         let f = if n1 + n2 <= FULL_WINDOW {
             table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
         } else {
@@ -376,7 +376,7 @@ fn sliding<const LOG_COPIES: u32>(
 
 /// Entropy of 5 × 5 windows of up to 16 levels, in blocks of [`SLIDING_THREADS`] threads.
 ///
-/// Any number of blocks does; as many as run at once is best. A warp takes strips of [`SLIDING_COLS`] columns and
+/// Any number of blocks works; as many as run at once is best. A warp takes strips of [`SLIDING_COLS`] columns and
 /// `rows_each` rows in turn. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
 /// what is wanted over S. Dynamic shared memory: [`SLIDING_PAIRS`] · 128 bytes.
 ///

@@ -2,7 +2,7 @@
 //!
 //! A block of 32 × 8 threads first loads its 32 × 8 cells with a halo of `size / 2` cells on every
 //! side, each cell once; then each thread counts its window in the tile. Cells outside the grid
-//! are left out by clipping the window, not by a marker, so all 256 values stay usable.
+//! are left out by clipping the window, not by a marker, so all 256 values can be levels.
 
 use simt::global::{In, Out};
 use simt::{kernel, shared, thread};

@@ -42,7 +42,7 @@ impl CudaDevice {
                 // SAFETY: just checked, and the caller's promise.
                 return unsafe { self.copy_rows(&copy, stream) };
             }
-            // What lies in one piece may be longer than the driver takes rows to be.
+            // A single row may be longer than the driver's limit for rows.
             let source = &source[..rows.width];
             // SAFETY: as above.
             unsafe { result::memcpy_htod_async(to.address() + rows.start as u64, source, stream) }
@@ -80,8 +80,8 @@ impl CudaDevice {
 
     /// True when the driver copies to and from this memory directly: both ends are page-locked. A context is current.
     pub(super) fn is_page_locked(memory: &[u8]) -> bool {
-        // Asked for several attributes at once, if only of one, the driver says "nothing" of memory that it does not know;
-        // asked for one alone it says that as an error, which debuggers report.
+        // Asked for several attributes at once, if only of one, the driver reports no value for memory that it does not know;
+        // asked for one alone it returns an error, which debuggers report.
         let locked = |byte: &u8| {
             let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
             let address = std::ptr::from_ref(byte).addr() as u64;
@@ -100,7 +100,7 @@ impl CudaDevice {
         unsafe { pointer_attribute(attribute, address, none) }.map_err(self.fail("cuPointerGetAttributes"))
     }
 
-    /// Lets this device write the memory of another, once. Where it cannot, the driver copies by way of the host.
+    /// Gives this device access to the memory of another, once. Where it cannot, the driver copies through the host.
     pub(super) fn enable_peer_access(&self, there: sys::CUcontext) {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         if !peers.insert(there as usize) {
@@ -158,7 +158,7 @@ fn to_host(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) ->
     }
 }
 
-/// What the driver knows of an address: one attribute. `none` is what it leaves where it knows nothing.
+/// An attribute that the driver has of an address. `none` is the value where it has none.
 ///
 /// # Safety
 /// The attribute is a `T`.

@@ -14,7 +14,7 @@ use super::stream::Queues;
 use crate::profile::Direction;
 use crate::{Buffer, Device, DeviceError};
 
-/// What can be told of a CUDA device.
+/// Properties of a CUDA device.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// Its number, as in `cuda:0`.
@@ -59,12 +59,12 @@ pub struct CudaDevice {
     /// The device's own stream, on which callers wait.
     pub(super) stream: sys::CUstream,
     pub(super) kernels: Mutex<Kernels>,
-    /// Held from the setting of constants to the end of the launch that is to read them.
+    /// Held from the setting of constants to the end of the launch that reads them.
     pub(super) constants: Mutex<()>,
     pub(super) queues: Mutex<Queues>,
     pub(super) memory: Mutex<FreeList>,
     pub(super) locked: Arc<Mutex<FreeList>>,
-    /// Contexts of other devices that this one has been told to write to, by address.
+    /// Contexts of other devices that this one has been given access to, by address.
     pub(super) peers: Mutex<HashSet<usize>>,
     /// Records what is put on streams, once there is a profile.
     pub(super) recorder: OnceLock<EventRecorder>,
@@ -113,7 +113,7 @@ impl CudaDevice {
         })
     }
 
-    /// What can be told of it.
+    /// Its properties.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -140,7 +140,7 @@ impl CudaDevice {
     }
 
     /// Bytes a second of a copy between page-locked memory of the host and the device's memory, in the faster direction, by the wall clock: the
-    /// ceiling of whatever crosses the bus one way. The best of several copies of 256 MiB, or of an eighth of the free memory if that
+    /// ceiling of every transfer over the bus in one direction. The best of several copies of 256 MiB, or of an eighth of the free memory if that
     /// is less.
     pub fn measure_transfer(self: &Arc<Self>) -> Result<f64, DeviceError> {
         let bytes = (self.free_memory()? / 8).min(1 << 28);
@@ -177,7 +177,7 @@ impl CudaDevice {
         self.primary.handle
     }
 
-    /// Gives memory back to the driver; the context is current.
+    /// Frees memory of the driver's; the context is current.
     pub(super) fn free(&self, address: u64) {
         // SAFETY: `address` came from the driver, and its buffer is gone.
         if let Err(error) = unsafe { result::free_sync(address) } {

@@ -83,8 +83,8 @@ const NEEDED: [&str; 47] = [
     "cuTexObjectDestroy",
 ];
 
-/// Whether there is a driver: its library with all functions. Does not start it; an error says what was tried. Once there has been one it
-/// takes no time: to look for the library takes longer than a small kernel.
+/// Whether there is a driver: its library with all functions. Does not initialise it; an error says what was tried. A driver once found is cached:
+/// looking for the library takes longer than a small kernel.
 pub fn driver() -> Result<(), DeviceError> {
     static THERE: OnceLock<()> = OnceLock::new();
     if THERE.get().is_some() {

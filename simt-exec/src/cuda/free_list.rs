@@ -18,7 +18,7 @@ pub(super) struct FreeList {
     free: HashMap<usize, Vec<u64>>,
     /// Bytes of all of them.
     pub(super) bytes: usize,
-    /// The length of what has been lent, by address.
+    /// The length of what is in use, by address.
     pub(super) lent: HashMap<u64, usize>,
 }
 
@@ -67,7 +67,7 @@ impl Owner for Freed {
     }
 }
 
-/// Takes page-locked memory of the usual kind back.
+/// Returns page-locked memory of the usual kind to the pool.
 pub(super) struct PinnedPool(pub(super) Arc<Mutex<FreeList>>);
 
 impl Owner for PinnedPool {
@@ -80,7 +80,7 @@ impl Owner for PinnedPool {
     }
 }
 
-/// Gives memory from `cuMemHostAlloc` back.
+/// Frees memory from `cuMemHostAlloc`.
 ///
 /// # Safety
 /// The address came from there, and the memory is used no longer.

@@ -65,7 +65,7 @@ impl Device for CudaDevice {
 
     fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError> {
         self.enter()?;
-        // A second one is not taken.
+        // A second profile is ignored.
         let _ = self.recorder.set(EventRecorder::new(self, profile)?);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Device for CudaDevice {
         if self.enter().is_err() {
             return;
         }
-        // As freeing does: what is still under way may use the memory.
+        // As freeing does: work in flight may use the memory.
         if result::ctx::synchronize().is_ok()
             && self.memory.lock().unwrap_or_else(PoisonError::into_inner).keep(address)
         {
@@ -207,9 +207,9 @@ impl Device for CudaDevice {
         }
         // SAFETY: as above.
         let mut sampling: sys::CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
-        // Outside lies the border colour, which is zero.
+        // Outside is the border colour, which is zero.
         sampling.addressMode = [sys::CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER; 3];
-        // Without this 8-bit elements would come as fractions of 1.
+        // Without this 8-bit elements would be read as fractions of 1.
         sampling.flags = sys::CU_TRSF_READ_AS_INTEGER;
         let mut handle = 0;
         // SAFETY: the descriptions are of a live buffer that is long enough, and outlive the call.
@@ -266,7 +266,7 @@ impl Device for CudaDevice {
         };
         self.enter()?;
         let bytes = bytes.max(1);
-        // Only what is asked for all the time is kept, and only one kind, so that none is mistaken for another.
+        // Only what is asked for all the time is pooled, and only one kind, so that none is mistaken for another.
         let kept = kind == HostKind::Pinned;
         let reserve = || self.locked.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = if kept { reserve().take(bytes) } else { None };
@@ -316,7 +316,7 @@ impl Device for CudaDevice {
         self.enter()?;
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = if urgent { None } else { queues.spare_stream() };
-        // Lower numbers come first, and the driver takes the lowest that it has for any below.
+        // Lower numbers have priority, and the driver clamps what is below its lowest.
         let stream = match (spare, urgent) {
             (Some(stream), _) => Ok(stream),
             (None, true) => create_with_priority(StreamKind::NonBlocking, i32::MIN),

@@ -13,7 +13,7 @@ use super::recorder::Activity;
 use crate::profile::Direction;
 use crate::{Device as _, DeviceError};
 
-/// What the driver's compiler gave a kernel on the device at hand; NVIDIA's assembler may have reported something else
+/// Resources of a kernel as the driver compiled it for the device at hand; NVIDIA's assembler may have reported others
 /// ([`resources`](crate::resources)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compiled {
@@ -34,7 +34,7 @@ pub(super) struct Kernels(pub(super) HashMap<(usize, &'static str), (sys::CUmodu
 unsafe impl Send for Kernels {}
 
 impl CudaDevice {
-    /// What the driver's compiler gave a kernel.
+    /// A kernel's resources as the driver compiled it.
     pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
         self.enter()?;
         let (_, function) = self.function(kernel)?;
@@ -105,8 +105,8 @@ impl CudaDevice {
         })
     }
 
-    /// Lets the function have all the dynamic shared memory that the device has for it. Once and for all: two threads that
-    /// set what they need before each launch would take it from each other.
+    /// Allows the function all the dynamic shared memory that the device has for it. Once and for all: two threads that
+    /// set what they need before each launch would overwrite each other's limit.
     fn allow_shared(&self, function: sys::CUfunction) -> Result<(), DeviceError> {
         use sys::CUfunction_attribute_enum as attribute;
         let own = self.attribute(function, attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
@@ -135,7 +135,7 @@ fn part_of(module: &Module, kernel: &str) -> Option<String> {
     })
 }
 
-/// Has the driver compile PTX; a failure carries the compiler's own words.
+/// Has the driver compile PTX; a failure carries the compiler's log.
 fn load(label: &str, ptx: &str) -> Result<sys::CUmodule, DeviceError> {
     let image = CString::new(ptx).expect("PTX is text");
     let mut log = vec![0u8; 16 * 1024];

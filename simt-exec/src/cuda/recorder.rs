@@ -1,6 +1,6 @@
 //! What a device's streams did, for a profile: events of the driver before and after everything that is put on them.
 //!
-//! The driver tells the time between two events, in milliseconds and single precision. So times are counted from an anchor, an event whose
+//! The driver reports the time between two events, in milliseconds and single precision. So times are counted from an anchor, an event whose
 //! time is known, and the anchor moves on: an hour from the first event would be known to a quarter of a second.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::{Device as _, DeviceError};
 /// Seconds after which the anchor moves on: events are then known to a tenth of a microsecond.
 const REACH: f64 = 1.0;
 
-/// What is put on a stream.
+/// An activity that is put on a stream.
 pub(super) enum Activity {
     Launch { kernel: &'static str, function: sys::CUfunction, config: LaunchConfig },
     Copy { direction: Direction, bytes: usize },
@@ -55,7 +55,7 @@ pub(super) struct EventRecorder {
 }
 
 struct State {
-    /// An event, and when it was.
+    /// An event, and its time.
     anchor: (Event, f64),
     under_way: Vec<UnderWay>,
     /// Registers and static shared memory of kernels, by their functions.
@@ -66,7 +66,7 @@ struct State {
 unsafe impl Send for State {}
 
 impl EventRecorder {
-    /// Sets the device's clock beside the profile's.
+    /// Aligns the device's clock with the profile's.
     pub(super) fn new(device: &CudaDevice, profile: &Arc<Profile>) -> Result<Self, DeviceError> {
         // The first event of a device takes longer than others.
         drop(recorded(device, device.stream)?);
@@ -101,7 +101,7 @@ impl EventRecorder {
         Ok(())
     }
 
-    /// Hands what is over to the profile. A context is current.
+    /// Moves the events that are over to the profile. A context is current.
     pub(super) fn collect(&self, device: &CudaDevice) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut under_way = Vec::new();

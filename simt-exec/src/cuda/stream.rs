@@ -42,7 +42,7 @@ pub(super) type EventPair = [Event; 2];
 pub(super) struct Queues {
     pub(super) open: HashMap<u64, Stream>,
     pub(super) last: u64,
-    /// Streams of closed queues that were not urgent, for those to come: to make one takes as long as a small kernel.
+    /// Streams of closed queues that were not urgent, for queues to come: to make one takes as long as a small kernel.
     spare: Vec<sys::CUstream>,
     /// Pairs of events whose times have been read, for launches to come.
     events: Vec<EventPair>,
@@ -120,14 +120,14 @@ impl CudaDevice {
         }
     }
 
-    /// Has the profile, if there is one, take what is over.
+    /// Has the profile, if there is one, take the events that are over.
     pub(super) fn collect(&self) {
         if let Some(recorder) = self.recorder.get() {
             recorder.collect(self);
         }
     }
 
-    /// Runs `work`, which puts things on the stream, and tells how many seconds they took there.
+    /// Runs `work`, which puts things on the stream, and returns how many seconds they took there.
     pub(super) fn timed(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
         self.enter()?;
         let [start, end] = self.new_events()?;
@@ -145,7 +145,7 @@ impl CudaDevice {
         Ok(f64::from(milliseconds?) / 1000.0)
     }
 
-    /// Waits until the device's own stream has nothing left to do.
+    /// Waits until the device's own stream is idle.
     pub(super) fn synchronize(&self) -> Result<(), DeviceError> {
         // SAFETY: our own stream.
         unsafe { result::stream::synchronize(self.stream) }.map_err(self.fail("cuStreamSynchronize"))?;
@@ -224,7 +224,7 @@ impl CudaDevice {
                 result::launch_kernel(function, (gx, gy, gz), (bx, by, bz), config.shared_bytes, stream, &mut pointers)
             }
             .map_err(|error| match error {
-                // A kernel's thread-private memory is taken when it is launched.
+                // A kernel's local memory is allocated when it is launched.
                 DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) => self.out_of_memory(0),
                 error => driver_error(&self.name(), "cuLaunchKernel", error),
             })

@@ -2,7 +2,7 @@
 //!
 //! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on note every launch, copy
 //! and fill in it as a [`Span`]: on a GPU with an event of the driver before and after it on its stream, which the GPU stamps with its own
-//! clock; in the emulator by the host's clock. Whoever wants to can add stages of threads. All times are seconds since the profile
+//! clock; in the emulator by the host's clock. Callers may add stages of threads. All times are seconds since the profile
 //! was made: a device's clock is set beside the host's when it is handed the profile.
 //!
 //! ```text
@@ -39,8 +39,8 @@ pub const STAGE: &str = "halotile::stage";
 
 /// Begins a stage of this thread, such as reading, computing or writing; it ends when what this returns is dropped.
 ///
-/// It is a span of `tracing` on the level TRACE, with the target [`STAGE`] and the name in its field `name`. Whoever subscribes to
-/// that can [`add`](Profile::add) it to a profile; nothing happens as long as nobody does.
+/// It is a span of `tracing` on the level TRACE, with the target [`STAGE`] and the name in its field `name`. A subscriber to
+/// that can [`add`](Profile::add) it to a profile; without one nothing happens.
 pub fn stage(name: &'static str) -> tracing::span::EnteredSpan {
     tracing::trace_span!(target: STAGE, "stage", name).entered()
 }

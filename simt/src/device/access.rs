@@ -44,7 +44,7 @@ macro_rules! access {
             fn load_global_readonly(buffer: Global, index: usize) -> Self {
                 let value: $carrier;
                 let address = buffer.cast::<$t>().wrapping_add(index);
-                // SAFETY: the kernel's promise on its buffers' lengths; nobody writes an `In`.
+                // SAFETY: the kernel's promise on its buffers' lengths; nothing writes an `In`.
                 unsafe {
                     asm!(concat!("ld.global.nc.", $ptx, " {v}, [{a}];"), v = out($register) value,
                         a = in(reg64) address, options(pure, readonly, nostack));

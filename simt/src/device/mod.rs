@@ -1,4 +1,4 @@
-//! The GPU's side of `simt`: every function one PTX instruction, or a few.
+//! The GPU's side of `simt`: every function is one PTX instruction, or a few.
 //!
 //! Accessors are written in assembly because rustc's NVPTX backend turns pointers into generic
 //! addresses, and ptxas then cannot know that an access goes to shared memory. Loads from
@@ -62,7 +62,7 @@ registers! {
 
 #[inline(always)]
 pub fn sync_threads() {
-    // The compiler's own operation, and not `asm!`: it knows that this one must not be copied into branches.
+    // The compiler's intrinsic, not `asm!`: it is known to be convergent, and so is not copied into branches.
     // SAFETY: a barrier; that all threads reach it is the kernel's promise.
     unsafe { nvptx::_syncthreads() }
 }

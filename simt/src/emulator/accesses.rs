@@ -1,21 +1,21 @@
-//! What the warps of a launch did to memory, as the hardware would serve it: the results. `tally` gathers them, `passes` has the rules.
+//! Counts of a launch's warp accesses, as the hardware would serve them: the results. `tally` gathers them, `passes` has the rules.
 
 use std::ops::AddAssign;
 
 use super::fault::{AccessKind, Place, Space};
 
-/// The loads and stores of a launch, warp by warp, summed up where they stand in the source: passes over the banks of shared memory,
+/// The loads and stores of a launch, warp by warp, summed up by source location: wavefronts of shared memory (passes over its banks),
 /// sectors of global memory. See [`Options::accesses`](super::Options::accesses).
 ///
-/// An access of a warp is made up of those lanes that come to the same place in the source for the same time since the warp's lanes
+/// An access of a warp consists of those lanes that reach the same source location for the same time since the warp's lanes
 /// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
 /// a place (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
-/// their kind, their width and their order. And what a compiler merges, splits or drops is counted as it stands in the source.
+/// their kind, their width and their order. And accesses that a compiler merges, splits or drops are counted as in the source.
 ///
-/// Atomic operations, textures and constants are left out: they are served by other rules.
+/// Atomic operations, textures and constants are left out: other rules apply to them.
 ///
 /// # Example
-/// A column of a tile whose rows are as long as there are banks lies in one bank.
+/// A column of a tile whose rows are as long as there are banks is in one bank.
 /// ```
 /// use simt::emulator::{AccessKind, Memory, Options, Space, launch};
 /// use simt::launch::LaunchConfig;
@@ -41,14 +41,14 @@ use super::fault::{AccessKind, Place, Space};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accesses {
-    /// Every place, in the order of the source.
+    /// Every location, in the order of the source.
     pub sites: Vec<Site>,
 }
 
 /// A load or store in the source of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Where it stands.
+    /// Its location.
     pub place: Place,
     /// [`Space::Shared`] or [`Space::Global`].
     pub space: Space,
@@ -56,18 +56,18 @@ pub struct Site {
     pub access: AccessKind,
     /// Bytes that a lane moves: 1, 2, 4, 8 or 16.
     pub bytes: u32,
-    /// What its warps did.
+    /// Counts over its warps.
     pub totals: Totals,
 }
 
-/// Accesses of warps, and what they take. Passes are those over shared memory, sectors those of global memory; the others' are 0.
+/// Accesses of warps, and their cost. Passes are those over shared memory, sectors those of global memory; the others' are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Accesses, each by at least one lane of a warp.
     pub accesses: u64,
     /// Passes over the banks.
     pub passes: u64,
-    /// Passes that they would take without conflicts: for a warp 1, of 8 bytes a lane 2, of 16 bytes 4.
+    /// Passes without bank conflicts: for a warp 1, of 8 bytes a lane 2, of 16 bytes 4.
     pub ideal_passes: u64,
     /// The most passes of one access.
     pub most_passes: u32,
@@ -78,7 +78,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Passes beyond those that they would take without conflicts, as Nsight Compute counts conflicts of banks.
+    /// Passes beyond those without bank conflicts, as Nsight Compute counts bank conflicts.
     pub fn conflicts(&self) -> u64 {
         self.passes - self.ideal_passes
     }

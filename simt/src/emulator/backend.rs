@@ -9,7 +9,7 @@ use super::warp;
 use crate::launch::BufferArg;
 use crate::{constant, shared};
 
-/// A buffer of the launch, or its end from some byte on: where its bytes are, how many, and what is known of it.
+/// A buffer of the launch, or its end from some byte on: the address and number of its bytes, and their records.
 #[derive(Clone, Copy)]
 pub struct Global {
     start: usize,

@@ -7,7 +7,7 @@
 //!         while some warp operation has all its lanes: do it, make them ready
 //!     when all lanes have ended: done
 //!     when all lanes wait at the same barrier: make them ready
-//!     otherwise nobody can go on: that is a fault
+//!     otherwise no lane can continue: that is a fault
 //! ```
 
 use super::fault::{Absence, FaultKind, LaunchError, Meeting, Place};
@@ -68,7 +68,7 @@ fn is_barrier(meeting: Meeting) -> bool {
     matches!(meeting, Meeting::Barrier | Meeting::BarrierCount)
 }
 
-/// Lets the block go on if all its lanes are at one barrier.
+/// Lets the block continue if all its lanes are at one barrier.
 fn pass_barrier(machine: &Machine) -> bool {
     let State::Waiting(first) = machine.slots[0].state.get() else { return false };
     if !is_barrier(first.meeting) {
@@ -89,14 +89,14 @@ fn pass_barrier(machine: &Machine) -> bool {
     true
 }
 
-/// The fault of a block in which no lane can go on.
+/// The fault of a block in which no lane can continue.
 fn stuck(machine: &Machine) -> LaunchError {
     let waiting = |thread: u32| match machine.slots[thread as usize].state.get() {
         State::Waiting(wait) => Some(wait),
         State::Ready | State::Done => None,
     };
     let threads = 0..machine.slots.len() as u32;
-    // A warp operation that waits may be what keeps lanes from a barrier, so it is looked at first.
+    // A warp operation that waits may be what keeps lanes from a barrier, so it is checked first.
     let in_warp = threads.clone().find_map(|t| waiting(t).filter(|wait| !is_barrier(wait.meeting)).map(|w| (t, w)));
     let in_block = || threads.clone().find_map(|thread| waiting(thread).map(|wait| (thread, wait)));
     let (thread, wait) = in_warp.or_else(in_block).expect("a lane that has not ended, and is not ready, waits");

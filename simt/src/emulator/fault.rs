@@ -1,7 +1,7 @@
-//! What a kernel did wrong, where, and how that reads.
+//! Faults of kernels: kind, location and message.
 //!
 //! A [`Fault`] names the kernel, the block and thread, the source line and the memory; for a race also
-//! the other party. Its message is one line, made for a terminal.
+//! the other thread. Its message is one line, made for a terminal.
 
 use std::fmt;
 use std::panic::Location;
@@ -145,11 +145,11 @@ pub struct Party {
     pub block: [u32; 3],
     /// Its index in the block.
     pub thread: [u32; 3],
-    /// The line where it did its part.
+    /// The line of its access.
     pub at: Option<Place>,
 }
 
-/// Why a lane does not come to a meeting.
+/// Why a lane does not reach a synchronisation point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Absence {
     /// It has left the kernel.
@@ -226,7 +226,7 @@ pub enum FaultKind {
         /// How many there are.
         len: u64,
     },
-    /// A pointer to elsewhere than the argument said.
+    /// A pointer to memory other than the argument's.
     #[error("pointer {index} of {memory} is {address:#x}, which is not in the buffer that its pointers lead into")]
     Pointer {
         /// The memory that holds it.
@@ -236,7 +236,7 @@ pub enum FaultKind {
         /// The pointer.
         address: u64,
     },
-    /// An address that is no multiple of the access's size.
+    /// A misaligned address.
     #[error(
         "an access of {bytes} bytes at byte {offset} of {memory}: its address {address:#x} is no multiple of {bytes}"
     )]
@@ -250,7 +250,7 @@ pub enum FaultKind {
         /// Bytes of the access.
         bytes: u64,
     },
-    /// Two threads touch the same byte, one of them writes, and nothing orders them.
+    /// Two threads access the same byte, one of them writes, and nothing orders them.
     #[error("race at byte {offset} of {memory}: this thread {} what {other}, and nothing orders the two",
         access.verb(false), other = Other(party, *other_access))]
     Race {
@@ -260,9 +260,9 @@ pub enum FaultKind {
         offset: u64,
         /// What this thread does.
         access: AccessKind,
-        /// Who touched it before.
+        /// The other thread.
         party: Box<Party>,
-        /// What that thread did.
+        /// Its access.
         other_access: AccessKind,
     },
     /// A read-only load (`In`, a texture) from memory that the launch writes.
@@ -273,7 +273,7 @@ pub enum FaultKind {
         memory: Region,
         /// Byte offset in it.
         offset: u64,
-        /// Who wrote it.
+        /// The thread that wrote it.
         party: Box<Party>,
     },
     /// A read of memory that nothing wrote.
@@ -342,7 +342,7 @@ pub enum FaultKind {
         /// The limit.
         limit: u64,
     },
-    /// A lane that goes round and round.
+    /// A lane that exceeds the limit of accesses.
     #[error("the thread has made {accesses} accesses to memory without meeting another: it waits for what never comes")]
     Spins {
         /// The limit that it passed.
@@ -367,7 +367,7 @@ impl fmt::Display for Other<'_> {
     }
 }
 
-/// Something a kernel did that no kernel may do.
+/// An error in a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kernel {kernel}, block {}, thread {} (warp {warp}, lane {lane}){}: {kind}", coordinates(block),
     coordinates(thread), at.as_ref().map(|at| format!(", {at}")).unwrap_or_default())]
@@ -388,7 +388,7 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// Why a launch did not run to its end.
+/// Why a launch was not completed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// The arguments do not fit the kernel.
@@ -412,7 +412,7 @@ pub enum LaunchError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The kernel did what it must not.
+    /// The kernel has an error.
     #[error(transparent)]
     Fault(Box<Fault>),
     /// The observer asked to stop.
@@ -423,12 +423,12 @@ pub enum LaunchError {
         /// Blocks that had run.
         blocks: u64,
     },
-    /// The host gave no stacks for the lanes.
+    /// The host could not allocate stacks for the lanes.
     #[error("kernel {kernel}: no stack for a lane: {reason}")]
     Stack {
         /// The kernel.
         kernel: &'static str,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }

@@ -85,12 +85,12 @@ impl Drop for Lanes<'_> {
         for (thread, lane) in self.waiting.iter_mut().enumerate() {
             let Some(mut lane) = lane.take() else { continue };
             self.machine.enter(thread as u32);
-            // What a kernel's destructors throw is of no interest after a fault.
+            // Panics of a kernel's destructors are ignored after a fault.
             let _ = self.machine.run_lane(|| catch_unwind(AssertUnwindSafe(|| lane.force_unwind())));
             self.stacks.push(lane.into_stack());
         }
         self.stacks.truncate(KEPT);
-        // At the end of a thread, its store may be gone; then the stacks go too.
+        // When a thread ends, its thread-local storage may be gone; then the stacks are freed too.
         let stacks = std::mem::take(&mut self.stacks);
         let _ = STACKS.try_with(|store| store.replace(stacks));
     }

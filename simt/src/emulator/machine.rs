@@ -1,8 +1,8 @@
-//! The state of one launch, as its lanes see it, and the way a lane finds it.
+//! The state of one launch, and the way from a lane to it.
 //!
-//! Lanes take turns on one host thread, so everything that changes is in cells. While a lane runs,
+//! Lanes take turns on one host thread, so all mutable state is in cells. While a lane runs,
 //! a thread-local pointer leads to its machine; outside a launch there is none, and every `simt` operation
-//! says so. The numbers that each access needs (the lane's stamp, the floors) are kept ready-made.
+//! panics with that. The numbers that each access needs (the lane's stamp, the floors) are precomputed.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{Location, resume_unwind};
@@ -31,14 +31,14 @@ pub(super) struct Bound {
     /// The parameter's name.
     pub name: &'static str,
     pub argument: BufferArg,
-    /// What its pointers lead into, if it holds some.
+    /// The buffer that its pointers lead into, if it holds some.
     pub leads_to: Option<BufferArg>,
     /// The argument's first byte, and where it is in its allocation.
     pub data: *mut u8,
     pub start: usize,
     /// Of the allocation: a bit for each byte that was written.
     pub written: *mut u64,
-    /// Of the allocation; null when the launch does not write it or nobody looks for races.
+    /// Of the allocation; null when the launch does not write it or races are not looked for.
     pub shadow: *mut Shadow,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct BoundTexture {
     pub bound: Bound,
 }
 
-/// A lane at a meeting: the operation, and what it brought.
+/// A lane that waits at a synchronisation point: the operation, and its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Wait {
     pub meeting: Meeting,
-    /// The lanes that meet; all ones at a barrier.
+    /// The lanes of the synchronisation point; all ones at a barrier.
     pub mask: u32,
     pub at: &'static Location<'static>,
     /// A predicate, or the word to shuffle.
@@ -76,9 +76,9 @@ pub(super) struct Slot {
     pub state: Cell<State>,
     /// Of its coroutine, once that has begun.
     pub yielder: Cell<*const Yielder<(), ()>>,
-    /// What a meeting gave it.
+    /// The result of the synchronisation point.
     pub result: Cell<(u32, bool)>,
-    /// What it brought to a matrix product, and then, in the first four words, what came of it.
+    /// Its operand of a matrix product, and then, in the first four words, the result.
     pub fragments: Cell<Fragments>,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct Machine {
     thread: Cell<u32>,
     pub thread_index: Cell<[u32; 3]>,
     stamp: Cell<Stamp>,
-    /// Accesses that it may still make.
+    /// Accesses left until the limit.
     budget: Cell<u64>,
     spin_limit: u64,
     fault: RefCell<Option<Fault>>,
@@ -143,7 +143,7 @@ pub(super) struct Machine {
 /// The payload that unwinds a lane after a fault.
 struct Faulted;
 
-/// What a machine is made of.
+/// The parts of a machine.
 pub(super) struct Parts {
     pub kernel: KernelEntry,
     pub arguments: Vec<Arg>,
@@ -270,7 +270,7 @@ impl Machine {
         self.thread_indices[thread as usize]
     }
 
-    /// The running lane waits; it goes on here when a meeting has made it ready.
+    /// The running lane waits; it continues here when a synchronisation point has made it ready.
     pub fn wait(&self, wait: Wait) -> (u32, bool) {
         let slot = self.slot();
         slot.state.set(State::Waiting(wait));
@@ -305,7 +305,7 @@ impl Machine {
         }
     }
 
-    /// Why the running lane unwound with `payload`.
+    /// The fault behind the `payload` with which the running lane unwound.
     pub fn why(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
         let noted = self.panic.borrow_mut().take();
         if let Some(fault) = self.fault.borrow_mut().take() {
@@ -315,7 +315,7 @@ impl Machine {
         self.fault_of(self.thread.get(), at, FaultKind::Panic { message })
     }
 
-    /// Whether the stamp of another thread, or of this one, is before the running lane's present.
+    /// Whether the stamp of another thread, or of this one, happened before the running lane's present.
     #[inline(always)]
     fn ordered(&self, stamp: Stamp) -> bool {
         let now = self.stamp.get();
@@ -380,7 +380,7 @@ impl Machine {
             if access == AccessKind::Atomic {
                 self.fences.atomic(now, self.first_phase.get());
             }
-            // SAFETY: the shadow of this allocation; nobody else holds a reference to it.
+            // SAFETY: the shadow of this allocation; there is no other reference to it.
             let shadow = unsafe { &mut *bound.shadow };
             if let Err((byte, trouble)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let memory = Region { space: bound.space, name: bound.name.into() };
@@ -429,7 +429,7 @@ impl Machine {
                 unwritten: self.uninitialised,
                 at,
             };
-            // SAFETY: the arena's shadow; nobody else holds a reference to it.
+            // SAFETY: the arena's shadow; there is no other reference to it.
             let shadow = unsafe { &mut *self.shared.shadow };
             if let Err((byte, trouble)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let (memory, offset) = self.describe_shared(byte as u32);
@@ -439,7 +439,7 @@ impl Machine {
         pointer
     }
 
-    /// Takes an access of the running lane into the tally.
+    /// Adds an access of the running lane to the tally.
     #[cold]
     #[inline(never)]
     fn note(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
@@ -522,7 +522,7 @@ fn outside() -> ! {
     panic!("a simt operation was called outside a launch: only a kernel that an executor runs may call it")
 }
 
-/// Keeps panics of kernels off the terminal: they become faults. Installed once, in front of the hook that there is.
+/// Hides panics of kernels from the terminal: they become faults. Installed once, in front of the existing hook.
 pub(super) fn quiet_kernel_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -1,6 +1,6 @@
-//! What the tensor cores do, from the lanes' fragments; see `crate::matrix` for who holds what.
+//! The tensor cores' matrix product, from the lanes' fragments; `crate::matrix` has their layout.
 
-/// What a lane brings: A, B and C, in this order.
+/// A lane's operands: A, B and C, in this order.
 pub(super) type Fragments = [u32; 10];
 
 /// Byte `i` of consecutive bytes in words.
@@ -10,7 +10,7 @@ fn byte(word: u32, i: usize) -> u32 {
 
 /// The result's words for each lane.
 pub(super) fn multiply_add_u8(lanes: &[Fragments; 32]) -> [[u32; 4]; 32] {
-    // Element k of row `row` of A lies with lane 4·(row % 8) + k / 4 % 4.
+    // Element k of row `row` of A is in lane 4·(row % 8) + k / 4 % 4.
     let a = |row: usize, k: usize| byte(lanes[4 * (row % 8) + k / 4 % 4][row / 8 + 2 * (k / 16)], k % 4);
     let b = |k: usize, col: usize| byte(lanes[4 * col + k / 4 % 4][4 + k / 16], k % 4);
     std::array::from_fn(|lane| {

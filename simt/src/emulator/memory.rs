@@ -2,7 +2,7 @@
 //!
 //! Buffers live at made-up device addresses, counted up from [`FIRST_ADDRESS`] and never used twice, so
 //! that a message reads the same in every run and a buffer used after it was freed is found. New memory is
-//! filled with a poison byte: an output that a kernel forgot shows.
+//! filled with a poison byte: an output that a kernel did not write shows.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::texture::{TexelFormat, Texture, TextureImage};
 use crate::launch::{Arg, BufferArg, element_name};
 use crate::scalar::Scalar;
 
-/// What new memory is filled with.
+/// The byte that new memory is filled with.
 pub const POISON: u8 = 0xCD;
 
 /// Where buffers begin, as on a device: at multiples of this.
@@ -32,7 +32,7 @@ pub struct OutOfMemory {
     pub free: usize,
 }
 
-/// A buffer in the memory of an emulated device, or a part of one. It is only a name: it does not
+/// A buffer in the memory of an emulated device, or a part of one. It is only a handle: it does not
 /// free anything, and it outlives the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer {
@@ -70,7 +70,7 @@ impl Buffer {
     }
 }
 
-/// The bytes of one buffer and what is known of them.
+/// The bytes of one buffer and their records.
 pub(super) struct Allocation {
     address: u64,
     data: NonNull<u8>,
@@ -176,7 +176,7 @@ impl Memory {
         Ok(Buffer { address, bytes })
     }
 
-    /// Gives a buffer's memory back.
+    /// Frees a buffer's memory.
     ///
     /// # Panics
     /// When `buffer` is not what `alloc` returned, or was freed before.
@@ -247,7 +247,7 @@ impl Memory {
         Texture { handle: self.textures.len() as u64, dimensions }
     }
 
-    /// Forgets a texture; its buffer stays.
+    /// Removes a texture; its buffer stays.
     ///
     /// # Panics
     /// When it is no texture of this memory, or was freed before.
@@ -256,7 +256,7 @@ impl Memory {
         slot.and_then(Option::take).expect("the texture is no live texture of this memory");
     }
 
-    /// What a texture handle stands for.
+    /// The texture of a handle.
     pub(super) fn image(&self, handle: u64) -> Option<&TextureImage> {
         self.textures.get(usize::try_from(handle).ok()?.checked_sub(1)?)?.as_ref()
     }

@@ -1,19 +1,19 @@
-//! A SIMT machine on the CPU: runs kernels lane by lane and checks what no GPU checks.
+//! A SIMT machine on the CPU: runs kernels lane by lane and checks what a GPU does not check.
 //!
 //! ```text
 //! for each block, in any order
 //!     for each lane: a coroutine, which runs the kernel until it has to wait for others
-//!     when those who wait for each other are all there, they go on
+//!     when all lanes of a synchronisation point have arrived, they continue
 //! ```
 //!
 //! Because every access to memory goes through `simt`, each one is checked: the index and the alignment, whether
-//! anybody wrote the bytes, and whether another thread touches them with nothing between the two that
+//! the bytes were written, and whether another thread touches them with nothing between the two that
 //! orders them (a race). A barrier or a warp operation that some lane never reaches ends in a state where
-//! nobody can go on, and that is seen. The first fault ends the launch, with an error that says who, where and why.
+//! no lane can continue, and that is detected. The first fault ends the launch, with an error that names the thread, the place and the cause.
 //!
-//! It can also tell what the hardware would make of a kernel's accesses ([`Options::accesses`]): conflicts of banks, sectors.
+//! It can also count what a kernel's accesses cost on the hardware ([`Options::accesses`]): bank conflicts, sectors.
 //!
-//! What it is not: a model of time, or of weak memory. Lanes run one after another between meetings, and blocks one
+//! It models neither time nor weak memory. Lanes run one after another between synchronisation points, and blocks one
 //! after another. A lane that spins until another one writes spins for ever, as lanes of one warp do on old
 //! GPUs; `Options::spin_limit` ends it. (Waiting for an earlier block is fine while blocks run in order.)
 //!

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::accesses::Accesses;
 use crate::launch::Constant;
 
-/// An order of blocks or of lanes. A kernel that is right gives the same result in each.
+/// An order of blocks or of lanes. A correct kernel gives the same result in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// By rising index.
@@ -47,25 +47,25 @@ pub type Observer<'a> = &'a dyn Fn(u64, u64) -> ControlFlow<()>;
 pub struct Options<'a> {
     /// Report races on shared memory and on buffers that the launch may write.
     pub races: bool,
-    /// Report reads of shared and global memory that nothing wrote.
+    /// Report reads of shared and global memory that was not written.
     pub uninitialised: bool,
-    /// Report what warps do to shared and global memory, in [`Report::accesses`]. A launch takes some times as long, and some 260
-    /// bytes for each access of a warp between two of its meetings.
+    /// Report what warps do to shared and global memory, in [`Report::accesses`]. A launch takes several times as long, and some 260
+    /// bytes for each access of a warp between two of its synchronisation points.
     pub accesses: bool,
     /// The order in which blocks run.
     pub block_order: Order,
-    /// The order in which the warps of a block, and the lanes of a warp, run between two meetings.
+    /// The order in which the warps of a block, and the lanes of a warp, run between two synchronisation points.
     pub lane_order: Order,
     /// Static and dynamic shared memory that a block may have, in bytes.
     pub shared_limit: u32,
     /// Stack of a lane, in bytes. A lane that needs more hits a guard page, which ends the process.
     pub stack_bytes: usize,
-    /// Accesses to shared memory and to buffers that may be written which a lane may make between two meetings. One that
-    /// makes more is taken to wait for something that no other lane can do meanwhile.
+    /// Accesses to shared memory and to buffers that may be written which a lane may make between two synchronisation points. One that
+    /// makes more is taken to wait for something that no other lane can do in the meantime.
     pub spin_limit: u64,
     /// Constants that the host sets for this launch.
     pub constants: &'a [Constant],
-    /// Told of progress.
+    /// Notified of progress.
     pub observer: Option<Observer<'a>>,
 }
 
@@ -77,7 +77,7 @@ impl Default for Options<'_> {
             accesses: false,
             block_order: Order::Forward,
             lane_order: Order::Forward,
-            // What an H100 or H200 gives a block.
+            // The limit of an H100 or H200.
             shared_limit: 227 * 1024,
             stack_bytes: 128 * 1024,
             // Some seconds.
@@ -115,6 +115,6 @@ pub struct Report {
     pub warp_operations: u64,
     /// Bytes of the static shared arrays that the kernel used.
     pub static_shared_bytes: u32,
-    /// What warps did to memory, where [`Options::accesses`] asks for it.
+    /// Counts of warps' accesses, where [`Options::accesses`] is set.
     pub accesses: Option<Accesses>,
 }

@@ -4,15 +4,15 @@
 //! with those of the other lanes in the mask. (One counter for the warp would call lanes ordered that were
 //! not in the mask.)
 //!
-//! Between blocks, a fence and an atomic order, the way of single-pass reductions:
+//! Between blocks, a fence and an atomic order, as in single-pass reductions:
 //!
 //! ```text
 //! write; device_fence; [barrier;] atomic     releases the block's writes up to there
-//! atomic; [barrier;] read                    has seen what blocks released before
+//! atomic; [barrier;] read                    acquires what blocks released before
 //! ```
 //!
-//! That the two atomics meet on one word is not checked, and a write after the fence, in the same phase, counts as
-//! released: the detector may miss a race that way, and does not report one that is none.
+//! Whether the two atomics are on one word is not checked, and a write after the fence, in the same phase, counts as
+//! released: the detector may miss a race that way, and reports no false one.
 
 use std::cell::{Cell, RefCell};
 
@@ -36,13 +36,13 @@ impl WarpClocks {
         self.seen[(thread * 32 + thread % 32) as usize].get()
     }
 
-    /// Whether `thread` has met the lane of `stamp`, of the same warp and phase, since then.
+    /// Whether `thread` has synchronised with the lane of `stamp`, of the same warp and phase, since then.
     #[inline(always)]
     pub fn has_met(&self, thread: u32, stamp: Stamp) -> bool {
         self.seen[(thread * 32 + stamp.thread() % 32) as usize].get() > stamp.epoch()
     }
 
-    /// The lanes of `mask` meet. False when the clocks are at their end: then only a new phase helps.
+    /// The lanes of `mask` synchronise. False when the clocks are at their end: then only a new phase helps.
     pub fn join(&self, warp: u32, mask: u32) -> bool {
         self.used.set(self.used.get() | 1 << warp);
         let rows = &self.seen[warp as usize * 1024..][..1024];
@@ -75,7 +75,7 @@ impl WarpClocks {
     }
 }
 
-/// What a block that has run has released: everything of phases before `phase`, and of `phase` what the
+/// What a block that has run released: everything of phases before `phase`, and of `phase` what the
 /// threads of the bitmap did.
 struct Release {
     first_phase: u64,
@@ -140,7 +140,7 @@ impl Fences {
         }
     }
 
-    /// Whether what an earlier block did at `stamp` was released and this thread has seen it.
+    /// Whether an earlier block's access at `stamp` was released and this thread has acquired it.
     #[cold]
     pub fn ordered(&self, stamp: Stamp, now: Stamp) -> bool {
         let acquired = self.acquired.get() >> (now.thread() / 32) & 1 != 0

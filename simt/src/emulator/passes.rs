@@ -1,7 +1,7 @@
-//! What the hardware makes of a warp's access: passes over the banks of shared memory, sectors of global memory.
+//! The cost of a warp's access: wavefronts of shared memory (passes over its banks), sectors of global memory.
 //!
 //! Shared memory has 32 banks of 4 bytes, and word `w` lies in bank `w % 32`. A pass gives every bank one word, which any number of
-//! lanes may read. 32 lanes of 8 bytes want 64 words at once: they are served a half-warp at a time, lanes of 16 bytes a quarter-warp at a
+//! lanes may read. 32 lanes of 8 bytes need 64 words: they are served a half-warp at a time, lanes of 16 bytes a quarter-warp at a
 //! time. So an access takes, for each group of lanes that is served together, as many passes as the bank that most of its words lie in
 //! has of them; and at best one a group.
 //!
@@ -17,7 +17,7 @@ const WORD: u64 = 4;
 /// Bytes of a sector of global memory.
 const SECTOR: u64 = 32;
 
-/// One access of a warp: where each lane that takes part begins.
+/// One access of a warp: the addresses of the lanes that take part.
 #[derive(Clone, Copy)]
 pub(super) struct WarpAccess {
     /// The lanes that take part, as bits.
@@ -27,14 +27,14 @@ pub(super) struct WarpAccess {
 }
 
 impl WarpAccess {
-    /// Nobody yet.
+    /// No lane yet.
     pub const NONE: Self = Self { lanes: 0, addresses: [0; 32] };
 
     fn of(&self, lanes: std::ops::Range<usize>) -> impl Iterator<Item = u64> {
         lanes.filter(|lane| self.lanes >> lane & 1 != 0).map(|lane| self.addresses[lane])
     }
 
-    /// The passes that it takes in shared memory, and the fewest that lanes of `bytes` bytes (1 to 16, a power of two) can take.
+    /// Its passes in shared memory, and the fewest possible for lanes of `bytes` bytes (1 to 16, a power of two).
     pub fn passes(&self, bytes: u32) -> (u32, u32) {
         let words_of_lane = u64::from(bytes).div_ceil(WORD);
         let together = BANKS / words_of_lane as usize;
@@ -121,7 +121,7 @@ mod tests {
         let column = |lanes| WarpAccess { lanes, ..access(|lane| 128 * lane) };
         assert_eq!(column(0b1011).passes(4), (3, 1));
         assert_eq!(column(0b1011).sectors(), 3);
-        // The second half-warp is not there, so nothing is served for it.
+        // The second half-warp is inactive, so nothing is served for it.
         assert_eq!(column(0xFFFF).passes(8), (16, 1));
     }
 

@@ -1,6 +1,6 @@
-//! Who touched which byte last: the memory of the race detector.
+//! Shadow memory of the race detector: the last accesses of every byte.
 //!
-//! Every access has a *stamp*, one number that says when and who:
+//! Every access has a *stamp*, one number for its time and its thread:
 //!
 //! ```text
 //! phase (36 bits) | thread in block (10) | warp epoch (16) | flags (2)
@@ -22,10 +22,10 @@
 //! 1. Of several reads that nothing orders, only the first is kept, with a flag when others of the same warp read
 //!    too. That loses no race between whole-warp syncs and barriers; with partial masks it may lose one, and it
 //!    never invents one. This is FastTrack's epoch, without its vector. Readers of other warps, and of other
-//!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that whoever writes
+//!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that a thread that writes
 //!    after two warps have read is not of the first one.
-//! 2. A word is watched as one until an access smaller than it comes; from then on, its four bytes have
-//!    records of their own. Most words never come to that, and cost a quarter.
+//! 2. A word has one record until an access smaller than it comes; from then on, its four bytes have
+//!    records of their own. Most words keep one, at a quarter of the memory.
 
 use std::panic::Location;
 
@@ -39,13 +39,13 @@ const ATOMIC: u64 = 1;
 const LANES: u64 = 2;
 const FLAGS: u64 = ATOMIC | LANES;
 
-/// The writer of a word that has a record for each byte. Above every floor, and nobody's stamp.
+/// The writer of a word that has a record for each byte. Above every floor, and no thread's stamp.
 const SPLIT: Stamp = Stamp(u64::MAX);
 
 /// The largest warp epoch that a stamp holds.
 pub(super) const LAST_EPOCH: u32 = (1 << (THREAD_SHIFT - EPOCH_SHIFT)) - 1;
 
-/// When and who; see the module. Zero is before everything.
+/// Time and thread; see the module. Zero is before everything.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) struct Stamp(u64);
 
@@ -84,14 +84,14 @@ impl Stamp {
         self.0 & ATOMIC != 0
     }
 
-    /// The same thread in the same phase, and nobody else with it.
+    /// The same thread in the same phase, and no other with it.
     #[inline(always)]
     fn is_own(self, now: Self) -> bool {
         (self.0 ^ now.0) >> THREAD_SHIFT == 0 && self.0 & LANES == 0
     }
 
     /// Notes that `now` did the same as `self`, unordered. A stamp of an earlier warp or block stays as it
-    /// is: whatever conflicts with `now` from here on conflicts with it too.
+    /// is: what conflicts with `now` from here on conflicts with it too.
     fn joined_by(self, now: Self) -> Self {
         let same_warp = (self.0 ^ now.0) >> (THREAD_SHIFT + 5) == 0;
         if same_warp { Self(self.0 | LANES) } else { self }
@@ -117,18 +117,18 @@ pub(super) struct Event {
     pub access: AccessKind,
     /// The thread's stamp.
     pub now: Stamp,
-    /// Stamps below are of no interest: of an earlier launch, or (shared memory) an earlier block.
+    /// Stamps below are ignored: of an earlier launch, or (shared memory) an earlier block.
     pub floor: Stamp,
     /// Loads through the read-only cache must not see any write of the launch.
     pub read_only: bool,
-    /// Report races. (Without, only who wrote is kept.)
+    /// Report races. (Otherwise only writers are recorded.)
     pub races: bool,
     /// Report reads of bytes without a writer.
     pub unwritten: bool,
     pub at: &'static Location<'static>,
 }
 
-/// What is wrong with an access.
+/// The error of an access.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Race { other: Stamp, access: AccessKind, at: At },
@@ -137,8 +137,8 @@ pub(super) enum Trouble {
 }
 
 impl Record {
-    /// Checks one access against the record and takes it in. `ordered` tells whether what a stamp stands
-    /// for happened before this thread's present.
+    /// Checks one access against the record and adds it. `ordered` tells whether the access of a stamp
+    /// happened before this thread's present.
     #[inline(always)]
     fn step(&mut self, event: &Event, ordered: &impl Fn(Stamp) -> bool) -> Result<(), Trouble> {
         let settled = |stamp: Stamp| stamp < event.floor || stamp.is_own(event.now) || ordered(stamp);
@@ -169,7 +169,7 @@ impl Record {
             if !settled(self.reader) {
                 return Err(Trouble::Race { other: self.reader, access: AccessKind::Read, at: self.reader_at });
             }
-            // Reads before were ordered before this write, so whoever conflicts with them conflicts with it.
+            // Reads before were ordered before this write, so what conflicts with them conflicts with it.
             self.reader = Stamp::default();
         }
         if alone {
@@ -202,7 +202,7 @@ impl Shadow {
         Self { words: Zeroed::new(bytes.div_ceil(4)), bytes: Zeroed::new(bytes.next_multiple_of(4)) }
     }
 
-    /// Checks an access of `size` bytes at `offset`, a multiple of `size`, and takes it in. The error
+    /// Checks an access of `size` bytes at `offset`, a multiple of `size`, and records it. The error
     /// comes with the offset of the first bad byte.
     #[inline(always)]
     pub fn access(

@@ -1,14 +1,14 @@
-//! The shared memory of a block: one window of bytes, used again by every block.
+//! The shared memory of a block: one window of bytes, reused by every block.
 //!
-//! The dynamic part comes first, at address 0; a static array gets its place when a lane first names it.
-//! (On the GPU it is the other way round. Here nobody knows a kernel's arrays before it runs.)
+//! The dynamic part comes first, at address 0; a static array is allocated when a lane first names it.
+//! (On the GPU it is the other way round. Here a kernel's arrays are not known before it runs.)
 
 use std::cell::{Cell, RefCell};
 
 use super::memory::POISON;
 use super::shadow::Shadow;
 
-/// What a compiler lets a kernel declare: more is an error of `ptxas`.
+/// The limit of static arrays: more is an error of `ptxas`.
 pub(super) const STATIC_LIMIT: u32 = 48 * 1024;
 
 /// Alignment of every array, as `shared!` declares it.
@@ -69,7 +69,7 @@ impl Window {
         self.used.get() - self.dynamic.next_multiple_of(ALIGNMENT)
     }
 
-    /// A new block: what the one before left is gone.
+    /// A new block: the contents of the one before are lost.
     pub fn clear(&self) {
         self.poison(0, self.used.get());
     }
@@ -83,7 +83,7 @@ impl Window {
     #[inline]
     pub fn array(&self, name: &'static str, bytes: usize) -> Result<u32, (u64, u64)> {
         let arrays = self.arrays.borrow();
-        // The same constant has the same address nearly always; names are unique in any case.
+        // The same constant nearly always has the same address; names are unique in any case.
         if let Some(array) = arrays.iter().find(|array| std::ptr::eq(array.name, name) || array.name == name) {
             return Ok(array.address);
         }

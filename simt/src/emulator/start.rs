@@ -11,11 +11,11 @@ use super::options::{Options, Report};
 use super::shared::{Arena, Window};
 use crate::launch::{Arg, BufferArg, KernelEntry, LaunchConfig};
 
-/// Runs a kernel to its end, or to the first thing that is wrong.
+/// Runs a kernel to its end, or to the first error.
 ///
 /// It is a safe function although kernels are unsafe ones: what a kernel may rely on (how long its buffers are, how
 /// they are aligned, the shape of the launch) is checked at each access. A kernel whose body has `unsafe` of its
-/// own must not lean on its arguments there.
+/// own must not rely on its arguments there.
 pub fn launch(
     memory: &mut Memory,
     kernel: &KernelEntry,
@@ -103,7 +103,7 @@ fn bind(
     let mut images = Vec::new();
     let mut watched = Vec::new();
     for (name, argument) in kernel.params.iter().map(|param| param.name).zip(arguments) {
-        // A buffer of pointers brings those that they lead into.
+        // A buffer of pointers includes those that they lead into.
         let several = match *argument {
             Arg::Buffer(buffer) => [Some(buffer), None, None],
             Arg::Pointers { array, into: [first, second] } => [Some(array), first, second],

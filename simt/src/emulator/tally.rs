@@ -1,10 +1,10 @@
-//! Gathers the lanes' accesses into those of warps, while a launch runs; see [`Accesses`] for what it makes of them.
+//! Combines the lanes' accesses into those of warps, while a launch runs; [`Accesses`] is the result.
 //!
-//! A lane runs on until it has to wait, and only then the next begins. So what a lane does is kept, site by site and in its order, until all
-//! lanes of its warp have come as far. Then the first accesses of all lanes at a site are one access of the warp, the second ones
-//! another, and so on. Only one warp is under way at a time.
+//! A lane runs until it has to wait, and only then the next begins. So a lane's accesses are kept, site by site and in their order, until all
+//! lanes of its warp have reached the same point. Then the first accesses of all lanes at a site are one access of the warp, the second ones
+//! another, and so on. Only one warp is in flight at a time.
 //!
-//! Memory: some 260 bytes for every access of a warp between two meetings.
+//! Memory: some 260 bytes for every access of a warp between two synchronisation points.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use super::accesses::{Accesses, Site, Totals};
 use super::fault::{AccessKind, Space};
 use super::passes::WarpAccess;
 
-/// What tells one site from another.
+/// The identity of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub at: &'static Location<'static>,
@@ -22,23 +22,23 @@ pub(super) struct Key {
     pub bytes: u32,
 }
 
-/// What is known so far.
+/// The counts so far.
 #[derive(Default)]
 pub(super) struct Tally {
     known: HashMap<Key, usize>,
     sites: Vec<(Key, Gathered)>,
 }
 
-/// Of a site: what is done, and what the lanes of the present warp have done since they met.
+/// Of a site: totals, and the accesses of the present warp's lanes since they synchronised.
 struct Gathered {
     totals: Totals,
-    /// How often each lane was here.
+    /// How often each lane accessed it.
     turns: [u32; 32],
     accesses: Vec<WarpAccess>,
 }
 
 impl Tally {
-    /// Lane `lane` of the present warp goes to an address.
+    /// Lane `lane` of the present warp accesses an address.
     pub fn note(&mut self, key: Key, lane: u32, address: u64) {
         let site = *self.known.entry(key).or_insert_with(|| {
             self.sites.push((key, Gathered { totals: Totals::default(), turns: [0; 32], accesses: Vec::new() }));
@@ -55,7 +55,7 @@ impl Tally {
         *turn += 1;
     }
 
-    /// The lanes of the present warp have met, or have ended.
+    /// The lanes of the present warp have synchronised, or have ended.
     pub fn meet(&mut self) {
         for (key, site) in &mut self.sites {
             site.turns = [0; 32];

@@ -3,7 +3,7 @@
 use super::memory::Buffer;
 use crate::launch::Arg;
 
-/// What a texture is made of.
+/// The format of a texel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TexelFormat {
     /// 8-bit unsigned.
@@ -24,7 +24,7 @@ impl TexelFormat {
     }
 }
 
-/// A texture of an emulated device. Like [`Buffer`], only a name.
+/// A texture of an emulated device. Like [`Buffer`], only a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Texture {
     pub(super) handle: u64,
@@ -38,7 +38,7 @@ impl Texture {
     }
 }
 
-/// How a texture lies in its buffer.
+/// The layout of a texture in its buffer.
 #[derive(Clone, Copy)]
 pub(super) struct TextureImage {
     pub buffer: Buffer,

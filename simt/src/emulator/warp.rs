@@ -1,7 +1,7 @@
-//! What the lanes of a warp do together.
+//! Warp operations of the emulator.
 //!
-//! A lane that comes to a warp operation waits. When all lanes that its mask names wait in the same operation
-//! with the same mask, they meet: each gets its result and goes on. Shuffles follow PTX's `shfl.sync` word
+//! A lane that reaches a warp operation waits. When all lanes that its mask names wait in the same operation
+//! with the same mask, each gets its result and continues. Shuffles follow PTX's `shfl.sync` word
 //! for word, corner cases included.
 
 use std::panic::Location;
@@ -50,12 +50,12 @@ pub(super) fn shuffle(
     take_part(machine, Wait { meeting, mask, at, value, lanes, width })
 }
 
-/// Lets those lanes of a warp go on that have all met. False: none.
+/// Continues those lanes of a warp whose operation is complete. False: none.
 pub(super) fn meet(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
     let mut met = false;
     for lane in 0..32 {
         let Some(wait) = waiting(machine, warp, lane) else { continue };
-        // Looked at once, from the first lane of its mask.
+        // Checked once, from the first lane of its mask.
         if matches!(wait.meeting, Meeting::Barrier | Meeting::BarrierCount) || wait.mask.trailing_zeros() != lane {
             continue;
         }
@@ -80,7 +80,7 @@ fn waiting(machine: &Machine, warp: u32, lane: u32) -> Option<Wait> {
     }
 }
 
-/// Whether all lanes of a warp can go on. Where some wait, or have ended, the others may have met in a branch of their own.
+/// Whether all lanes of a warp can continue. Where some wait, or have ended, the others may have synchronised in a branch of their own.
 pub(super) fn all_ready(machine: &Machine, warp: u32) -> bool {
     let mut slots = machine.slots.iter().skip(warp as usize * 32).take(32);
     slots.all(|slot| matches!(slot.state.get(), State::Ready))
@@ -94,7 +94,7 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
     let result: [(u32, bool); 32] = match wait.meeting {
         Meeting::SyncWarp => {
             if !machine.clocks.join(warp, wait.mask) {
-                // Stamps hold no more epochs. A phase more parts other warps too, which loses races and invents none.
+                // Stamps hold no more epochs. One more phase also separates other warps, which loses races and invents none.
                 machine.new_phase();
             }
             [(0, true); 32]

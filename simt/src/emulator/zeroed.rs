@@ -1,6 +1,6 @@
-//! A slice of zeros that costs nothing until it is touched.
+//! A slice of zeros whose pages cost nothing until they are touched.
 //!
-//! Shadow memory is several times as large as the memory it watches, and a launch touches little of it.
+//! Shadow memory is several times as large as the memory it describes, and a launch touches little of it.
 //! `alloc_zeroed` hands out pages that the system fills on first use; a `Vec` of a struct would write them all.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 /// That it is.
 pub(super) unsafe trait ZeroIsValid: Copy {}
 
-/// `len` values, zero at first.
+/// `len` values, initially zero.
 pub(super) struct Zeroed<T> {
     pointer: NonNull<T>,
     len: usize,

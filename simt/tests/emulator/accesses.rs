@@ -1,4 +1,4 @@
-//! What warps do to memory, counted: kernels whose conflicts of banks and whose sectors are known.
+//! Counts of warps' accesses: kernels whose bank conflicts and sectors are known.
 
 use simt::emulator::{self, AccessKind, Accesses, Options, Order, Space, Totals};
 use simt::global::{In, Out};

@@ -134,7 +134,7 @@ fn a_device_can_move_to_another_thread() {
     assert_eq!(device.download::<u32>(output), [[0; 32], [1; 32]].concat());
 }
 
-/// Reads shared memory that nobody wrote, which is poisoned anew for each block.
+/// Reads shared memory that was not written, which is poisoned anew for each block.
 #[kernel]
 unsafe fn read_poison(output: Out<u32>) {
     let memory = simt::shared::dynamic::<u32>();

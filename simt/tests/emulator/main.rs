@@ -2,7 +2,7 @@
 //!
 //! `works` and its fellows run right kernels and compare with direct models; `faults*` plant one mistake each and
 //! ask for the report, with the line that it names; `clean` has right kernels that a careless detector would accuse; `accesses`
-//! has kernels whose conflicts of banks are known.
+//! has kernels whose bank conflicts are known.
 
 mod accesses;
 mod clean;

@@ -74,7 +74,7 @@ fn races_on_shared_memory_name_both_threads_and_lines() {
     use AccessKind::{Read, Write};
     let (one, four) = (LaunchConfig::linear(1, 32), LaunchConfig::linear(1, 128));
 
-    // Lane 0 runs first and reads what nobody wrote; in the other orders it is a race.
+    // Lane 0 runs first and reads what was not written; in the other orders it is a race.
     let mut device = Device::new();
     let output = device.upload(&[0u32; 256]);
     let options = Options { uninitialised: false, ..Options::default() };

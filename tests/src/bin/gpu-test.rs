@@ -121,7 +121,7 @@ fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
         let words = Buffer::from_slice(device, &words)?;
         let out = Buffer::new(device, side * side * 4)?;
         let strides = (side as isize, 1);
-        // SAFETY: the buffers hold so many numbers, outlive the grids and are nobody else's.
+        // SAFETY: the buffers hold so many numbers, outlive the grids and are used by nothing else.
         let (bytes, words) = unsafe {
             (
                 DeviceGrid::new(device, bytes.address(), ValueType::U8, side, side, strides)?,

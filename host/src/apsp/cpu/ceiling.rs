@@ -1,7 +1,7 @@
-//! What the machine could do if memory took no time: relaxations of distances that stay in registers, on all threads at once.
+//! The compute ceiling of the machine: relaxations of distances that stay in registers, on all threads at once.
 //!
-//! A sum and a minimum a lane and step, as the product of tiles has them, each depending on the step before; so many vectors
-//! side by side that no unit waits for that.
+//! A sum and a minimum a lane and step, as in the product of tiles, each depending on the step before; enough independent vectors
+//! hide that latency.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::cpu::isa::{Isa, Kind};
 
 /// Steps of a run: some milliseconds.
 const STEPS: usize = 1 << 19;
-/// A limit is what can be reached: the best of several.
+/// A ceiling is what can be reached: the best of several.
 const RUNS: usize = 10;
 
 /// Relaxations in a second, in the best instruction set, by all threads of the current rayon pool.
@@ -27,7 +27,7 @@ pub(crate) fn measure<T: Distance>() -> f64 {
     best
 }
 
-/// Goes so many steps, and says how many relaxations those were.
+/// Runs so many steps, and returns how many relaxations those were.
 fn spin<T: Distance>(steps: usize, isa: Isa) -> usize {
     let (on, limit) = black_box((T::ZERO.spread(), T::UNREACHABLE.spread()));
     match isa.kind() {
@@ -42,7 +42,7 @@ fn spin<T: Distance>(steps: usize, isa: Isa) -> usize {
 }
 
 fn spin_portable<T: Distance>(steps: usize, on: T, limit: T) -> usize {
-    // Not in registers that have a name: the compiler's vectors, or the nearest cache.
+    // Not in named registers: in the compiler's vectors, or the first-level cache.
     let mut cells = black_box([limit; 64]);
     for _ in 0..steps {
         for cell in &mut cells {

@@ -1,26 +1,26 @@
 //! All-pairs shortest paths on the CPU: blocked Floyd-Warshall (Venkataraman, Sahni and Mukhopadhyaya 2003), on all cores of
 //! the current rayon pool.
 //!
-//! A pass takes the ways over some vertices K into account, 256 or 64 of them. First the *pivot*, the square of the rows and columns K,
+//! A pass relaxes the paths over some vertices K, 256 or 64 of them. First the *pivot*, the square of the rows and columns K,
 //! is closed: by passes of 64, and those by Floyd's three loops. Then the rows K become min-plus products of the pivot and themselves. Then
-//! every other row takes what is nearer through them: the product of its part in the columns K, as it was, and the rows K. (The usual form
+//! every other row is relaxed through them: by the product of its part in the columns K, as it was, and the rows K. (The usual form
 //! multiplies this part by the pivot first. There is no need: the rows K have been.) Nearly all of the time is this last step, where no row
 //! depends on another.
 //!
 //! | file | what |
 //! |---|---|
-//! | `panels` | the rows K as products want them, and back |
+//! | `panels` | packing the rows K for products, and back |
 //! | `tile` | closing and the product, for every instruction set |
 //! | `vector`, `x86` | the vectors that it is done in |
-//! | `ceiling` | what the machine could do if memory took no time |
-//! | `threads` | the rung that is the source's |
+//! | `ceiling` | the compute ceiling of the machine |
+//! | `threads` | the source's rung |
 //!
-//! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix stays as it is, as in products of
-//! matrices (Goto and van de Geijn 2008): what is read again and again, both factors, is copied to where it lies close together, and of
-//! the result each cell is loaded and stored once for 256 vertices, not four times. That is 10 % faster than tiles, which have to be
-//! made and unmade besides.
+//! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix keeps its layout, as in products of
+//! matrices (Goto and van de Geijn 2008): both factors, which are read repeatedly, are packed into contiguous memory, and of
+//! the result each cell is loaded and stored once for 256 vertices, not four times. That is 10 % faster than tiles, which have to be packed
+//! and unpacked besides.
 //!
-//! Which sums are compared for a cell depends on nothing but the matrix: the result is the same for all instruction sets and any
+//! The sums compared for a cell depend only on the matrix: the result is bit-identical for all instruction sets and any
 //! number of threads, in floating point too.
 
 use std::ops::Range;
@@ -47,7 +47,7 @@ use panels::{pack, unpack};
 pub use threads::threads;
 use tile::{CELLS, DEPTH, Left, Operations};
 
-/// Rows from which on deep passes pay: in smaller matrices the pivots would be too much of the whole.
+/// Rows from which on deep passes pay: in smaller matrices the pivots would be too large a part of the whole.
 const DEEP: usize = 1024;
 
 /// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all. Cancelled,
@@ -58,7 +58,7 @@ const DEEP: usize = 1024;
 /// // A ring of 100 vertices.
 /// let weight = |i: usize, j: usize| if i == j { 0 } else if (i + 1) % 100 == j { 2 } else { u16::UNREACHABLE };
 /// let mut matrix = Matrix::from_fn(100, weight)?;
-/// cpu::solve(&mut matrix, &()).expect("nobody cancels");
+/// cpu::solve(&mut matrix, &()).expect("nothing cancels");
 /// assert_eq!((matrix.get(3, 5), matrix.get(5, 3)), (4, 196));
 /// # Ok::<(), halotile::apsp::MatrixError>(())
 /// ```
@@ -67,7 +67,7 @@ pub fn solve<T: Distance>(matrix: &mut Matrix<T>, observer: &dyn Observer) -> Re
     solve_with(matrix, Isa::best(), depth, observer)
 }
 
-/// [`solve`] with a say in the instruction set and the vertices of a pass.
+/// [`solve`] with a given instruction set and a given number of vertices a pass.
 fn solve_with<T: Distance>(
     matrix: &mut Matrix<T>,
     isa: Isa,
@@ -79,7 +79,7 @@ fn solve_with<T: Distance>(
     Passes::new(Operations::of(isa), side, depth).run(matrix.cells_mut(), side, Some(&heard))
 }
 
-/// What an observer is told, and what it said.
+/// The observer, and whether it has stopped the work.
 struct Heard<'o> {
     vertices: usize,
     observer: &'o dyn Observer,
@@ -96,7 +96,7 @@ impl Heard<'_> {
         !stopped
     }
 
-    /// Of a pass one more of so many parts is done.
+    /// One more of the `parts` of a pass is done.
     fn advance(&self, pass: &Range<usize>, done: &AtomicUsize, parts: usize) {
         let vertices = pass.end.min(self.vertices) - pass.start;
         let before = done.fetch_add(1, Relaxed);
@@ -109,7 +109,7 @@ struct Passes<T> {
     operations: Operations<T>,
     /// Vertices of a pass.
     depth: usize,
-    /// Rows that are a thread's at a time.
+    /// Rows that a thread takes at a time.
     rows: usize,
     /// The pivot, row by row.
     pivot: Vec<T>,
@@ -117,7 +117,7 @@ struct Passes<T> {
     left: Vec<Left>,
     /// The pivot's rows as panels.
     right: Aligned<T>,
-    /// What closes pivots that are more than a tile.
+    /// The passes that close pivots larger than a tile.
     inner: Option<Box<Passes<T>>>,
 }
 
@@ -147,7 +147,7 @@ impl<T: Distance> Passes<T> {
         Ok(())
     }
 
-    /// Takes the ways over vertices `over` into account.
+    /// Relaxes the paths over vertices `over`.
     fn pass(&mut self, cells: &mut [T], side: usize, over: Range<usize>, heard: Option<&Heard<'_>>) {
         let Self { operations, rows, ref mut pivot, ref mut left, ref mut right, ref mut inner, .. } = *self;
         let (depth, cols) = (over.len(), operations.cols);
@@ -158,7 +158,7 @@ impl<T: Distance> Passes<T> {
             to.copy_from_slice(&row[over.clone()]);
         }
         match inner {
-            Some(inner) => inner.run(pivot, depth, None).expect("nobody stops this"),
+            Some(inner) => inner.run(pivot, depth, None).expect("nothing cancels"),
             None => operations.close(pivot.first_chunk_mut::<CELLS>().expect("a pivot is a tile")),
         }
         let (pivot, left) = (&*pivot, &mut left[..depth]);
@@ -201,7 +201,7 @@ impl<T: Distance> Passes<T> {
     }
 }
 
-/// Beside a matrix these are few.
+/// These are few compared with the matrix.
 fn numbers<T: Distance>(count: usize) -> Aligned<T> {
     Aligned::filled(count, T::ZERO).expect("there is memory for a part of the matrix")
 }

@@ -1,7 +1,7 @@
-//! Right factors: from rows of a matrix to panels, and back.
+//! Right factors: packing rows of a matrix into panels, and back.
 //!
-//! Rows of a panel lie one behind the other. In a matrix whose rows have a power of two for their length they would fall on the same few
-//! lines of the cache, and a product reads them again and again.
+//! Rows of a panel are contiguous. In a matrix whose row length is a power of two they would fall in the same few
+//! sets of the cache, and a product reads them repeatedly.
 
 /// The columns from `left` on, as many as a panel has, of as many rows.
 pub(super) fn pack<T: Copy>(rows: &[T], pitch: usize, left: usize, panel: &mut [T], cols: usize) {
@@ -10,7 +10,7 @@ pub(super) fn pack<T: Copy>(rows: &[T], pitch: usize, left: usize, panel: &mut [
     }
 }
 
-/// The way back: the rows from `top` on, of panels that have `depth` rows.
+/// The inverse: the rows from `top` on, of panels that have `depth` rows.
 pub(super) fn unpack<T: Copy>(panels: &[T], depth: usize, cols: usize, top: usize, rows: &mut [T], pitch: usize) {
     for (k, row) in (top..).zip(rows.chunks_exact_mut(pitch)) {
         for (to, panel) in row.chunks_exact_mut(cols).zip(panels.chunks_exact(depth * cols)) {

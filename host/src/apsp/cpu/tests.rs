@@ -1,4 +1,4 @@
-//! Every instruction set and type of distance beside the definition, and what observers hear and say.
+//! Every instruction set and type of distance against the definition, and the calls of observers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -38,7 +38,7 @@ fn every_instruction_set_says_what_the_definition_says() {
     check(f32::from);
 }
 
-/// Sums of these are rounded, each way in its own manner: there is one right order.
+/// Sums of these are rounded differently in each order: there is one right order.
 #[test]
 fn fractions_are_the_same_bits_in_every_instruction_set_and_for_any_number_of_threads() {
     let fraction = |weight: u16| (f32::from(weight) + 0.1) / 3.0;
@@ -87,7 +87,7 @@ type Engine = fn(&mut Matrix<i32>, &dyn Observer) -> Result<(), Cancelled>;
 
 #[test]
 fn observers_hear_of_every_vertex_and_can_stop_the_work() {
-    // Passes are of 64. Threads may have begun two steps more until the one that asks hears of a step.
+    // Passes are of 64. Threads may have begun two more steps before the thread that calls the observer notices the first.
     for (engine, step) in [(solve as Engine, SIDE as u64), (threads as Engine, 3)] {
         let all = Until(AtomicU64::new(0), u64::MAX);
         engine(&mut weights(150, i32::from), &all).unwrap();

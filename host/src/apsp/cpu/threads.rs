@@ -1,15 +1,15 @@
-//! Plain Floyd-Warshall with threads: the rows are dealt out evenly, and all wait for each other after every k.
+//! Plain Floyd-Warshall with threads: the rows are dealt out evenly, with a barrier after every k.
 //!
 //! In step k every thread needs row k, which one of them has. Its owner copies it before the barrier that ends step k - 1, into
-//! one of two buffers that take turns: while some still read row k - 1 from one, row k goes to the other. So a barrier a step is
-//! enough, and no thread looks at rows of another.
+//! one of two alternating buffers: while some still read row k - 1 from one, row k goes to the other. So a barrier a step is
+//! enough, and no thread reads rows of another.
 
 use std::sync::{Barrier, PoisonError, RwLock};
 
 use super::super::{Distance, Matrix};
 use crate::observe::{Cancelled, Observer};
 
-/// What all threads look at in a step.
+/// What all threads read in a step.
 struct Pivot<T> {
     row: Vec<T>,
     /// The work ends here. Beside the row, so that all threads learn of it in the same step.
@@ -24,7 +24,7 @@ struct Pivot<T> {
 /// use halotile::apsp::{Distance, Matrix, cpu};
 /// let weights = [[0, 3, 9], [i32::UNREACHABLE, 0, 4], [1, i32::UNREACHABLE, 0]];
 /// let mut matrix = Matrix::from_fn(3, |i, j| weights[i][j])?;
-/// cpu::threads(&mut matrix, &()).expect("nobody cancels");
+/// cpu::threads(&mut matrix, &()).expect("nothing cancels");
 /// assert_eq!((matrix.row(0), matrix.row(1)), ([0, 3, 7].as_slice(), [5, 0, 4].as_slice()));
 /// # Ok::<(), halotile::apsp::MatrixError>(())
 /// ```

@@ -1,13 +1,13 @@
-//! What is done with tiles: the three loops within a pivot, and the min-plus product, which is where the time goes.
+//! The operations on tiles: the three loops within a pivot, and the min-plus product, which takes nearly all of the time.
 //!
 //! The product keeps two vectors each of a few rows of the result in registers while it goes through all k of a pass: for each, two
 //! loads of the right factor serve all rows, one load of the left factor serves both vectors, and an addition and a minimum for each vector
-//! follow. Units that calculate are busy all the time, and loads are few enough to hide. Meanwhile what the next rows and the next columns
-//! begin with is fetched from memory: by themselves processors do not foresee it. One generic body is compiled for every vector; without
-//! any, a few rows in the cache take two k at a time, which compilers turn into what vectors there are.
+//! follow. The arithmetic units are always busy, and loads are few enough to hide. Meanwhile the first cells of the next rows and the next
+//! columns are prefetched, since the hardware prefetcher does not predict them. One generic body is compiled for every vector; without
+//! any, a few rows in the cache take two k at a time, which compilers vectorise as far as they can.
 //!
 //! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)). The right
-//! one comes as a *panel*: so many columns as the product takes at once, row k of them behind row k - 1.
+//! one comes as a *panel*: as many columns as the product takes at once, row k of them contiguous with row k - 1.
 
 use super::vector::Lanes;
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ pub(super) struct Operations<T> {
     pub cols: usize,
 }
 
-/// What the portable product takes at once.
+/// Rows that the portable product takes at once.
 const ROWS: usize = 8;
 
 impl<T: Distance> Operations<T> {
@@ -69,7 +69,7 @@ impl<T: Distance> Operations<T> {
 fn close_portable<T: Distance>(tile: &mut [T; CELLS]) {
     let (rows, _) = tile.as_chunks_mut::<SIDE>();
     for k in 0..SIDE {
-        // Row k stays as it is in step k, because the diagonal is 0.
+        // Row k does not change in step k, because the diagonal is 0.
         let pivot = rows[k];
         for row in &mut *rows {
             let via = row[k];
@@ -82,13 +82,13 @@ fn close_portable<T: Distance>(tile: &mut [T; CELLS]) {
 
 fn product_portable<T: Distance>(c: &mut [T], pitch: usize, a: &[Left], b: &[T]) {
     for (a, top) in a.as_chunks::<ROWS>().0.iter().zip((0..).step_by(ROWS * pitch)) {
-        // Rows of a matrix may fall on the same lines of the cache; these do not.
+        // Rows of a matrix may fall in the same cache sets; these do not.
         let mut rows: [[T; SIDE]; ROWS] = std::array::from_fn(|r| {
             let row = &c[top + r * pitch..][..SIDE];
             row.try_into().expect("as long")
         });
         for (k, [on0, on1]) in b.as_chunks::<SIDE>().0.as_chunks::<2>().0.iter().enumerate() {
-            // Each row once, then the next two k: what is stored is not wanted again at once.
+            // Each row once, then the next two k: what is stored is not read again at once.
             for (row, a) in rows.iter_mut().zip(a) {
                 let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::gather);
                 for ((cell, &on0), &on1) in row.iter_mut().zip(on0).zip(on1) {
@@ -112,11 +112,11 @@ where
 {
     for k in 0..SIDE {
         for left in (0..SIDE).step_by(V::LANES * 2) {
-            // Row k stays as it is in step k, because the diagonal is 0.
+            // Row k does not change in step k, because the diagonal is 0.
             // SAFETY: k is a row, and from `left` on there are two vectors in it.
             let pivot = unsafe { load2::<V>(tile.as_ptr().add(k * SIDE + left)) };
             for i in 0..SIDE {
-                // Column k stays as it is too.
+                // Column k does not change either.
                 // SAFETY: i is a row as well. The caller says that there are the instructions.
                 unsafe {
                     let via = V::splat(tile[i * SIDE + k].spread());
@@ -140,12 +140,12 @@ unsafe fn load2<V: Vector>(from: *const V::Cell) -> [V; 2] {
     unsafe { [V::load(from), V::load(from.add(V::LANES))] }
 }
 
-/// Has the second-level cache fetch what lies there, if anything does.
+/// Prefetches the line at an address into the second-level cache, if there is memory.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn prefetch<T>(at: *const T) {
     use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    // SAFETY: every x86-64 has the instruction, and nothing is read that anybody sees.
+    // SAFETY: every x86-64 has the instruction, and a prefetch has no visible effect.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
 }
 
@@ -158,7 +158,7 @@ unsafe fn product<V: Vector, const ROWS: usize>(c: &mut [V::Cell], pitch: usize,
     const LINE: usize = 64;
     let panel = 2 * V::LANES;
     let (groups, _) = a.as_chunks::<ROWS>();
-    // The next panel lies behind this one. A line of it with every two k, and the first few groups of rows have fetched it.
+    // The next panel follows this one. With a line of it prefetched every two k, the first few groups of rows fetch it.
     let mut ahead: *const u8 = b.as_ptr_range().end.cast();
     let fetching = 2 * panel * size_of::<V::Cell>() / LINE;
     for (group, a) in groups.iter().enumerate() {
@@ -170,12 +170,12 @@ unsafe fn product<V: Vector, const ROWS: usize>(c: &mut [V::Cell], pitch: usize,
             prefetch(row);
             prefetch(row.wrapping_add(V::LANES));
         }
-        // The same line again costs less than a branch.
+        // Prefetching the same line again costs less than a branch.
         let step = if group < fetching { LINE } else { 0 };
         // SAFETY: the caller says that these rows are there, and so many k, and the instructions.
         unsafe {
             let mut rows: [[V; 2]; ROWS] = std::array::from_fn(|r| load2::<V>(at.add(r * pitch)));
-            // Left to itself, the compiler takes four k at a time, orders minima anew, and has not enough registers for that.
+            // Otherwise the compiler takes four k at a time, reorders minima, and spills registers.
             for k in (0..b.len() / panel).step_by(2) {
                 prefetch(ahead);
                 ahead = ahead.wrapping_add(step);

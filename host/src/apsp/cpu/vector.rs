@@ -1,22 +1,22 @@
-//! Vectors of distances, as the body of the product (`tile`) wants them: whatever the width, five operations.
+//! Vectors of distances for the body of the product (`tile`): five operations for any width.
 
 use bytemuck::Pod;
 
-/// A register full of distances.
+/// A register of distances.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there are vectors on x86-64 only"))]
 pub trait Vector: Copy {
-    /// What it is full of.
+    /// The type of its lanes.
     type Cell: Pod;
-    /// How many of them.
+    /// The number of its lanes.
     const LANES: usize;
 
-    /// Those that lie at `from`.
+    /// The cells at `from`.
     ///
     /// # Safety
     /// The machine has the instructions, and `from` points to as many cells. It need not be aligned.
     unsafe fn load(from: *const Self::Cell) -> Self;
 
-    /// Puts them at `to`.
+    /// Stores the cells at `to`.
     ///
     /// # Safety
     /// As [`load`](Self::load), for writing.
@@ -28,7 +28,7 @@ pub trait Vector: Copy {
     /// The machine has the instructions.
     unsafe fn splat(word: u32) -> Self;
 
-    /// Lane by lane, the way there and on from there.
+    /// Lane by lane, the sum of two distances.
     ///
     /// # Safety
     /// The machine has the instructions.
@@ -41,7 +41,7 @@ pub trait Vector: Copy {
     unsafe fn nearer(self, other: Self) -> Self;
 }
 
-/// Which vectors there are of a distance. This seals [`Distance`](crate::apsp::Distance): engines know no other.
+/// The vectors of a distance. This seals [`Distance`](crate::apsp::Distance): engines know no other.
 pub trait Lanes: Sized {
     /// 32 bytes of them.
     #[cfg(target_arch = "x86_64")]
@@ -50,7 +50,7 @@ pub trait Lanes: Sized {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Cell = Self>;
 
-    /// The cell, as often as 32 bits hold it: to be loaded into all lanes at once. (The load that does so with 16 bits takes a place among
+    /// The cell, as often as 32 bits hold it: to be loaded into all lanes at once. (The broadcast load of 16 bits takes a slot among
     /// the additions.)
     fn spread(self) -> u32;
 

@@ -11,7 +11,7 @@ macro_rules! vectors {
         #[derive(Clone, Copy)]
         pub struct $name($register);
 
-        // The functions take the instruction set of whoever they are inlined into.
+        // The functions take the instruction set of the function that they are inlined into.
         impl Vector for $name {
             type Cell = $cell;
             const LANES: usize = $lanes;

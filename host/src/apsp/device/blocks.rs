@@ -1,4 +1,4 @@
-//! A matrix that is larger than the memory of the devices: blocked Floyd-Warshall once more, over blocks that fit.
+//! A matrix larger than the memory of the devices: blocked Floyd-Warshall again, over blocks that fit.
 //!
 //! ```text
 //! for each pivot block k:
@@ -7,13 +7,13 @@
 //!     all devices: blocks (i, j), the lesser of themselves and (i, k) x (k, j)
 //! ```
 //!
-//! Every one of these products is one job: three blocks go up, one comes down. A block of side S takes 4 S² bytes of the bus for each of them and
-//! S³ relaxations of the device, so that from some thousand on the device is what one waits for, as long as all is done at once: on each device a
-//! thread brings the blocks of the next job, one launches, and one takes back those of the job before. The blocks of a job
-//! are wherever its slot is; slots go round.
+//! Every one of these products is one job: three blocks are copied up, one down. A block of side S takes 4 S² bytes of the bus for each of them and
+//! S³ relaxations of the device, so that from some thousand on the device is the bottleneck, as long as all overlaps: on each device a
+//! thread copies the blocks of the next job, one launches, and one copies back those of the job before. The blocks of a job
+//! are in a slot; slots are used in rotation.
 //!
-//! The matrix stays in host memory, and blocks pass through pieces of page-locked memory on their way, or the bus would stand idle. Bands of the matrix's rows
-//! have a lock each, which a thread holds while it copies: jobs of one stage never write what others of it read, but blocks lie side by side in rows.
+//! The matrix stays in host memory, and blocks are copied through page-locked pieces, or the bus would be idle. Bands of the matrix's rows
+//! have a lock each, which a thread holds while it copies: jobs of one stage never write what others of it read, but blocks share rows.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -32,9 +32,9 @@ use crate::exec::staged;
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
 
-/// Rows of a band: few, so that threads seldom want the same.
+/// Rows of a band: few, so that there is little contention.
 const BAND: usize = 8;
-/// Jobs on a device at a time: one comes, one is computed, one goes.
+/// Jobs on a device at a time: one copied there, one computed, one copied back.
 const SLOTS: usize = 3;
 /// The largest side of a block: larger ones gain nothing, and a job should not last much longer than a second.
 const LARGEST: usize = 24_576;
@@ -46,7 +46,7 @@ pub(super) fn side(family: &Family, vertices: usize, free: usize) -> Option<usiz
     let fits = |side: &usize| SLOTS * Slot::bytes(family, *side) + tiled::bytes_of(family, *side) <= free;
     let most = LARGEST.min(vertices.next_multiple_of(STEP)) / STEP;
     let most = (1..most + 1).rev().map(|steps| steps * STEP).find(fits)?;
-    // As many blocks as that takes, all as large.
+    // As many blocks as that takes, all of the same size.
     Some(vertices.div_ceil(vertices.div_ceil(most)).next_multiple_of(STEP))
 }
 
@@ -79,7 +79,7 @@ pub(super) fn solve<T: Distance>(
         host.products(&family, devices, &slots, &[panels, rest], observer)?;
         observer.advance((vertices.min((k + 1) * side) - k * side) as u64);
     }
-    // Copies go on beside the work.
+    // Copies overlap the work.
     Ok(Report { compute: start.elapsed().as_secs_f64(), copies: 0.0 })
 }
 
@@ -107,8 +107,8 @@ impl Slot {
     fn new(family: &Family, device: &Arc<dyn Device>, side: usize) -> Result<Self, DeviceError> {
         let buffer = || {
             let buffer = Buffer::new(device, 4 * side * side / family.cells)?;
-            // Blocks at the end of the matrix are smaller: what they leave is padding. A slot may later have what a larger block has left
-            // there, which is a path of that block's and no padding: see `Host::put_up`.
+            // Blocks at the end of the matrix are smaller: the rest is padding. A slot may later hold what a larger block has left
+            // there, which is a path of that block's and not padding: see `Host::put_up`.
             device.fill(&buffer, family.far)?;
             Ok::<_, DeviceError>(buffer)
         };
@@ -151,7 +151,7 @@ impl<'m, T: Distance> Host<'m, T> {
 
     /// The first device closes pivot block `k`.
     fn close(&self, k: usize, devices: &[Arc<dyn Device>], observer: &dyn Observer) -> Result<(), SolveError> {
-        /// Hears of a stop, and tells of no progress: vertices of this block are counted when all blocks have them.
+        /// Passes a stop on, but no progress: vertices of this block are counted when all blocks have them.
         struct Quiet<'a>(&'a dyn Observer);
         impl Observer for Quiet<'_> {
             fn cancelled(&self) -> bool {
@@ -169,7 +169,7 @@ impl<'m, T: Distance> Host<'m, T> {
         Ok(())
     }
 
-    /// Does stages of jobs on all devices; all of a stage are done before one of the next begins.
+    /// Runs stages of jobs on all devices; all of a stage are done before one of the next begins.
     fn products(
         &self,
         family: &Family,
@@ -183,7 +183,7 @@ impl<'m, T: Distance> Host<'m, T> {
             let next = AtomicUsize::new(0);
             let fail = |error: SolveError| {
                 failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                // Nobody takes another.
+                // No thread takes another job.
                 next.store(jobs.len(), Relaxed);
             };
             let line = Line { host: self, family, jobs, next: &next, observer, fail: &fail };
@@ -318,7 +318,7 @@ impl<'a, T: Distance> Line<'a, '_, T> {
                     none,
                     none,
                     none,
-                    // No next pivot: nobody writes these.
+                    // No next pivot: these are not written.
                     left.output::<u32>(),
                     left.output::<u32>(),
                 ];
@@ -343,7 +343,7 @@ impl<'a, T: Distance> Line<'a, '_, T> {
         while let Ok((slot, job)) = done.recv() {
             self.host.put_down(self.family, job.result, &slots[slot].result)?;
             if free.send(slot).is_err() {
-                // Nothing comes any more, and what is under way is still taken.
+                // No job comes any more; those in flight are still taken.
                 continue;
             }
         }

@@ -1,4 +1,4 @@
-//! The kernels for one type of distances, and how its matrices lie on a device.
+//! The kernels for one type of distances, and the layout of its matrices on a device.
 
 use std::any::TypeId;
 
@@ -10,7 +10,7 @@ use simt::launch::KernelEntry;
 
 use crate::apsp::Distance;
 
-/// The kernels of a type, and what the host has to know of it.
+/// The kernels of a type, and what the host needs to know of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Family {
     pub pivot: &'static KernelEntry,

@@ -1,4 +1,4 @@
-//! The rungs on devices: who has which rows, and the launches of every round.
+//! The rungs on devices: the distribution of rows, and the launches of every round.
 //!
 //! ```text
 //! solve           deals out rows of tiles, a thread for every device
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! On one device the host does not wait for every launch, only often enough for progress to show and a stop to take effect. On
-//! several every round ends with a wait: the next one begins with a copy, by way of host memory.
+//! several every round ends with a wait: the next one begins with a copy through host memory.
 //!
-//! Whoever fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
+//! A worker that fails or is stopped drops its ends of the channels: then the others cannot send to it or receive from it. In every round the
 //! owner of the pivot row sends to all and all receive from it, so the work of all ends there, and none of them hangs.
 
 use std::any::TypeId;
@@ -66,7 +66,7 @@ pub(super) fn solve<T: Distance>(
     Ok(reports[0])
 }
 
-/// What a kernel is here.
+/// The rungs that are kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rung {
     Naive,
@@ -117,7 +117,7 @@ impl Rung {
 }
 
 /// A device's ends of the channels between all of them, by the number of the device at the other end; one leads back to itself and is
-/// not used. Each holds one row of tiles at most, so that nobody is far ahead of the others.
+/// not used. Each holds one row of tiles at most, so that no worker is far ahead of the others.
 struct Links {
     to: Vec<SyncSender<Arc<HostMemory>>>,
     from: Vec<Receiver<Arc<HostMemory>>>,
@@ -172,7 +172,7 @@ impl Worker<'_> {
         rows * self.rung.side() * self.pitch * size_of::<i32>()
     }
 
-    /// Solves, with all others, for `rows`, the weights in the band of this device.
+    /// Solves, together with all others, for `rows`, the weights in the band of this device.
     fn run(&self, rows: &mut [u8]) -> Result<Report, SolveError> {
         let len = rows.len();
         let others = self.bands.len() > 1;
@@ -181,7 +181,7 @@ impl Worker<'_> {
         let start = Instant::now();
         memory.band.write(0, rows)?;
         let up = start.elapsed();
-        // A driver compiles a kernel when it is first asked for anything about it, and that is no part of the work.
+        // A driver compiles a kernel on its first use, and that is not part of the work.
         for kernel in self.rung.kernels() {
             self.device.resident_blocks(kernel, self.rung.block().iter().product(), 0)?;
         }
@@ -213,7 +213,7 @@ impl Worker<'_> {
             if (round + 1) % ahead == 0 || round + 1 == tiles {
                 queue.wait().result?;
                 let done = ((round + 1) * side).min(self.vertices);
-                // One speaks for all.
+                // One reports for all.
                 if self.number == 0 {
                     self.observer.advance((done - finished) as u64);
                 }
@@ -228,7 +228,7 @@ impl Worker<'_> {
         self.band().contains(&round).then(|| (round - self.band().start) * self.rung.side())
     }
 
-    /// Brings the pivot row of a round from its owner's `band` to the others' `pivot`. Nothing is on any queue.
+    /// Copies the pivot row of a round from its owner's `band` to the others' `pivot`. Nothing is on any queue.
     fn exchange(&self, round: usize, band: &Buffer, pivot: &Buffer) -> Result<(), SolveError> {
         let len = self.bytes(1);
         if let Some(row) = self.own(round) {
@@ -260,13 +260,13 @@ impl Worker<'_> {
         let (own, round) = (self.own(round).is_some(), round as u32);
         let others = self.tiles() as u32 - 1;
         let mut put = |kernel: &KernelEntry, grid: [u32; 2], args: &[_]| {
-            // On a small graph there is nothing beside the pivot.
+            // On a small graph there is nothing but the pivot.
             if grid.contains(&0) {
                 return Ok(());
             }
             let config = LaunchConfig { grid: [grid[0], grid[1], 1], block: self.rung.block(), shared_bytes: 0 };
             // SAFETY: bands are whole rows of tiles of the matrix, `pitch` apart, and `pivot` is one such row: the owner's in its
-            // band, the one that the exchange brought on others; blocks and grids are what the kernels say. The launches of
+            // band, the one copied by the exchange on others; blocks and grids are what the kernels say. The launches of
             // a round follow each other on one queue, and nothing else touches the buffers before it has been waited for.
             unsafe { queue.launch(kernel, &config, args) }
         };

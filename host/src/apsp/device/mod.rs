@@ -19,7 +19,7 @@ mod family;
 mod ladder;
 mod tiled;
 
-/// Why devices did not do it. The matrix is then neither weights nor distances.
+/// Why devices could not do it. The matrix is then neither weights nor distances.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SolveError {
     /// A device failed.
@@ -41,11 +41,11 @@ pub enum SolveError {
     },
 }
 
-/// Waits for threads that are a device's each. Where one has failed the others were stopped: its failure, and not their having been stopped, is the reason.
+/// Waits for threads that are a device's each. Where one has failed the others were stopped: its failure, not their cancellation, is the reason.
 fn join<'s, R>(
     threads: impl IntoIterator<Item = ScopedJoinHandle<'s, Result<R, SolveError>>>,
 ) -> Result<Vec<R>, SolveError> {
-    // A panic on a worker's thread is one here too.
+    // A panic on a worker's thread is propagated.
     let ended = |thread: ScopedJoinHandle<'s, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
     let results: Vec<Result<R, SolveError>> = threads.into_iter().map(ended).collect();
     let stopped = |error: &&SolveError| matches!(error, SolveError::Cancelled(_));
@@ -55,7 +55,7 @@ fn join<'s, R>(
     results.into_iter().collect()
 }
 
-/// What was done, in seconds of the first device, for whoever wants to tell.
+/// What was done, in seconds of the first device, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Report {
     /// From the first launch to the end of the last, without copies from and to the host.
@@ -64,7 +64,7 @@ pub struct Report {
     pub copies: f64,
 }
 
-/// Does what [`solve`] does by [`Kernel::Tiled`], but in blocks of `side` vertices, a multiple of 256, as it does where the matrix is larger than the
+/// Like [`solve`] with [`Kernel::Tiled`], but in blocks of `side` vertices, a multiple of 256, as it does where the matrix is larger than the
 /// memory of the devices.
 pub fn solve_in_blocks<T: Distance>(
     matrix: &mut Matrix<T>,

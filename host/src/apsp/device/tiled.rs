@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! one device:         pivot 0; round k: panels k, rest k with pivot k + 1 on the way
-//! several, round k:   everybody has row panel k
-//!                     everybody: column panel k of his own rows, then the rest of his own rows
-//!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, which he sends to the others
-//!                     all meet
+//! several, round k:   every worker has row panel k
+//!                     every worker: column panel k of its own rows, then phase 3 of its own rows
+//!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, sent to the others
+//!                     barrier
 //! ```
 //!
-//! Sending the pivot row a round ahead hides it: the others need it only when they have met. The owner's row goes on a queue that comes before
-//! the other, or it would wait until his own rest is done. The source (see the module `apsp`) sends the row before the round
-//! and lets everybody close the pivot for himself.
+//! Sending the pivot row a round ahead hides it: the others need it only after the barrier. The owner's row is put on a queue of higher priority than
+//! the other, or it would wait for phase 3 of the owner's other rows. The source (see the module `apsp`) sends the row before the round
+//! and has every worker compute the pivot itself.
 //!
-//! All the distances of a device's rows are in its memory throughout. Rows are dealt out in runs, as evenly as tiles allow: all are work to the
-//! last round, so that it does not matter who has which.
+//! All the distances of a device's rows are in its memory throughout. Rows are dealt out in contiguous runs, as evenly as tiles allow: all take part until the
+//! last round, so that the order does not matter.
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -29,12 +29,12 @@ use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
 
-/// Relaxations after which one device is waited for, so that progress shows and a stop takes effect: some milliseconds of the fastest.
+/// Relaxations after which the host waits for one device, so that progress shows and a stop takes effect: some milliseconds of the fastest.
 const BREATH: f64 = 3e11;
 
 const SIDE: usize = TILE as usize;
 
-/// A device, its rows, and what it needs for them.
+/// A device, its rows, and the buffers for them.
 struct Worker {
     family: Family,
     device: Arc<dyn Device>,
@@ -124,7 +124,7 @@ fn together<T: Distance>(
             Ok(start.elapsed().as_secs_f64())
         };
         let done = scope(&worker.device, 1, 2, rounds).map_err(SolveError::from).flatten();
-        // Whoever waits for this one would wait forever.
+        // The others would wait for this one for ever.
         done.map(|compute| Report { compute, copies }).inspect_err(|_| meeting.fail())
     };
     let reports = std::thread::scope(|threads| {
@@ -205,7 +205,7 @@ impl Worker {
         Rows { start: 0, pitch: 4 * self.pitch(), width, rows: self.real_rows().len() }
     }
 
-    /// Has the driver compile the kernels, which it does when it is first asked for anything about them: no part of the work.
+    /// Has the driver compile the kernels, which it does on their first use: not part of the work.
     fn compile(&self) -> Result<(), DeviceError> {
         let Family { pivot, panels, rest, .. } = self.family;
         [pivot, panels, rest]
@@ -213,7 +213,7 @@ impl Worker {
             .try_for_each(|kernel| self.device.resident_blocks(kernel, TILED_THREADS, 0).map(drop))
     }
 
-    /// All rounds, where there is no other device.
+    /// All rounds, on a single device.
     fn rounds(&self, queue: &mut Queue<'_>, observer: &dyn Observer) -> Result<(), SolveError> {
         let rounds = tiles(self.vertices);
         let work = (self.vertices as f64).powi(2) * f64::from(PIVOTS);
@@ -236,7 +236,7 @@ impl Worker {
         Ok(())
     }
 
-    /// All rounds beside other devices; this is number `i`.
+    /// All rounds, on several devices; this is number `i`.
     fn rounds_together(
         &self,
         i: usize,
@@ -284,7 +284,7 @@ impl Worker {
     fn hand_on(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
         self.panels(queue, k, true, false)?;
         for (_, other) in all.iter().enumerate().filter(|&(j, _)| j != i) {
-            // SAFETY: all workers live until all threads are done; before all have met nobody writes this panel or looks at the other.
+            // SAFETY: all workers live until all threads are done; until all have met, nothing writes this panel and nothing else uses the other's.
             unsafe { queue.send(&self.row_panels[k % 2], &other.row_panels[k % 2]) }?;
         }
         Ok(())
@@ -321,7 +321,7 @@ impl Worker {
         ]
     }
 
-    /// Round `k` of some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
+    /// Phase 3 of round `k` for some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
     fn rest(
         &self,
         queue: &mut Queue<'_>,
@@ -335,7 +335,7 @@ impl Worker {
         let words = self.family.words(self.vertices);
         let tile = |k: usize| (k / self.family.cells) as u32;
         let own = self.own_row(k);
-        // Whoever makes the next pivot begins.
+        // The tile row that makes the next pivot comes first.
         let first_row = match next {
             Some(next) if rows.len() == self.rows.len() => next - self.rows.start,
             _ => rows.start,
@@ -353,7 +353,7 @@ impl Worker {
             (first_row as u32).into(),
             next.map_or(0, tile).into(),
             if own == NONE { NONE } else { own / TILE }.into(),
-            // A tile of two pivot columns also has another.
+            // A tile of two pivot columns also contains another.
             if self.family.cells == 1 { k as u32 } else { NONE }.into(),
             next.map_or(NONE, |next| self.own_row(next)).into(),
             next.map_or(NONE, |next| (next * SIDE) as u32).into(),
@@ -382,7 +382,7 @@ fn pivots(rounds: Range<usize>, vertices: usize) -> u64 {
     (vertices.min(rounds.end * SIDE) - rounds.start * SIDE) as u64
 }
 
-/// Where threads wait for each other, as long as none fails.
+/// A barrier of threads, as long as none fails.
 struct Meeting {
     count: usize,
     state: Mutex<Met>,
@@ -401,7 +401,7 @@ impl Meeting {
         Self { count, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all have come. An error where one will not.
+    /// Waits until all have come. An error where one has failed.
     fn meet(&self) -> Result<(), Cancelled> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrived += 1;
@@ -417,7 +417,7 @@ impl Meeting {
         if state.failed { Err(Cancelled) } else { Ok(()) }
     }
 
-    /// Lets everybody go, now and later.
+    /// Releases all that wait, now and later.
     fn fail(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.changed.notify_all();

@@ -100,7 +100,7 @@ impl Subject {
     }
 }
 
-/// What happens, for whoever watches.
+/// Progress of the benchmark, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The ceilings are known.
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// A row that nobody solved is wrong, and has no time.
+    /// A row that was not solved is wrong, and has no time.
     #[test]
     fn a_wrong_result_is_not_timed() {
         let plan = plan(Weight::I32);

@@ -21,7 +21,7 @@ pub struct Plan {
     pub effort: Effort,
 }
 
-/// What happens, for whoever watches.
+/// Progress of the benchmark, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The ceilings are known.

@@ -1,17 +1,17 @@
-//! The plan for a grid that lies in a device's memory, and results that are to lie there too: bands of rows, one after another, and
+//! The plan for a grid in a device's memory whose results go there too: bands of rows, one after another, and
 //! nothing is copied to the host but records of what kernels have found.
 //!
 //! ```text
-//! bytes that are codes as they are, in rows as kernels read them      a look at which bytes occur; kernels read the array itself
+//! bytes that are codes as they are, in rows as kernels read them      a scan of which bytes occur; kernels read the array itself
 //! anything else                                                       codes are made of the cells that a band sees, on the device
 //! results of a single plane, in rows as kernels write them            kernels write the array itself
 //! anything else                                                       results are copied from there, on the device
 //! ```
 //!
-//! Kernels trust codes to be below the number of levels. So the look at an array that they read itself is waited for, though it takes a
-//! round trip to the device; but the kernel of 5 × 5 windows takes any bytes, and is put behind the look at once, on
-//! the guess that it will find no byte above 15 (the kernel asks what it found, and does nothing otherwise). Where codes are made, a
-//! number that has none gets one that does no harm, and the error is found when the band has been waited for anyway.
+//! Kernels require codes below the number of levels. So the scan of an array that they read itself is waited for, which costs a
+//! round trip to the device; but the kernel of 5 × 5 windows takes any bytes, and is enqueued speculatively behind the scan, on
+//! the guess that it finds no byte above 15 (the kernel reads what was found, and does nothing otherwise). Where codes are made, a
+//! number without a code gets a valid one, and the error is found when the band has been waited for.
 //!
 //! The kernel, its table and the windows that cells are given are those of [`Entropy::stream`] (and, without classes, of
 //! [`Entropy::measure_into`]) on the same device; bands change no bit, and so the results are the same.
@@ -46,8 +46,8 @@ const SPARE: usize = 1 << 18;
 const ROWS: usize = 1 << 19;
 
 impl Entropy {
-    /// All measures of every cell of a grid in a device's memory, by that device, into places in the same memory: one for each measure in
-    /// their order, each of the grid's shape. Neither cells nor results go by way of the host.
+    /// All measures of every cell of a grid in a device's memory, by that device, into arrays in the same memory: one for each measure in
+    /// their order, each of the grid's shape. Neither cells nor results are copied through the host.
     ///
     /// With `classes` the codes of cells are theirs, and levels and nodata too; cells at which `mask` is 0 or NaN have no data. The result is, bit
     /// for bit, that of [`stream`](Self::stream) on the same device for the same numbers and mask. Without, the grid's numbers are bytes that are
@@ -55,10 +55,10 @@ impl Entropy {
     ///
     /// Fastest are bytes that are their own codes, in rows of a multiple of 4 columns that begin at multiples of 4 bytes, next to each other; and
     /// for results of one measure rows that begin at multiples of 16 bytes. Such arrays are read and written by the entropy kernels
-    /// themselves, unless the [edge](Self::edge) makes the grid go on; for others there is scratch memory on the device, up to 1 GiB.
+    /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB.
     ///
-    /// When this returns, also with an error, the device has done all that it was asked for. After an error the results are in no
-    /// defined state. The observer hears of finished cells and may stop the work. The calling thread's current CUDA context stays as it was.
+    /// When this returns, also with an error, the device has nothing of it in flight. After an error the contents of the results are
+    /// unspecified. The observer hears of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
     ///
     /// # Errors
     /// Those of [`measure_into`](Self::measure_into); a number that is no class, with its row and column; a mask or an output of another
@@ -73,7 +73,7 @@ impl Entropy {
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let (theirs, out) = (Buffer::from_slice(&device, &[11i32, 11, 95, 95])?, Buffer::new(&device, 4 * 8)?);
-    /// // SAFETY: the buffers outlive the grids, and nobody else uses them.
+    /// // SAFETY: the buffers outlive the grids, and nothing else uses them.
     /// let (grid, place) = unsafe {
     ///     (
     ///         DeviceGrid::new(&device, theirs.address(), ValueType::I32, 2, 2, (2, 1))?,
@@ -177,7 +177,7 @@ impl Entropy {
         }
         let shape = (cells.grid.rows(), cells.grid.cols());
         let look = Look::new(queue, cells)?;
-        // As many levels as the kernel takes: with fewer it computes the same.
+        // As many levels as the kernel takes: with fewer the result is the same.
         let few = Coding { levels: self.levels.unwrap_or(FEW).min(BYTE_LEVELS), nodata: None, codes: None };
         let supposed = self.plan::<T>(shape, &few, observer);
         let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
@@ -200,7 +200,7 @@ impl Entropy {
             return Ok(supposed.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
         }
         let plan = self.plan::<T>(shape, &coding, observer);
-        // Where there is an error, encoding finds its place.
+        // Where there is an error, encoding finds the cell.
         let code =
             |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
         let steps = Steps::of_bytes(code);
@@ -217,9 +217,9 @@ impl Entropy {
 /// What the kernels read.
 #[derive(Clone, Copy)]
 enum Input<'a> {
-    /// The array itself, whose rows are so many bytes apart.
+    /// The array itself, with so many bytes from row to row.
     There(usize),
-    /// Codes that are made first.
+    /// Codes, made first.
     Coded(&'a Steps),
 }
 
@@ -229,9 +229,9 @@ struct Codes {
     memory: Buffer,
     /// Bytes from a row to the next.
     pitch: usize,
-    /// Rows that there is room for.
+    /// Rows that fit.
     room: usize,
-    /// Rows that are there; beyond the edges where the grid goes on.
+    /// Rows that are present; beyond the edges where the grid is extended.
     rows: Range<isize>,
     /// What the encoder uses until the queue is waited for.
     under_way: Option<Encoding>,
@@ -257,7 +257,7 @@ impl Plan<'_> {
         self.seen(&(0..self.grid.0), &(0..1)).0
     }
 
-    /// Room for codes, in rows of `cols`: for as many rows as there may be, and at least those that one row of results sees.
+    /// Memory for codes, in rows of `cols`: for as many rows as there may be, and at least those that one row of results sees.
     fn room_for_codes(
         &self,
         queue: &mut Queue<'_>,
@@ -276,7 +276,7 @@ impl Plan<'_> {
         Ok(Codes { encoder, memory, pitch, room, rows: 0..0, under_way: None })
     }
 
-    /// Has the codes of the rows in `seen` made, unless they are there, and of as many rows after them as there is room for.
+    /// Makes the codes of the rows in `seen`, unless they are present, and of as many rows after them as fit.
     fn encode(
         &self,
         queue: &mut Queue<'_>,
@@ -320,7 +320,7 @@ impl Plan<'_> {
         ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(self.grid.0)
     }
 
-    /// Room for what a launch over `most` rows makes first, or over fewer where there is not enough; how many.
+    /// Memory for what a launch over `most` rows makes first, or over fewer where there is not enough; how many.
     fn room_for_heads(
         &self,
         prepared: &Prepared,
@@ -339,8 +339,8 @@ impl Plan<'_> {
         Ok((Some(memory), if room < seen(most) { room - halo } else { most }))
     }
 
-    /// Has everything computed behind a look that is on the queue, should it find no byte above 15, where a single launch of the kernel that
-    /// takes any bytes does it. What comes back is to be kept until the queue has been waited for; `None` where nothing has been done.
+    /// Enqueues everything behind a scan that is on the queue, in case it finds no byte above 15, where a single launch of the kernel that
+    /// takes any bytes does it. The returned value is kept until the queue has been waited for; `None` where nothing was enqueued.
     fn guess<T: Real>(
         &self,
         queue: &mut Queue<'_>,
@@ -374,7 +374,7 @@ impl Plan<'_> {
         Ok(Some(prepared))
     }
 
-    /// What was done where the guess was right.
+    /// The report where the guess was right.
     fn guessed(&self, prepared: &Prepared, present: &Present, levels: usize) -> Report {
         self.observer.advance((self.grid.0 * self.grid.1) as u64);
         Report {
@@ -386,7 +386,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Computes everything, band by band. `problem` says what is wrong with a cell whose number has no code.
+    /// Computes everything, band by band. `problem` is the error for a cell whose number has no code.
     fn over_arrays<T: Real>(
         &self,
         queue: &mut Queue<'_>,
@@ -489,7 +489,7 @@ impl Plan<'_> {
     }
 }
 
-/// Memory for `rows` rows of so many bytes, or half as many, again and again, but no fewer than `least`, such that `spare` bytes and some for
+/// Memory for `rows` rows of so many bytes, halved repeatedly where that fails, but no fewer than `least`, such that `spare` bytes and some for
 /// records are left. How many it was.
 fn shrinking(
     device: &Arc<dyn Device>,

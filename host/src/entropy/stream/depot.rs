@@ -1,4 +1,4 @@
-//! Where pieces wait for whoever takes them next.
+//! A queue of pieces between reader, workers and writer.
 //!
 //! ```text
 //! reader ── put ──> ready ── take ──> workers ── finish ──> done ── next ──> writer
@@ -7,8 +7,8 @@
 //!    └──────────────────────────── memory ─────────────────────────────────────┘
 //! ```
 //!
-//! There is so much memory and no more, so a reader that is ahead waits, and so does everybody else for what he needs. Pieces are
-//! taken in their order and written in it, whoever finishes first. The obvious chain of channels cannot give back: when a
+//! Memory is bounded, so a reader that is ahead blocks, and so does every thread until it has what it needs. Pieces are
+//! taken and written in their order, and finished in any. The obvious chain of channels cannot give back: when a
 //! device fails, its pieces have to go to another, which may have found nothing left to do; so a worker that finds
 //! nothing waits until all pieces are finished, and not until the reader is.
 
@@ -46,12 +46,12 @@ struct State<'m> {
     error: Option<Error>,
 }
 
-/// The work is over before it is done: the reason is kept in the depot.
+/// The work ended before it was done: the depot holds the reason.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Over;
 
 impl<'m, 'o> Depot<'m, 'o> {
-    /// For so many pieces and workers.
+    /// A queue for so many pieces and workers.
     pub fn new(total: usize, workers: usize, observer: &'o dyn Observer) -> Self {
         let state = State {
             ready: VecDeque::new(),
@@ -69,7 +69,7 @@ impl<'m, 'o> Depot<'m, 'o> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `get` gives something, or all is over.
+    /// Waits until `get` returns something, or the work has ended.
     fn wait<R>(&self, mut get: impl FnMut(&mut State<'m>) -> Option<R>) -> Result<R, Over> {
         let mut state = self.lock();
         loop {
@@ -85,38 +85,38 @@ impl<'m, 'o> Depot<'m, 'o> {
                 return Ok(got);
             }
             if rayon::current_thread_index().is_some() {
-                // One of rayon's threads lends a hand while it waits: with all of them waiting here, nobody would do what
-                // the others spawn there.
+                // One of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread would be left
+                // for the jobs that the others spawn there.
                 drop(state);
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {
                     std::thread::sleep(Duration::from_micros(50));
                 }
                 state = self.lock();
             } else {
-                // Not for ever: nobody tells when the observer wants to stop.
+                // With a timeout: the observer does not notify when it wants to stop.
                 let waited = self.changed.wait_timeout(state, Duration::from_millis(50));
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
         }
     }
 
-    /// Ends everything for this reason, if there is none yet.
+    /// Ends the work for this reason, unless it has ended.
     pub fn fail(&self, error: Error) {
         self.lock().error.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    /// Why it was over before it was done.
+    /// Why it ended before it was done.
     pub fn into_error(self) -> Option<Error> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).error
     }
 
-    /// Memory for another piece; the last one has given it back.
+    /// Memory for another piece, when there is some.
     pub fn memory(&self) -> Result<Memory, Over> {
         self.wait(|state| state.memory.pop())
     }
 
-    /// The same if there is some just now.
+    /// The same without waiting.
     pub fn try_memory(&self) -> Option<Memory> {
         self.lock().memory.pop()
     }
@@ -126,7 +126,7 @@ impl<'m, 'o> Depot<'m, 'o> {
         self.lock().error.is_some()
     }
 
-    /// Waits until something is so that the depot does not know of. One of rayon's threads lends a hand meanwhile.
+    /// Waits for a condition that the depot does not notify of. One of rayon's threads runs other jobs meanwhile.
     pub fn until(&self, mut so: impl FnMut() -> bool) {
         while !so() {
             let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
@@ -157,7 +157,7 @@ impl<'m, 'o> Depot<'m, 'o> {
         })
     }
 
-    /// The next piece to work on, if there is one just now.
+    /// The next piece to work on, without waiting.
     pub fn try_take(&self) -> Option<Piece<'m>> {
         let mut state = self.lock();
         if state.error.is_some() { None } else { state.ready.pop_front() }
@@ -171,7 +171,7 @@ impl<'m, 'o> Depot<'m, 'o> {
         self.changed.notify_all();
     }
 
-    /// A worker gives up, and gives back what it had. If it was the last one, its error is the end.
+    /// A worker that failed returns its pieces. If it was the last one, its error ends the work.
     pub fn leave(&self, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
         let mut state = self.lock();
         for piece in pieces {

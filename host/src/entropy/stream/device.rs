@@ -14,7 +14,7 @@ use crate::entropy::{Error, Report};
 use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
 use crate::exec::{Buffer, Device, DeviceError};
 
-/// Pieces on a device at a time, if there is room: one under way in each direction, one in between.
+/// Pieces on a device at a time, if there is room: one in flight in each direction, one between.
 pub(super) const SLOTS: usize = 3;
 
 /// Buffers for a piece.
@@ -42,7 +42,7 @@ pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &D
     report
 }
 
-/// Leaves the work to the others where the device is to blame; where the kernel or the question is, they would do no better.
+/// Leaves the work to others where the device failed; where the kernel or the task is at fault, they would fail too.
 fn give_up<'m>(depot: &Depot<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
     match error {
         Error::Device(
@@ -87,7 +87,7 @@ impl<'p> Worker<'p> {
         let mut free: Vec<usize> = (0..self.slots.len()).collect();
         let mut under_way: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
         loop {
-            // With nothing under way there is time to wait for a piece.
+            // With nothing in flight there is time to wait for a piece.
             let next = match (free.is_empty(), under_way.is_empty()) {
                 (true, _) => None,
                 (false, false) => depot.try_take(),
@@ -121,7 +121,7 @@ impl<'p> Worker<'p> {
             };
             if let Some(error) = failed {
                 let pieces = under_way.drain(..).rev().map(|(slot, mut piece)| {
-                    // Its memory is all that is wanted back.
+                    // Only its memory is needed.
                     let _ = give_back(queues[slot].wait(), &mut piece);
                     piece
                 });
@@ -132,7 +132,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Puts a piece on its way.
+    /// Enqueues a piece.
     fn start<'m, T: Real>(&self, queue: &mut Queue<'m>, slot: &Slot, piece: &mut Piece<'m>) -> Result<(), DeviceError> {
         let (rows, cols) = piece.seen_shape();
         let (first, skip) = piece.first();
@@ -182,7 +182,7 @@ impl<'p> Worker<'p> {
     }
 }
 
-/// A piece gets back what its queue had. Returns the seconds that its kernel took.
+/// Returns the queue's memory to a piece. Returns the seconds that its kernel took.
 fn give_back<'m>(returned: Returned<'m>, piece: &mut Piece<'m>) -> Result<f64, DeviceError> {
     let Returned { sources, targets, seconds, result } = returned;
     for source in sources {

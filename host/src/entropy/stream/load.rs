@@ -1,6 +1,6 @@
 //! From a raster or a grid to the cells that a piece sees.
 //!
-//! The cells that exist are read; those beyond the edge, where the grid goes on, are copied from the ones that
+//! The cells that exist are read; those beyond the edge, where the grid is extended, are copied from the ones that
 //! [`Edge::seen`] names. These are always among the ones that have been read: a mirrored cell is no further from the edge than
 //! the cell that sees it.
 //!
@@ -30,7 +30,7 @@ pub(super) enum From<'a, C> {
         cells: GridView<'a, C>,
         /// The code of each, of bytes; `None` where they are codes.
         codes: Option<&'a [C; 256]>,
-        /// They should be below this, and nobody has looked yet.
+        /// They should be below this, which has not been checked yet.
         below: Option<usize>,
     },
 }

@@ -1,5 +1,5 @@
-//! The streaming plan: from cells that come piece by piece to results that go piece by piece, in bounded memory, with everything
-//! that can be done at once done at once.
+//! The streaming plan: from cells read piece by piece to results written piece by piece, in bounded memory, with reading, computing
+//! and writing overlapped.
 //!
 //! ```text
 //! cut the output into pieces (shape)
@@ -9,10 +9,10 @@
 //! one thread writes   finished pieces, in their order             (store)
 //! ```
 //!
-//! Between them pieces wait in the depot, where whoever has time takes the next one: a device that is slower than another takes
+//! Between them pieces wait in a queue (the depot), from which a worker that is free takes the next one: a device that is slower than another takes
 //! fewer, and when one fails the others take over what it had. A kernel clips windows at the edges of what it is given.
 //! Halo cells move those edges away from the cells that are kept, so that a piece's results do not depend on where it was cut,
-//! nor on who computed it: not a bit.
+//! nor on the worker that computed it: they are bit-identical.
 //!
 //! The same plan serves grids in memory. There "reading" is copying to memory that devices copy from directly, by all cores,
 //! unless the grid is in such memory already ([`PinnedGrid`](crate::exec::PinnedGrid)): then nothing is copied but by the
@@ -55,27 +55,27 @@ use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
 use crate::threads::Inherited;
 
-/// Cells of a piece, where nothing speaks against it: a launch and a copy of so many take far longer than to begin them.
+/// Cells of a piece, where nothing requires another number: a launch and a copy of so many take far longer than to start them.
 const CELLS: usize = 1 << 22;
 
-/// Memory for pieces where nobody has said how much there may be.
+/// Memory for pieces where no limit was given.
 const MEMORY: usize = 4 << 30;
 
 /// Bytes that are left on a device beside the buffers, where it has more than a thousand times as many.
 const SPARE: usize = 2 << 20;
 
-/// A device that says it has so much memory, and several times what the buffers take, is not asked whether it really has it.
+/// A device that reports so much memory, and several times what the buffers take, is not tested for really having it.
 const PLENTY: usize = 256 << 20;
 
-/// Memory that is not for pieces: the program, its threads and what they allocate in passing, which a small grid gives them little cause
-/// to do.
+/// Memory that is not for pieces: the program, its threads and their temporary allocations, which are small for
+/// a small grid.
 fn elsewhere((rows, cols): (usize, usize)) -> usize {
     const PROGRAM: usize = 12 << 20;
     const IN_PASSING: usize = 84 << 20;
     PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(IN_PASSING)
 }
 
-/// What is computed, whoever does it.
+/// What is computed, by any worker.
 struct Plan<'a> {
     /// Rows and columns of the output.
     grid: (usize, usize),
@@ -98,7 +98,7 @@ struct Plan<'a> {
     planes: usize,
     /// Rows and columns of a piece; the last ones may be smaller.
     piece: (usize, usize),
-    /// Pieces under way at a time.
+    /// Pieces in flight at a time.
     under_way: usize,
     /// Pieces on a device at a time.
     slots: usize,
@@ -142,14 +142,14 @@ impl Plan<'_> {
         self.nodata.and_then(u8::of)
     }
 
-    /// Results this near to the top, bottom, left and right are nodata, and nobody else sees to it.
+    /// Results so near to the top, bottom, left and right are nodata, and nothing else writes them.
     fn rim(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
         (self.edge == Edge::Nodata && self.window.is_none()).then_some([rows, rows, cols, cols])
     }
 }
 
-/// Who works.
+/// The workers.
 enum Workers<'a> {
     Cpu,
     Devices(&'a [Arc<dyn Device>]),
@@ -171,7 +171,7 @@ impl<'a> Workers<'a> {
         }
     }
 
-    /// Pieces that are under way at once: those with the workers, one that is read and one that is written.
+    /// Pieces in flight: those with the workers, one that is read and one that is written.
     fn under_way(&self) -> usize {
         match self {
             Self::Cpu => 3,
@@ -179,7 +179,7 @@ impl<'a> Workers<'a> {
         }
     }
 
-    /// Memory that the workers copy fastest from and to.
+    /// The memory that the workers copy to and from fastest.
     fn memory(&self, bytes: usize) -> HostMemory {
         let locked = match self {
             Self::Devices(devices) if bytes > 0 => devices.first(),
@@ -198,7 +198,7 @@ impl Entropy {
     /// where nothing is given, and far less where that is enough).
     ///
     /// Levels and nodata are those of `cells`. The observer hears of finished cells and may stop the work. After an error the
-    /// sink has got some of the results.
+    /// sink has received some of the results.
     ///
     /// # Errors
     /// Those of [`compute_into`](Self::compute_into); a file that cannot be read or written; a limit to memory in which not even
@@ -288,11 +288,11 @@ impl Entropy {
     }
 }
 
-/// What a file asks of pieces.
+/// What a file requires of pieces.
 struct File {
     block: (usize, usize),
     whole_rows: bool,
-    /// Rows are to be read one after the other, each once: in full width if at all possible.
+    /// Rows are read in order, each once: in full width if at all possible.
     in_order: bool,
     /// Bytes for a cell seen and a cell of output of the piece being read and written.
     passing: (usize, usize),
@@ -313,13 +313,13 @@ impl Plan<'_> {
         let (mut free, mut refused) = (least()?, None);
         loop {
             let shaped = self.shape::<T>(workers, &file, memory, Some(free));
-            // What the driver had to say of the smallest pieces tells more than what was planned after it.
+            // The driver's error for the smallest pieces says more than the plan's after it.
             shaped.map_err(|error| refused.unwrap_or(error))?;
             if self.on_device::<T>().saturating_mul(4).max(PLENTY) <= free {
                 return Ok(());
             }
-            // Where memory is short what the driver says is too much: kernels that it has not loaded yet take some, and so does every
-            // allocation beyond what was asked for. So the buffers are made for once.
+            // Where memory is short the driver overstates it: kernels that it has not loaded yet take some, and so does every
+            // allocation beyond what was asked for. So the buffers are allocated once as a test.
             let tried = devices.iter().try_for_each(|device| {
                 let worker = device::Worker::new::<T>(self, device)?;
                 // Streams and launches take some too.
@@ -333,7 +333,7 @@ impl Plan<'_> {
                     tracing::debug!(free, fewer, "the device has less memory than it says: planning again");
                     (free, refused) = (fewer, Some(error));
                 }
-                // Whatever else there is to say of a device is said when it works.
+                // Other errors of a device are reported when it works.
                 _ => return Ok(()),
             }
         }
@@ -346,7 +346,7 @@ impl Plan<'_> {
         slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
     }
 
-    /// Bytes that the CPU engine takes for large windows, whatever pieces are: F of all numbers of cells, the shape and its copies, and
+    /// Bytes that the CPU engine takes for large windows, with pieces of any size: F of all numbers of cells, the shape and its copies, and
     /// what a thread keeps of a tile.
     fn of_large_window(&self) -> usize {
         if self.size <= SMALL {
@@ -356,14 +356,14 @@ impl Plan<'_> {
         let (rows, cols) = (self.size.min(self.extended.0), self.size.min(self.extended.1));
         // A tile of more levels has a histogram.
         let planes = (self.levels + usize::from(self.nodata.is_some())).min(BYTE_LEVELS + 1);
-        // Words are numbered anew, in a copy of bytes or of words.
+        // Words are renumbered, in a copy of bytes or of words.
         let seen = |len: usize, all: usize| (len + self.size).min(all);
         let copies = 3 * seen(LARGE_BAND, self.extended.0) * seen(LARGE_STRIP, self.extended.1);
         let tile = planes * (4 * LARGE_STRIP + 2 * (LARGE_STRIP + self.size)) + (self.width - 1) * copies;
         8 * rows * cols + 4 * self.size * self.size + rayon::current_num_threads() * tile
     }
 
-    /// The shape of pieces of which `free` bytes of every device hold some.
+    /// The shape of pieces such that `free` bytes of every device hold some.
     fn shape<T: Real>(
         &mut self,
         workers: &Workers<'_>,
@@ -443,7 +443,7 @@ impl Plan<'_> {
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where nobody has made sure that its cells are as the coding says.
+/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells match the coding.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
@@ -506,7 +506,7 @@ fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>
     pieces.map(|piece| piece.into_views().into_iter().map(target).collect()).collect()
 }
 
-/// Has all pieces read, computed and stored. Where `there` is given cells need not be read, where `targets` are given results need
+/// Reads, computes and stores all pieces. Where `there` is given cells need not be read, where `targets` are given results need
 /// not be stored: devices copy directly.
 fn run<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
@@ -526,7 +526,7 @@ fn run<'m, T: Real, C: Code>(
         let beside = [start(scope, depot, reading), start(scope, depot, writing)];
         let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
         let report = match workers {
-            // On the caller's thread, because that decides which of rayon's pools does the work.
+            // On the caller's thread, whose rayon pool does the work.
             Workers::Cpu => Guard(depot).during(|| compute::<T, C>(plan, depot)),
             Workers::Devices(devices) => {
                 let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
@@ -534,7 +534,7 @@ fn run<'m, T: Real, C: Code>(
                 depot.until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
                 let mut total = Report::default();
                 for thread in threads {
-                    // A panic on a worker's thread is one here too.
+                    // A panic on a worker's thread is propagated.
                     let report = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                     total.kernel = total.kernel.or(report.kernel);
                     total.bands += report.bands;
@@ -556,7 +556,7 @@ fn run<'m, T: Real, C: Code>(
     }
 }
 
-/// Starts a thread. Where the system starts none, which [`std::thread::Scope::spawn`] would panic for, that ends everything.
+/// Starts a thread. Where the system starts none, for which [`std::thread::Scope::spawn`] would panic, the work ends.
 fn start<'s, R: Send + 's>(
     scope: &'s Scope<'s, '_>,
     depot: &Depot<'_, '_>,
@@ -566,7 +566,7 @@ fn start<'s, R: Send + 's>(
     started.map_err(|error| depot.fail(Error::Threads(error.to_string()))).ok()
 }
 
-/// Ends everything when one of the threads panics: the others would wait for it for ever.
+/// Ends the work when one of the threads panics: the others would wait for it for ever.
 struct Guard<'d, 'm, 'o>(&'d Depot<'m, 'o>);
 
 impl Guard<'_, '_, '_> {
@@ -664,7 +664,7 @@ fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
     report
 }
 
-/// Stops the CPU engine when all is over.
+/// Stops the CPU engine when the work has ended.
 struct Watch<'d, 'm, 'o>(&'d Depot<'m, 'o>, &'o dyn Observer);
 
 impl Observer for Watch<'_, '_, '_> {

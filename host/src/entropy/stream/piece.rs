@@ -7,7 +7,7 @@ use crate::exec::HostMemory;
 use crate::exec::queue::{Readable, Target};
 use crate::grid::{GridView, GridViewMut};
 
-/// A piece of the output. Its memory travels with it, from thread to thread and to the device and back.
+/// A piece of the output. It owns its memory, from thread to thread and to the device and back.
 pub(super) struct Piece<'m> {
     /// Its place in the order in which pieces are read and written, from 0.
     pub index: usize,
@@ -15,7 +15,7 @@ pub(super) struct Piece<'m> {
     pub rows: Range<usize>,
     /// Its columns of the grid.
     pub cols: Range<usize>,
-    /// The rows and columns that its windows see: its own and the halo. Where the grid goes on beyond its edge, so do they.
+    /// The rows and columns that its windows see: its own and the halo. Where the grid is extended, they reach beyond its edge.
     pub seen: (Range<isize>, Range<isize>),
     /// Cells from a row to the next in `input`.
     pub pitch: usize,
@@ -27,21 +27,21 @@ pub(super) struct Piece<'m> {
 
 /// The cells of a piece.
 pub(super) enum Input<'m> {
-    /// In memory that is used again for other pieces.
+    /// In memory of the pool.
     Own(HostMemory),
-    /// Where they have always been, because devices copy from there directly.
+    /// In place, because devices copy from there directly.
     There(&'m [u8]),
-    /// Under way.
+    /// In flight.
     Away,
 }
 
 /// The results of a piece.
 pub(super) enum Output<'m> {
-    /// In memory that is used again for other pieces: plane after plane without gaps.
+    /// In memory of the pool: plane after plane without gaps.
     Own(HostMemory),
-    /// Where they are to be, because devices copy to there directly: of the one plane, rows from top to bottom.
+    /// In place, because devices copy to there directly: of the one plane, rows from top to bottom.
     There(Vec<Target<'m>>),
-    /// Under way.
+    /// In flight.
     Away,
 }
 
@@ -93,7 +93,7 @@ impl Piece<'_> {
 }
 
 impl<'m> Input<'m> {
-    /// Hands the memory to a copy.
+    /// Moves the memory to a copy.
     pub fn take(&mut self) -> Option<Readable<'m>> {
         match std::mem::replace(self, Self::Away) {
             Self::Own(memory) => Some(Readable::Owned(memory)),

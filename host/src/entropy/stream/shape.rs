@@ -1,8 +1,8 @@
-//! How large pieces are.
+//! The size of pieces.
 //!
 //! ```text
 //! large enough that the halo is a small part of what is read and computed, and that a launch and a copy cost little
-//! small enough that those under way fit in memory, on the host and on every device, and that all workers have some
+//! small enough that those in flight fit in memory, on the host and on every device, and that all workers have some
 //! whole blocks of the file that is written, so that each is compressed once
 //! ```
 //!
@@ -10,7 +10,7 @@
 //! 10 × 10⁶ cells a band would be the whole, and of a raster of 10⁶ columns a row of blocks may not fit in memory. So the width
 //! is halved as long as that makes pieces better: first of all possible, then with less halo.
 
-/// What decides the shape of pieces.
+/// The requirements on the shape of pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
     /// Rows and columns of the output.
@@ -27,7 +27,7 @@ pub(super) struct Question {
     pub bytes: (usize, usize),
     /// Bytes of host memory that are needed once, for a cell seen and a cell of output of the piece being read and written.
     pub passing: (usize, usize),
-    /// Pieces under way at once.
+    /// Pieces in flight.
     pub under_way: usize,
     /// Bytes of host memory for all of it.
     pub memory: usize,
@@ -95,10 +95,10 @@ impl Question {
 
     /// The part of what is seen that is output.
     fn own(&self, height: usize, width: usize) -> f64 {
-        // All there is has no halo that somebody else sees too.
+        // The whole grid has no halo that another piece sees too.
         let along =
             |own: usize, all: usize, halo: usize| if own >= all { 1.0 } else { own as f64 / (own + halo) as f64 };
-        // A grid cut into fewer pieces than there are workers leaves some of them idle.
+        // With fewer pieces than workers some of them are idle.
         let pieces = self.grid.0.div_ceil(height) * self.grid.1.div_ceil(width);
         let busy = (pieces as f64 / self.pieces as f64).min(1.0);
         along(height, self.grid.0, self.halo.0) * along(width, self.grid.1, self.halo.1) * (0.5 + 0.5 * busy)
@@ -117,7 +117,7 @@ impl Question {
                 |(a, b): (usize, usize), out: usize| seen.saturating_mul(a).saturating_add(out.saturating_mul(b));
             let own = height * width;
             let host = weigh(self.bytes, own).saturating_mul(self.under_way).saturating_add(weigh(self.passing, own));
-            // Halo columns have results too there, which nobody wants.
+            // On a device halo columns have results too, which are dropped.
             let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes, height * seen_cols), all));
             (host, device)
         };

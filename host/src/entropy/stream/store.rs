@@ -1,4 +1,4 @@
-//! From a piece's results to where they belong.
+//! Storing a piece's results.
 
 use rayon::prelude::*;
 
@@ -9,13 +9,13 @@ use crate::exec::queue::Writable;
 use crate::grid::{GridView, GridViewMut};
 use crate::raster::ResultSink;
 
-/// Where results go to.
+/// Where results are stored.
 pub(super) enum To<'a, T> {
-    /// A file, or whatever else takes them piece by piece.
+    /// A file, or another sink that takes them piece by piece.
     Sink(Box<dyn ResultSink<T> + 'a>),
     /// Grids in memory, one a plane.
     Grids(Vec<GridViewMut<'a, T>>),
-    /// They are there when the devices are done.
+    /// In place: devices have copied them.
     There,
 }
 
@@ -46,7 +46,7 @@ impl<T: Real> To<'_, T> {
                     let from = view.as_view();
                     let mut to = grid.reborrow().rect(rows.clone(), cols.clone());
                     let (width, stride) = (to.cols(), to.stride());
-                    // Fresh memory costs a page fault every 4 KiB when it is first written: all cores take them, along a long
+                    // New memory costs a page fault every 4 KiB on its first write: all cores take them, along a long
                     // row too.
                     to.as_strided_mut().par_chunks_mut(stride).enumerate().for_each(|(r, to)| {
                         let pieces = to[..width].par_chunks_mut(1 << 16).zip(from.row(r).par_chunks(1 << 16));
@@ -60,7 +60,7 @@ impl<T: Real> To<'_, T> {
 }
 
 impl<T> To<'_, T> {
-    /// Stores what must come last.
+    /// Finishes the sink.
     pub fn finish(self) -> Result<(), Error> {
         match self {
             Self::Sink(sink) => Ok(sink.finish()?),
@@ -69,7 +69,7 @@ impl<T> To<'_, T> {
     }
 }
 
-/// Makes results within `rim` of the grid's edges nodata.
+/// Sets results within `rim` of the grid's edges to nodata.
 fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), rim: [usize; 4]) {
     let (top, left, width) = (piece.rows.start, piece.cols.start, piece.cols.len());
     let [above, below, before, behind] = rim;

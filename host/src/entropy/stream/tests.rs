@@ -142,7 +142,7 @@ fn streamed(
     (result, kept.into_inner().unwrap())
 }
 
-/// The definition on a grid that goes on beyond its edge: what lies there is made first.
+/// The definition on a grid that is extended beyond its edge: the cells there are made first.
 fn expected(cells: &Grid<u8>, size: usize, edge: Edge, nodata: Option<u8>) -> Grid<f64> {
     let (rows, cols, radius) = (cells.rows(), cells.cols(), size / 2);
     if !edge.extends() {
@@ -190,7 +190,7 @@ fn every_edge_is_right_on_the_cpu_and_on_devices() {
     }
 }
 
-/// One device and several, rows and columns, the CPU in pieces of any size: not a bit differs.
+/// One device and several, rows and columns, the CPU in pieces of any size: bit-identical.
 #[test]
 fn who_does_it_and_in_which_pieces_changes_no_bit() {
     for (rows, cols) in [(150, 40), (10, 3000), (3000, 10), (70, 70)] {
@@ -298,7 +298,7 @@ fn a_device_that_fails_leaves_its_work_to_the_others() {
             "{error}"
         );
     }
-    // A raster's pieces come back in order all the same.
+    // A raster's pieces come back in order, too.
     let raster = Blocks::new(cells.clone(), (16, 16));
     let devices: Vec<Arc<dyn Device>> =
         vec![Arc::new(EmulatedDevice::new(0, None).failing_after(2)), Arc::new(EmulatedDevice::new(1, None))];
@@ -317,7 +317,7 @@ fn a_device_with_too_little_memory_is_an_error() {
     assert!(matches!(run(100, &mut out), Err(Error::Device(DeviceError::OutOfMemory { .. }))));
     // Little, but enough for small pieces.
     run(200_000, &mut out).unwrap();
-    // The first plan wants more than there is.
+    // The first plan needs more than there is.
     let overstating = EmulatedDevice::new(0, Some(200_000)).overstating(5_000_000);
     let engine = Engine::Devices(vec![Arc::new(overstating)]);
     Entropy::new().compute_into(&engine, cells.view(), out.view_mut(), &()).unwrap();
@@ -408,7 +408,7 @@ fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
     });
 }
 
-/// Where the levels are given, nobody looks through the grid first.
+/// Where the levels are given, the grid is not looked through first.
 #[test]
 fn a_value_that_is_no_level_is_found_on_the_way() {
     let mut cells = grid(90, 40, 9);
@@ -440,7 +440,7 @@ fn a_kernel_that_cannot_stream_is_refused() {
     assert!(run("tiled", &devices).is_ok());
 }
 
-/// Views with gaps, as devices copy to them directly: nobody else's cells change.
+/// Views with gaps, as devices copy to them directly: no other cells change.
 #[test]
 fn targets_are_the_pieces_own_cells() {
     let coding = Coding { levels: 16, nodata: None, codes: None };
@@ -469,7 +469,7 @@ fn targets_are_the_pieces_own_cells() {
 }
 
 /// Codes in memory come out as the stream of the same codes does, and so does every part of them that has its halo, on the CPU and on
-/// a device: not a bit apart. Parts smaller than the window are what would change the unit of the sums.
+/// a device: bit-identical. Parts smaller than the window are what would change the unit of the sums.
 #[test]
 fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
     use crate::entropy::Codes;
@@ -517,8 +517,8 @@ fn codes_in_memory_and_their_parts_are_what_the_stream_makes_of_them() {
     }
 }
 
-/// Windows of more than 255 rows and columns, whose halos are larger than the pieces: what the grid in memory gives, bit for bit, in as
-/// little memory as the refusal of less asks for.
+/// Windows of more than 255 rows and columns, whose halos are larger than the pieces: bit-identical to the grid in memory, in as
+/// little memory as the error for less asks for.
 #[test]
 fn large_windows_are_the_same_in_pieces() {
     use crate::measure::{Footprint, Measure};
@@ -629,7 +629,7 @@ fn many_classes_come_in_pieces_as_they_do_in_memory() {
     let codes = Codes { cells: cells.view(), levels: 907, nodata: None };
     let error = Entropy::new().measure_codes_into(&engine, codes, vec![out.view_mut()], &()).unwrap_err();
     assert!(matches!(error, Error::ManyClasses { levels: 907 }), "{error}");
-    // Few are no matter.
+    // Few classes are bytes again.
     let few = Grid::from_fn(rows, cols, |r, c| (value(r, c) % 9 * 5000) as u16).unwrap();
     let report = Entropy::new().compute_into(&engine, few.view(), out.view_mut(), &()).unwrap();
     assert!(report.levels == 9 && report.kernel.is_some());

@@ -129,7 +129,7 @@ fn encoding<T: Distance>(vertices: usize, format: DistanceFormat) -> Result<Enco
 /// ```
 ///
 /// # Errors
-/// As for [`check`]; a disk that is full, or a pipe that nobody reads; or that the observer stopped the work
+/// As for [`check`]; a disk that is full, or a closed pipe; or that the observer stopped the work
 /// ([`FormatError::is_cancelled`]).
 pub fn write_distances<T: Distance>(
     matrix: &Matrix<T>,

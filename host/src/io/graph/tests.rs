@@ -342,7 +342,7 @@ fn the_caller_is_asked_before_memory_is_taken() {
     let fraction = npy("<f8", "False", "(2, 2)", &elements("<f8", &[0.0, 1.5, 0.0, 0.0]));
     read_graph_from(&fraction[..], "f", GraphFormat::Npy, &options, &()).unwrap();
     assert_eq!(asked.load(Relaxed), 2_147_483_647 + 1002);
-    // Nobody has so much memory.
+    // No machine has so much memory.
     let e = read_graph_from(&binary(&[i32::MAX, 0])[..], "f", GraphFormat::Binary, &GraphOptions::default(), &());
     assert_eq!(
         e.unwrap_err().to_string(),

@@ -1,6 +1,6 @@
 //! Graphs as text: lines, found in parts of a file by all threads, and the fields and numbers in them.
 //!
-//! A line belongs to the part in which it begins, however far it reaches. Nobody counts lines: the number that a message needs is found
+//! A line belongs to the part in which it begins, however far it reaches. Lines are not counted: the number that a message needs is found
 //! by counting the line ends before it, once there is something to say.
 
 use super::Stop;

@@ -56,7 +56,7 @@ impl<'g> GraphWriter<'g> {
     /// Writes all of it. The observer hears of vertices: as many as the graph has.
     ///
     /// # Errors
-    /// A disk that is full, or a pipe that nobody reads; or the observer stopped the work ([`FormatError::is_cancelled`]).
+    /// A disk that is full, or a closed pipe; or the observer stopped the work ([`FormatError::is_cancelled`]).
     pub fn write(&self, out: &mut dyn Write, observer: &dyn Observer) -> Result<(), FormatError> {
         let (vertices, edges) = (self.generator.vertices(), self.edges);
         let header = match self.format {

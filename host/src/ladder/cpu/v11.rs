@@ -1,6 +1,6 @@
 //! v11: v10 with a table of logarithms.
 //!
-//! A window has at most 25 cells, so there are 26 logarithms that anybody ever needs. With 0 in place of ln 0 no count needs
+//! A window has at most 25 cells, so 26 logarithms are all that is ever needed. With 0 in place of ln 0 no count needs
 //! a branch either. The table is 208 bytes, which stay in the first-level cache. Expect several times v10's pace (the source
 //! saw six times).
 

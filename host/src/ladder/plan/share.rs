@@ -1,15 +1,15 @@
 //! v14-share: the CPU works beside the devices, on as much as it is worth.
 //!
 //! ```text
-//! everybody (each device, the CPU) first gets a small piece, and is timed on it
-//! until all have been timed: whoever asks gets another small piece
-//! then: half of what is left, divided by pace, whoever asks getting his share of it
+//! every worker (each device, the CPU) first gets a small piece, and is timed on it
+//! until all have been timed: a worker that asks gets another small piece
+//! then: half of what is left, divided by pace; a worker that asks gets its share of it
 //! ```
 //!
 //! A share fixed in advance would have to be right for every pair of machines, and for what else they do at the moment. Here
 //! pieces are large as long as much is left, so that launches and copies are few, and shrink towards the end, so that
-//! everybody finishes within the time of a small piece. Paces are those of the last piece, copies included: that is what a device
-//! costs. A device that is slow to start keeps nobody waiting: the others go on with small pieces.
+//! all workers finish within the time of a small piece. Paces are those of the last piece, copies included: that is what a device
+//! costs. A device that is slow to start keeps no other waiting: the others go on with small pieces.
 //!
 //! The CPU runs v12, not the CPU engine, which is several times faster: so that a rung is one step, and its
 //! difference from the one before is what sharing gives. Its threads are a pool of their own, one fewer for
@@ -31,7 +31,7 @@ use crate::part::{Axis, Part};
 /// Into how many small pieces the whole would be cut.
 const SMALL: usize = 128;
 
-/// How many pieces everybody takes, roughly: some small ones, then half of what is left each time.
+/// How many pieces a worker takes, roughly: some small ones, then half of what is left each time.
 const EACH: usize = 16;
 
 pub(super) fn run(
@@ -96,7 +96,7 @@ fn on_cpu(
     Ok(report)
 }
 
-/// What is left to do, and how fast everybody is.
+/// What is left to do, and how fast each worker is.
 struct Queue<'a> {
     state: Mutex<State<'a>>,
     axis: Axis,
@@ -105,7 +105,7 @@ struct Queue<'a> {
 }
 
 struct State<'a> {
-    /// Everybody's first piece.
+    /// Each worker's first piece.
     first: Vec<Option<Part<'a, f32>>>,
     rest: Option<Part<'a, f32>>,
     /// Cells a second, of those who have done a piece.
@@ -158,7 +158,7 @@ impl<'a> Queue<'a> {
 }
 
 impl<'a> State<'a> {
-    /// The worker's part of everybody's pace; nothing as long as one of them is unknown.
+    /// The worker's part of the pace of all; nothing as long as one of them is unknown.
     fn share(&self, worker: usize) -> f64 {
         let all: Option<f64> = self.paces.iter().copied().sum();
         all.zip(self.paces[worker]).map_or(0.0, |(all, own)| own / all)

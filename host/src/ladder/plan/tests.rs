@@ -46,7 +46,7 @@ fn run(
 fn off(cells: &Grid<u8>, out: &Grid<f32>) -> f64 {
     let expected = reference::entropy(cells.view(), 5, None);
     let differences = expected.as_slice().iter().zip(out.as_slice()).map(|(a, &b)| (a - f64::from(b)).abs());
-    // NaN, which no comparison lets through, is what a cell holds that nobody wrote.
+    // NaN, which no comparison lets through, is what a cell holds that was not written.
     differences.fold(0.0, |worst, d| if d <= worst { worst } else { d })
 }
 
@@ -72,7 +72,7 @@ fn every_plan_is_right_on_any_number_of_devices_by_rows_and_by_columns() {
                 assert_eq!(report.kernel, Some(device_kernel()), "{what}");
                 assert!(report.bands > 0 && report.kernel_seconds > 0.0, "{what}: {report:?}");
                 assert_eq!(observer.0.into_inner(), rows * cols, "{what}");
-                // Everybody gets a first piece, as long as there are any.
+                // Every worker gets a first piece, as long as there are any.
                 let length = if share::axis(rows, cols, count + 1) == Axis::Rows { rows } else { cols };
                 assert_eq!(report.cpu_cells > 0, name == "v14-share" && length >= 16 * (count + 1), "{what}");
             }
@@ -80,7 +80,7 @@ fn every_plan_is_right_on_any_number_of_devices_by_rows_and_by_columns() {
     }
 }
 
-/// One device and several, rows and columns: for one kernel not a bit may differ.
+/// One device and several, rows and columns: for one kernel results are bit-identical.
 #[test]
 fn how_devices_share_a_grid_changes_no_bit() {
     for (rows, cols) in [(150, 40), (11, 500), (500, 11)] {
@@ -167,13 +167,13 @@ fn a_stop_reaches_everybody() {
     assert!(matches!(result, Err(Error::Cancelled(_))), "{result:?}");
 }
 
-/// How many copies back are under way.
+/// How many copies back are in flight.
 #[derive(Default)]
 struct Copies {
     now: Mutex<usize>,
     changed: Condvar,
     most: AtomicUsize,
-    /// A copy waits until so many are under way, or for a while.
+    /// A copy waits until so many are in flight, or for a while.
     wait_for: usize,
 }
 

@@ -301,7 +301,7 @@ impl Run for Started<'_> {
         let mut spans = self.rate.spans()?;
         spans.sort_unstable();
         let span = spans[spans.len() / 2];
-        // The emulator's clock stands still while a lane only computes.
+        // The emulator's clock does not advance while a lane only computes.
         if span > 0 {
             readings.push(reading("per clock", self.case.operations(OPS_THREADS) / span as f64, "/clk/SM"));
         }

@@ -394,13 +394,13 @@ pub(super) const TABLE: &[Instruction] = table! {
     "ld.const" "divergent" primer_ops_ld_const primer_ops_ld_const_latency "a word for each lane, one after the other"
         {slow: 32, starts: Starts::Divergent}
         Words(|[x, y], _| [loaded(x, OPS_CONSTANT_STEP, OPS_CONSTANT), y]);
-    "atom.shared" "own words" primer_ops_atom_shared primer_ops_atom_shared_latency "an addition to a word of shared memory that nobody else wants"
+    "atom.shared" "own words" primer_ops_atom_shared primer_ops_atom_shared_latency "an addition to a word of shared memory that no other thread uses"
         {slow: 4}
         Words(|state, _| added(state));
-    "atom.global" "own words" primer_ops_atom_global primer_ops_atom_global_latency "an addition to a word of global memory that nobody else wants"
+    "atom.global" "own words" primer_ops_atom_global primer_ops_atom_global_latency "an addition to a word of global memory that no other thread uses"
         {slow: 32}
         Words(|state, _| added(state));
-    "atom.global" "one word" primer_ops_atom_one primer_ops_atom_one_latency "everybody adds to the same word of global memory"
+    "atom.global" "one word" primer_ops_atom_one primer_ops_atom_one_latency "all threads add to the same word of global memory"
         {slow: 256, common: true, starts: Starts::Zero, operands: [3, 0, 5, 0]}
         Words(|_, _| [0; 2]);
 };

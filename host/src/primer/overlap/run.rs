@@ -51,7 +51,7 @@ pub(super) struct Ends {
     results: Buffer,
 }
 
-/// One set of buffers, however many are asked for: what is under way is larger than any cache.
+/// One set of buffers, however many are asked for: what is in flight is larger than any cache.
 pub(super) struct Started<'a> {
     case: &'a Overlap,
     ends: Ends,

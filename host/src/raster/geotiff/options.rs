@@ -200,7 +200,7 @@ impl CreationOptions {
         Ok(())
     }
 
-    /// The same for results of windows of so many cells: where nobody has named a predictor, small windows get none.
+    /// The same for results of windows of so many cells: where no predictor was named, small windows get none.
     ///
     /// Few cells have few ways to be shared out among classes, so that the same few results come again and again, bit for bit,
     /// which Deflate finds and a predictor hides. Of 5 × 5 cells of a land-cover map results take 2.7 bits a cell without one and 8.1

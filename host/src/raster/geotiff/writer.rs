@@ -19,7 +19,7 @@ use crate::io::{FormatError, Place, Problem, write_failed};
 
 /// Bytes of cells in a batch, unless that leaves threads idle.
 const BATCH: usize = 16 << 20;
-/// Bytes of a strip whose height nobody has chosen.
+/// Bytes of a strip whose height was not chosen.
 const STRIP: usize = 1 << 20;
 /// Rows and columns there can be: readers hold them as signed numbers of 32 bits.
 const LONGEST_SIDE: usize = i32::MAX as usize;

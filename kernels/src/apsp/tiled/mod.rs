@@ -2,26 +2,26 @@
 //!
 //! ```text
 //! round k, pivots 128 k .. 128 k + 127:
-//!     pivot     closes the pivot tile: plain Floyd-Warshall in the registers of one block, row and column k passed around in shared memory
+//!     pivot     closes the pivot tile: plain Floyd-Warshall in the registers of one block, row and column k broadcast through shared memory
 //!     panels    pivot row and pivot column: products with the closed tile
 //!     rest      every other tile: the lesser of itself and column panel x row panel; then the block that has the next pivot tile closes it
 //! ```
 //!
-//! A product has no dependency inside: d(k, k) is 0, so that the closed pivot times a row tile contains the row tile. What is left of
+//! A product has no dependency inside: d(k, k) is 0, so that the closed pivot times a row tile contains the row tile. The rest of
 //! the algorithm is a matrix product in which + is min and x is +, and it is written as one: a block makes 128 x 128 words, a thread 8 x 8
 //! of them in registers, in four pieces of 4 x 4, and both factors come through shared memory, 8 deep, in two buffers, loaded
 //! four words at a time. For each 64 results a thread then loads 16 words, so that the loads cost a sixteenth of the issue slots and neither
 //! they nor shared memory are the limit: arithmetic is.
 //!
-//! A matrix that is larger than the memory of the devices is worked on block by block: then `rest` makes products of blocks, whose left
+//! A matrix larger than the memory of the devices is processed block by block: then `rest` makes products of blocks, whose left
 //! factors `turn` prepares.
 //!
 //! Departures from the obvious version:
-//! - `panels` writes both panels once more, as `rest` wants them: depth by depth, the column panel transposed, and with 16 bits every
-//!   distance of it twice in a word. `rest` copies them to shared memory as they are; and it reads no memory that it writes.
-//! - The next pivot tile is closed by the block that has just made it, while the others work: 128 steps of one block would otherwise keep
-//!   all others waiting. That block's tile is the first, so that it is not the last one too. The panels of two rounds take turns.
-//! - There are no bounds: the host pads matrices to whole tiles.
+//! - `panels` writes both panels again, in the layout of `rest`: depth by depth, the column panel transposed, and with 16 bits every
+//!   distance of it twice in a word. `rest` copies them to shared memory unchanged; and it reads no memory that it writes.
+//! - The next pivot tile is closed by the block that has just made it, while the others work: 128 steps of one block would otherwise be
+//!   on the critical path. That block's tile is the first, so that it is not the last one too. The panels of two rounds alternate.
+//! - There are no bounds checks: the host pads matrices to whole tiles.
 //!
 //! Source: Venkataraman, Sahni, Mukhopadhyaya, "A Blocked All-Pairs Shortest-Paths Algorithm" (2003); Katz and Kider, "All-Pairs
 //! Shortest-Paths for Large Graphs on the GPU" (2008).
@@ -43,7 +43,7 @@ pub const PIVOTS: u32 = 128;
 pub const TILE: u32 = 128;
 /// Threads of a block.
 pub const TILED_THREADS: u32 = 256;
-/// What stands for no tile.
+/// The value that means no tile.
 pub const NONE: u32 = u32::MAX;
 
 /// The kernels of this family.
@@ -72,7 +72,7 @@ use pieces;
 
 /// Where a thread's results are in its block's tile: rows `row..row + 4` and 64 more, and words `word..word + 4`, and 64 more.
 ///
-/// The lanes of a warp lie as 4 x 8, so that a warp's loads of either factor are few addresses.
+/// The lanes of a warp are arranged 4 x 8, so that a warp's loads of either factor have few addresses.
 #[derive(Clone, Copy)]
 struct Spot {
     row: u32,

@@ -1,8 +1,8 @@
 //! Pivot row and pivot column: products with the closed pivot tile.
 //!
 //! Row tiles are pivot x tile, column tiles tile x pivot. A block reads all of its tile before it writes any of it. Both are written to the
-//! matrix, and to the panels that `rest` reads. Where a device has not the pivot row, because another has it, it gets the row
-//! panel from there and makes its column panel alone.
+//! matrix, and to the panels that `rest` reads. Where another device owns the pivot row, it receives the row
+//! panel from there and makes only its column panel.
 
 use simt::global::Out;
 use simt::shared::Shared;
@@ -12,7 +12,7 @@ use super::super::words::{Halves, Real, Whole, Words};
 use super::product::{Factor, Straight, product};
 use super::{PIVOTS, Spot, TILE, pieces};
 
-/// Tile of a pivot column as a left factor: it lies row by row, and is turned on the way to shared memory. A thread has four neighbours in a
+/// Tile of a pivot column as a left factor: stored row by row, and transposed on the way to shared memory. A thread has four neighbours in a
 /// row.
 #[derive(Clone, Copy)]
 struct Turned<W> {
@@ -82,7 +82,7 @@ impl Panels {
         eight!(I => {
             pieces!(P => {
                 let word = word + spot.word + 16 * P as u32;
-                // The pivot tile is closed already, and the blocks of the column read it.
+                // The pivot tile is closed, and the blocks of the column read it.
                 if W::CELLS == 1 || word.wrapping_sub(pivot_word) >= PIVOTS / W::CELLS {
                     let row = spot.row(I) as usize;
                     let four = [results[I][P], results[I][P + 1], results[I][P + 2], results[I][P + 3]];
@@ -141,7 +141,7 @@ macro_rules! entry {
         #[doc = concat!("Pivot row and pivot column of ", $what, ": the first `row_tiles` blocks make 128 words each of the row, the others 128 rows each of the column.")]
         ///
         /// # Safety
-        /// As for [`apsp_pivot_i32`](fn@super::apsp_pivot_i32), which has been before, for all tiles that the blocks make; `row` is
+        /// As for [`apsp_pivot_i32`](fn@super::apsp_pivot_i32), which has run before, for all tiles that the blocks make; `row` is
         /// [`NONE`](super::NONE) only without `row_tiles`, and then `row_panel` is complete.
         #[kernel(threads = 256, blocks = 2, arch = $arch)]
         pub unsafe fn $name(

@@ -1,8 +1,8 @@
 //! Closing the pivot tile: plain Floyd-Warshall in registers.
 //!
-//! A thread has 8 x 8 distances of the tile, 4 x 4 at four places. At step k those who have a part of row k or column k put it into shared memory,
-//! and everybody takes from there what he needs; two such places take turns, so that a step has one barrier. Which of a
-//! thread's registers hold row k has to be known when it is compiled: steps are written out for the eight rows that a thread has.
+//! A thread has 8 x 8 distances of the tile, 4 x 4 at four places. At step k the threads that have a part of row k or column k put it into shared memory,
+//! and every thread loads from there what it needs; two such buffers alternate, so that a step has one barrier. Which of a
+//! thread's registers hold row k has to be known at compile time: steps are unrolled for the eight rows that a thread has.
 
 use simt::global::Out;
 use simt::shared::Shared;
@@ -16,7 +16,7 @@ shared! {
     static APSP_LINES: [u32; 512];
 }
 
-/// The pivot tile: where it is in the matrix, and where its rows and columns go in the panels.
+/// The pivot tile: its position in the matrix, and in the panels.
 #[derive(Clone, Copy)]
 pub(super) struct PivotTile {
     pub matrix: Out<u32>,

@@ -7,7 +7,7 @@ use simt::{eight, shared, thread};
 use super::super::words::Words;
 use super::{Spot, TILE};
 
-/// How deep one buffer in shared memory is.
+/// The depth of one buffer in shared memory.
 pub(super) const DEPTH: u32 = 8;
 
 shared! {
@@ -34,15 +34,15 @@ impl Source for Out<u32> {
     }
 }
 
-/// A factor: how a thread gets its four words of a buffer's worth, and where it puts them.
+/// A factor: how a thread loads its four words of a buffer, and where it stores them.
 pub(super) trait Factor: Copy {
     /// The thread's words of the depths `depth..depth + DEPTH`.
     fn fetch(self, depth: u32) -> [u32; 4];
-    /// Puts them into a buffer.
+    /// Stores them in a buffer.
     fn put(self, words: [u32; 4], buffer: Shared<u32>);
 }
 
-/// A factor that lies depth by depth, `WIDTH` words from `at` on.
+/// A factor stored depth by depth, `WIDTH` words from `at` on.
 #[derive(Clone, Copy)]
 pub(super) struct Straight<S, const WIDTH: u32> {
     pub memory: S,
@@ -97,7 +97,7 @@ pub(super) fn product<W: Words, const N: usize>(
     loop {
         let next = at + DEPTH;
         let more = next < depth;
-        // Under way while the buffer before is worked on.
+        // In flight while the buffer before is used.
         let coming = if more { [left.fetch(next), right.fetch(next)] } else { [[0; 4]; 2] };
         let half = at / DEPTH % 2 * size;
         let (from, to) = (lefts.slice(half, size), rights.slice(half, size));
@@ -117,13 +117,13 @@ pub(super) fn product<W: Words, const N: usize>(
         if !more {
             break;
         }
-        // The other buffer: all threads have done with it, for they have passed the barrier since.
+        // The other buffer is free: all threads have passed the barrier since they read it.
         let half = size - half;
         left.put(coming[0], lefts.slice(half, size));
         right.put(coming[1], rights.slice(half, size));
         thread::sync_threads();
         at = next;
     }
-    // Whoever comes next may write the buffers.
+    // The code that follows may write the buffers.
     thread::sync_threads();
 }

@@ -1,6 +1,6 @@
-//! Every other tile: the lesser of itself and column panel x row panel; and the next pivot on the way.
+//! Phase 3: every other tile, the lesser of itself and column panel x row panel; and the next pivot on the way.
 //!
-//! Nearly all of the work. It also is the product of three matrices that are larger than a device's memory and come piece by piece: `depth`
+//! Nearly all of the work. It also multiplies blocks of matrices larger than a device's memory: `depth`
 //! need not be that of a round.
 
 use simt::global::{In, Out};
@@ -53,7 +53,7 @@ macro_rules! entry {
         #[doc = concat!("Makes tiles of 128 x 128 words of ", $what, " be the lesser of themselves and the product of the panels, and closes the next pivot tile.")]
         ///
         /// Block (x, y) makes tile row (y + `first_row`) modulo `rows` and tile column (x + `first_word`) modulo `words`, but for the tile row
-        /// `pivot_row`, and for the tile column `pivot_word`. Whoever has made the tile with row `next_row` and column `next_col`, in distances,
+        /// `pivot_row`, and for the tile column `pivot_word`. The block that has made the tile with row `next_row` and column `next_col`, in distances,
         /// closes the pivot tile there, and writes it to the panels `next_column` and `next_row_panel`. Each of the four may be
         /// [`NONE`](super::NONE).
         ///
@@ -90,7 +90,7 @@ macro_rules! entry {
             let rest = Rest { matrix, pitch, column_panel, column_pitch, row_panel, row_pitch, depth };
             rest.tile::<$words>(tile_row, tile_word);
             if tile_row * TILE == next_row && tile_word == next_col / (TILE * <$words>::CELLS) {
-                // What the block's other threads have written.
+                // Written by the block's other threads.
                 thread::sync_threads();
                 let next = PivotTile {
                     matrix,

@@ -1,7 +1,7 @@
-//! A matrix as `rest` wants its left factor: depth by depth, every distance as often as a word has some.
+//! Transposes a matrix into the layout of `rest`'s left factor: depth by depth, every distance repeated to fill a word.
 //!
-//! Between rounds the column panel is written that way by whoever makes it. Factors that come from the host, when a matrix is larger
-//! than the device's memory, are turned here: 32 x 32 words at a time through shared memory, whose rows are a word longer so that a
+//! Between rounds the column panel is written that way by the kernel that makes it. Factors copied from the host, when a matrix is larger
+//! than the device's memory, are transposed here: 32 x 32 words at a time through shared memory, whose rows are a word longer so that a
 //! column's words are in different banks.
 
 use simt::global::{In, Out};
@@ -9,7 +9,7 @@ use simt::{kernel, shared, thread};
 
 use super::super::words::{Halves, Whole, Words};
 
-/// Rows and words of a row that a block turns.
+/// Rows and words of a row that a block transposes.
 pub const TURN: u32 = 32;
 
 shared! {
@@ -40,7 +40,7 @@ fn turn<W: Words>(matrix: In<u32>, pitch: u32, turned: Out<u32>, turned_pitch: u
     }
 }
 
-/// Turns a matrix of 32-bit numbers, whole or floating-point. Block (x, y) turns words 32 x.. of rows 32 y...
+/// Transposes a matrix of 32-bit numbers, whole or floating-point. Block (x, y) transposes words 32 x.. of rows 32 y...
 ///
 /// # Safety
 /// `matrix` has so many rows of `pitch` words, `turned` a row of `turned_pitch` words, at least as many as there are rows, for each of its columns.
@@ -49,7 +49,7 @@ pub unsafe fn apsp_turn_32(matrix: In<u32>, pitch: u32, turned: Out<u32>, turned
     turn::<Whole>(matrix, pitch, turned, turned_pitch);
 }
 
-/// Turns a matrix of 16-bit integers, two in a word.
+/// Transposes a matrix of 16-bit integers, two in a word.
 ///
 /// # Safety
 /// As [`apsp_turn_32`](fn@apsp_turn_32); `turned` has a row for each distance of a row, two for a word.

@@ -1,12 +1,12 @@
-//! The window before a strip's first one, counted by the strip itself: what all of its windows are counted from.
+//! The window before a strip's first one, counted by the strip itself: the base of all of its windows.
 //!
 //! ```text
-//! shared memory:  how many cells of each class have come into the window, and how many have gone from it
-//! each row:       a word of 4 cells a lane, each of them one more in its class's counter
+//! shared memory:  how many cells of each class have entered the window, and how many have left it
+//! each row:       a word of 4 cells a lane, each of them incrementing its class's counter
 //! ```
 //!
-//! The obvious version asks by ballots, one for each bit of a code, which lanes have a lane's class: 3 instructions each, 20 ballots for 128 cells,
-//! and a sixth of the kernel's time at 101 × 101. Lanes that add 1 to the same counter do so at once.
+//! The obvious version finds by ballots, one for each bit of a code, the lanes of a class: 3 instructions each, 20 ballots for 128 cells,
+//! and a sixth of the kernel's time at 101 × 101. Lanes that add 1 to the same counter are served at once.
 
 use simt::shared::Shared;
 use simt::{four, shared, thread, warp};
@@ -17,21 +17,21 @@ use super::strip::{Before, Frame};
 use crate::entropy::NOTHING;
 
 shared! {
-    /// For each warp: counters of 16 classes that came, of what is none of them, and of valid cells; then of those that went.
+    /// For each warp: counters of 16 classes that entered, of all others, and of valid cells; then of those that left.
     static COLUMNS_BASE: [u32; 512];
 }
 
-/// Counters of what came, or went.
+/// Counters of what entered, or left.
 const COUNTERS: u32 = 32;
 /// That of valid cells.
 const VALID: u32 = 31;
-/// One that is not read: a branch for each cell takes longer than to count what is not wanted.
+/// One that is not read: a branch for each cell takes longer than an unneeded count.
 const OTHERS: u32 = 30;
 
-/// The largest window of which both rows are looked at at once: it lies in 16 words, wherever it begins.
+/// The largest window of which both rows are loaded at once: it fits 16 words at any alignment.
 const SMALL: u32 = 61;
 
-/// A word of a row, and what of it is not in the window.
+/// A word of a row, and the bits of it that are not in the window.
 #[derive(Clone, Copy)]
 struct Word {
     at: u32,
@@ -52,7 +52,7 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
     pub fn new(frame: &Frame) -> Self {
         let counters = shared::array::<COLUMNS_BASE>().slice(thread::thread_idx_x() / 32 * 2 * COUNTERS, 2 * COUNTERS);
         let lane = warp::lane_id();
-        // What was there has been read.
+        // Orders the reads before this against the writes that follow.
         warp::sync_warp(warp::FULL);
         counters.store(lane, 0);
         counters.store(lane + COUNTERS, 0);

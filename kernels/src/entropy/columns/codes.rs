@@ -1,24 +1,24 @@
 //! Classes of a strip: which of them occur, and numbers from 0 on for those that do.
 //!
 //! ```text
-//! the warp:     looks through the cells that the strip's windows see, and sets a flag for each byte it meets
+//! the warp:     reads the cells that the strip's windows see, and sets a flag for each byte
 //! class c:      occurs where its flag is set; its number is how many classes below c occur
 //! sweep g:      counts the classes with the numbers 16·g..16·g + 16: number − 16·g is their code, OTHER that of the rest,
 //!               NO_DATA that of nodata
 //! ```
 //!
-//! A map of many classes has few of them in any one place. So a strip takes one sweep for every sixteen classes that it has
-//! itself, whatever the number of classes of the map. A table has the codes. Where numbers save no sweep, cells are
+//! A map of many classes has few of them in any one place. So a strip takes one sweep for every sixteen classes that it contains
+//! itself, for any number of classes of the map. A table has the codes. Where numbers save no sweep, cells are
 //! their own numbers, and counters take 16·g away themselves: that saves lookups.
 //!
-//! A strip is a warp's, and so are its tables.
+//! Each strip belongs to one warp, and so do its tables.
 
 use simt::shared::Shared;
 use simt::{shared, thread, warp};
 
 use crate::entropy::equal_bytes;
 
-/// Code of a class that another sweep counts: counters take it for nothing.
+/// Code of a class that another sweep counts: not counted in this one.
 const OTHER: u8 = 64;
 /// Code of a cell that no sweep counts.
 const NO_DATA: u8 = 255;
@@ -32,7 +32,7 @@ shared! {
     static COLUMNS_CODES: [u8; 2048];
 }
 
-/// What of an array is the warp's.
+/// The warp's part of an array.
 #[inline(always)]
 fn own<T: simt::scalar::Scalar>(array: Shared<T>) -> Shared<T> {
     array.slice(thread::thread_idx_x() / 32 * 256, 256)
@@ -56,7 +56,7 @@ impl Flags {
         Self(flags)
     }
 
-    /// Sets the flags of the lanes' bytes, the first `bytes` of each word; all lanes come here.
+    /// Sets the flags of the lanes' bytes, the first `bytes` of each word; all lanes call it.
     #[inline(always)]
     pub fn note(self, word: u32, bytes: i32) {
         let mut known = 1;
@@ -68,7 +68,7 @@ impl Flags {
             k += 1;
         }
         if warp::warp_vote_any(warp::FULL, known == 0) {
-            // What has been looked up before is ordered before what is set now.
+            // Orders the lookups before this against the stores that follow.
             warp::sync_warp(warp::FULL);
             let mut k = 0;
             while k < 4 {
@@ -98,7 +98,7 @@ pub struct Classes {
 #[derive(Clone, Copy)]
 pub struct Sweep {
     codes: Shared<u8>,
-    /// Cells go by the table.
+    /// Cells are looked up in the table.
     table: bool,
     /// Taken away from a cell for its code, times 8.
     pub base: u32,
@@ -126,12 +126,12 @@ impl Classes {
             j += 1;
         }
         let sweeps = count.max(1).div_ceil(16);
-        // As its own code class 255 could not be told from no data.
+        // As its own code class 255 could not be distinguished from no data.
         let plain = sweeps == levels.div_ceil(16) && (levels < 256 || nodata > 255);
         Self { nodata, sweeps, plain, ..few }
     }
 
-    /// Makes ready for a sweep, once the codes of the one before are read no more.
+    /// Prepares a sweep, once the codes of the one before are no longer read.
     #[inline(always)]
     pub fn sweep(&self, sweep: u32) -> Sweep {
         // Nor from a cell outside the grid, where it is counted.

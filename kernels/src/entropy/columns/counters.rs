@@ -1,4 +1,4 @@
-//! Sixteen counters in a few words: of a cell, of how a column's windows change, of a window.
+//! Sixteen counters in a few words: of a cell, of the steps between a column's windows, of a window.
 
 use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::In;
@@ -89,11 +89,11 @@ pub trait Counts: Copy {
     fn upto(steps: &[Steps; 4], upto: &Upto) -> Self;
     /// Makes each word `f` of its number and itself.
     fn map(&mut self, f: impl FnMut(u32, u32) -> u32);
-    /// Takes a column's steps away.
+    /// Subtracts a column's steps.
     fn less(&mut self, steps: &Steps);
     /// Each count times `by`, and `more`: below 65,536.
     fn scaled(&self, by: u32, more: u32) -> Self;
-    /// Hands out every count.
+    /// Passes every count to a function.
     fn each(&self, f: impl FnMut(u32));
     /// The sum of all.
     fn total(&self) -> u32;

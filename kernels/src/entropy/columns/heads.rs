@@ -3,12 +3,12 @@
 //! ```text
 //! eight lanes:   a row and one strip after another
 //!     first      count the cells in columns left − 1 − r ..= left − 1 + r, four a lane at a time
-//!     next       add those of the 128 columns that come, take away those of the 128 that go
+//!     next       add those of the 128 columns that enter, subtract those of the 128 that leave
 //! ```
 //!
 //! They are made once for all strips by a kernel of their own, [`entropy_columns_heads`](fn@entropy_columns_heads), and are a quarter of a
-//! byte a cell. A strip that counts that window itself ([`base`](super::base)) looks at 2 · size cells for every row of 128: of small windows that is
-//! hidden behind the rest, at 255 × 255 it is a fifth of the time, at 1,001 × 1,001 most of it. With heads a row is two words a lane, which nothing waits for.
+//! byte a cell. A strip that counts that window itself ([`base`](super::base)) reads 2 · size cells for every row of 128: for small windows that is
+//! hidden behind the rest, at 255 × 255 it is a fifth of the time, at 1,001 × 1,001 most of it. With heads a row is two words a lane, off the critical path.
 //!
 //! Counts are nibbles within a word of cells, bytes within a lane, and as [`Steps`](super::counters::Steps) has them in the end.
 
@@ -81,7 +81,7 @@ fn ones_above(n: i32) -> u32 {
     shift_left_clamped(u32::MAX, 8 * n.max(0) as u32)
 }
 
-/// The lane's word of the histogram of a row's columns `from..from + len`, of which there are at most [`PIECE`]; all lanes come here.
+/// The lane's word of the histogram of a row's columns `from..from + len`, of which there are at most [`PIECE`]; all lanes call it.
 #[inline(always)]
 fn piece(frame: &Frame, y: i32, from: i32, len: i32) -> u32 {
     let lane = warp::lane_id() % LANES;
@@ -89,9 +89,9 @@ fn piece(frame: &Frame, y: i32, from: i32, len: i32) -> u32 {
     let start = (from & !3) + 4 * lane as i32;
     let mut bytes = [0; 4];
     let mut done = 0;
-    // All lanes as often: a piece may begin anywhere in its first word.
+    // The same number of steps for all lanes: a piece may begin anywhere in its first word.
     while done < len + 3 {
-        // Fifteen cells fit a nibble, and these are twelve.
+        // A nibble holds fifteen cells, and these are twelve.
         let (mut low, mut high) = (0, 0);
         unroll!(_N in 0 1 2 => {
             if done < len + 3 {
@@ -110,7 +110,7 @@ fn piece(frame: &Frame, y: i32, from: i32, len: i32) -> u32 {
         bytes[2] += high & 0x0F0F_0F0F;
         bytes[3] += high >> 4 & 0x0F0F_0F0F;
     }
-    // Each lane keeps half of what it has, and gives the other half away.
+    // Each lane keeps half of its counts, and gives the other half away.
     let swap = |keep: bool, a: u32, b: u32, with: u32| {
         let (kept, given) = if keep { (b, a) } else { (a, b) };
         kept + warp::warp_shuffle_xor(warp::FULL, given, with, 32).0
@@ -155,7 +155,7 @@ pub unsafe fn entropy_columns_heads(
     let across = cols.div_ceil(COLUMNS_STRIP).max(1);
     let pieces = across.div_ceil(strips_each.max(1)).max(1);
     let unit = thread::index_x() / LANES;
-    // What is beyond the last row counts its cells, and keeps them to itself: lanes stay together.
+    // Lanes beyond the last row count its cells and drop the result: the warp stays converged.
     let (row, mut strip) = (unit / pieces, unit % pieces * strips_each);
     let y = row.min(rows - 1) as i32;
     let frame = Frame::of_grid(cells, (rows, cols, stride), size, nodata);

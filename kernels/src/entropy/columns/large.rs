@@ -5,11 +5,11 @@
 //! ```
 //!
 //! The [march](super::strip) is that of [`entropy_columns`](fn@super::entropy_columns), with [heads](super::heads), and beyond 255 × 255 with sums
-//! of 32 bits. A table of F for so many cells does not fit shared memory, and in global memory the lanes of a warp ask for far-apart entries
-//! wherever classes come in patches: three times the time of random cells at 1,001 × 1,001. The special-function unit computes a logarithm of
-//! n / N to 2^-22 of itself, and that is the error of H, whatever N is; so there is no finer table where nodata leaves few cells either.
+//! of 32 bits. A table of F for so many cells does not fit shared memory, and in global memory the lanes of a warp read far-apart entries
+//! wherever classes are clustered: three times the time of random cells at 1,001 × 1,001. The special-function unit computes a logarithm of
+//! n / N with a relative error of 2^-22, and that is the error of H for any N; so no finer table is needed where nodata leaves few cells.
 //!
-//! A window of one class has H = 0 exactly: what is computed for it is below 2^-20, and the least H of any other window is above 10^-5.
+//! A window of one class has H = 0 exactly: the value computed for it is below 2^-20, and the least H of any other window is above 10^-5.
 
 use simt::bits::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::global::{In, Out};
@@ -18,10 +18,10 @@ use simt::{kernel, unroll};
 use super::counters::{Counts, Packed, Steps, Wide};
 use super::strip::{Finish, Frame, Windows};
 
-/// Below this an entropy in bits is none.
+/// Below this an entropy in bits counts as 0.
 const LEAST: f32 = 1.0 / (1 << 20) as f32;
 
-/// What is added to a share of a window, so that none has a logarithm; others stay as they are.
+/// Added to a share of a window, so that 0 has a logarithm; other shares do not change.
 const TINY: f32 = 1e-30;
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ struct Logarithms {
     out: Out<f32>,
 }
 
-/// A number below 2^23: a conversion would take the unit that computes logarithms.
+/// A number below 2^23: a conversion would use the unit that computes logarithms.
 #[inline(always)]
 fn float(n: u32) -> f32 {
     f32::from_bits(n | 0x4B00_0000) - 8_388_608.0

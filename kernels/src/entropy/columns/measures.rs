@@ -1,9 +1,9 @@
-//! All measures that come from sums over a window's counts, in squares of up to 16 classes: at the price of Shannon's entropy.
+//! All measures that come from sums over a window's counts, in squares of up to 16 classes: at the cost of Shannon's entropy.
 //!
 //! The [march](super::strip) is that of [`entropy_columns`](fn@super::entropy_columns); what follows the counts are the integers of
 //! [`entropy_measures`](fn@crate::entropy::entropy_measures), Σ F(n) in 62 bits, Σ n² and how many n are not 0, and the formulas are the
-//! same, so results are the same bits (but where a formula adds up numbers that are no integers). There is no sum that slides: each is
-//! formed anew from 16 counts.
+//! same, so results are bit-identical (except where a formula adds up numbers that are no integers). There is no sum that slides: each is
+//! computed from 16 counts.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -85,7 +85,7 @@ impl Counts for Sums {
     }
 }
 
-/// The table of F(n) = n·log2 n in 62 bits, as a lane sees it, and what is made of the counts.
+/// The table of F(n) = n·log2 n in 62 bits, as a lane sees it, and the sums made of counts.
 #[derive(Clone, Copy)]
 struct Measures<R: Stored, const LOGS: bool, const NEAR: bool> {
     near: Shared<u64>,
@@ -115,8 +115,8 @@ impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish<Packed> for Measures<
         let &Windows { frame, y, at, .. } = windows;
         let r = (frame.size / 2) as i32;
         let rows_inside = y >= r && y + r < frame.rows;
-        // One window after another, and not written out: the formulas are large. What is indexed by a number that changes cannot be in
-        // registers; so the counts wait in shared memory, each lane's for itself.
+        // One window after another, not unrolled: the formulas are large. Arrays indexed at run time cannot be in
+        // registers; so the counts are in shared memory, each lane's apart.
         let waiting = shared::array::<COLUMNS_WINDOWS>();
         let t = thread::thread_idx_x();
         unroll!(K in 3 2 1 0 => {
@@ -158,7 +158,7 @@ impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish<Packed> for Measures<
     }
 }
 
-/// What both kernels are given beside their output.
+/// The parameters of both kernels besides their output.
 #[derive(Clone, Copy)]
 struct Given {
     table: In<u64>,

@@ -1,30 +1,30 @@
-//! How windows change along a row, and their sums: any window for the price of one, sixteen classes at a time.
+//! Differences between windows along a row, and their prefix sums: any window size at the same cost, sixteen classes at a time.
 //!
 //! ```text
 //! a warp has a strip of 128 neighbouring columns, a lane 4 of them; it marches down the rows.
 //! once for every row:
-//!     D(x)   += what the row brings to the window of x and not to that of x − 1, at x + r, less what it brings to that alone, at x − r − 1
+//!     D(x)   += what the row adds to the window of x and not to that of x − 1, at x + r, less what it adds to that alone, at x − r − 1
 //!     W(x)    = W before the strip + Σ D over the columns up to x            (in the lane, then the warp)
 //!     H       = (F(N) − Σ F(n_i)) / N
 //! ```
 //!
 //! After Perreault and Hébert (2007), whose window histogram slides sideways, one add and one subtract of a
-//! column histogram a cell. Threads cannot slide sideways one after another; sums of differences up to each give it its window
-//! at once, and their cost does not depend on the size. Prefix sums of column histograms, whose differences are windows, would do too, and
-//! count each cell once and not twice; but they have to be kept where other threads find them, and shared memory is the limit then; and
+//! column histogram a cell. Threads cannot slide sideways one after another; prefix sums of differences give every thread its window
+//! at once, and their cost does not depend on the size. Prefix sums of column histograms, whose differences are windows, would also work, and
+//! count each cell once and not twice; but other threads have to read them, so that shared memory is the limit; and
 //! a strip would need a halo as wide as the window.
 //!
-//! A D is 16 counters of 16 bits in eight words. Borrows out of a low half are paid back by the carries that made them,
+//! A D is 16 counters of 16 bits in eight words. Borrows out of a low half are cancelled by the carries that made them,
 //! so that words are added up as they are; a window has at most 65,025 cells, and the kernel for larger ones sums 32 bits.
 //!
 //! Windows beyond [`COLUMNS_SMALL`] have kernels of their own where there are up to 16 classes ([`large`]).
 //!
-//! F is looked up 16 times a cell. With random counts 32 lanes would meet in the same banks, so the
+//! F is looked up 16 times a cell. With random counts 32 lanes would have bank conflicts, so the
 //! table is kept `copies` times, element by element, and lane l reads copy l modulo `copies`:
-//! with 32 copies there is no conflict.
+//! with 32 copies there are no conflicts.
 //!
-//! Where there are more than 16 classes a strip is first asked which of them it has ([`codes`]), those are numbered, and one sweep over the strip
-//! is made for every 16: sums of parts wait in the place of the results. Each sweep knows the number of valid cells by a counter of
+//! Where there are more than 16 classes, those of a strip are found first ([`codes`]) and numbered, and one sweep over the strip
+//! is made for every 16: partial sums are kept in the results. Each sweep knows the number of valid cells by a counter of
 //! its own, since it does not see all of them.
 //!
 //! Nodata may leave few cells of a large window. A table whose largest entry fits 32 bits is too coarse for them; but they need only
@@ -56,14 +56,14 @@ pub const COLUMNS_THREADS: u32 = 256;
 pub const COLUMNS_STRIP: u32 = 128;
 /// The largest window in which 16 bits count.
 pub const COLUMNS_SIZE: u32 = 255;
-/// The largest window of up to 16 classes for which a strip counts the window before it itself, and F is looked up.
+/// The largest window of up to 16 classes for which a strip counts its base itself, and F is looked up.
 pub const COLUMNS_SMALL: u32 = 127;
-/// The largest window of all: 16 bits hold what 32 columns bring to it.
+/// The largest window of all: 16 bits hold what 32 columns add to it.
 pub const COLUMNS_WIDE_SIZE: u32 = 1023;
 /// Classes that are counted at a time.
 pub const COLUMNS_CLASSES: u32 = 16;
 
-/// The number itself, by way of a shuffle: so that the compiler does not know what it is, nor makes it anew wherever it is used.
+/// The number itself, through a shuffle: so that the compiler neither knows it nor recomputes it at each use.
 #[inline(always)]
 fn opaque(value: u32) -> u32 {
     warp::warp_shuffle_idx(warp::FULL, value, warp::lane_id(), 32).0

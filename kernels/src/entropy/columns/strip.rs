@@ -1,10 +1,10 @@
 //! Down the rows of a strip, from cells to the counts of each window.
 //!
-//! A row brings cells to four streams: those that come into a window at its right side and go from it at its left, in the row that enters and in the
-//! row that leaves. Each lane makes of them how the windows of its four columns now differ from those before; the warp adds that up; and the window
-//! before the strip ([`Before`]) is what everything is added to. No thread waits for another warp.
+//! A row has four streams of cells: those that enter a window at its right side and leave it at its left, in the row that enters and in the
+//! row that leaves. Each lane computes from them the differences between the windows of neighbouring columns; the warp forms prefix sums; and the window
+//! before the strip ([`Before`]) is their base. No thread waits for another warp.
 //!
-//! Rows of the first window come one after another too, but nothing is asked of what they leave behind: their differences are kept as bytes, and
+//! Rows of the first window enter one after another too, but no counts are needed until the last: their differences are kept as bytes, and
 //! widened once in 127 rows.
 
 use simt::bits::funnel_shift_right;
@@ -27,7 +27,7 @@ pub trait Before<C: Counts> {
     fn counts(&self) -> (u32, u32);
 }
 
-/// What becomes of windows' counts.
+/// The consumer of windows' counts.
 pub trait Finish<C: Counts>: Copy {
     /// Takes the counts of 16 classes in the last of four neighbouring windows, and how each of them comes from the one before; with those of the last
     /// classes, writes the results.
@@ -38,12 +38,12 @@ pub trait Finish<C: Counts>: Copy {
 #[derive(Clone, Copy)]
 pub struct Windows<'a> {
     pub frame: &'a Frame,
-    /// The cell around which the first one lies.
+    /// The cell at the centre of the first one.
     pub y: i32,
     pub x: i32,
     /// Its element of the results.
     pub at: usize,
-    /// No classes came before these, or none will come after.
+    /// These are the first classes, or the last.
     pub is_first: bool,
     pub is_last: bool,
     /// The four cells, where there is nodata.
@@ -56,7 +56,7 @@ pub struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// How many valid cells window `k` has, whose counts these are.
+    /// How many valid cells window `k` has, to which these counts belong.
     #[inline(always)]
     pub fn cells(&self, k: u32, counts: &impl Counts) -> u32 {
         match self.valid {
@@ -74,7 +74,7 @@ impl Windows<'_> {
         }
     }
 
-    /// Whether the cell around which window `k` lies is no nodata.
+    /// Whether the centre of window `k` is not nodata.
     #[inline(always)]
     pub fn is_valid(&self, k: u32) -> bool {
         !self.nodata || self.centres >> (8 * k) & 0xFF != self.frame.nodata
@@ -154,7 +154,7 @@ impl Frame {
         (x >> 2).max(0).min((self.cols - 1) >> 2) as u32
     }
 
-    /// Four cells as they are, the first at a multiple of 4.
+    /// Four cells unchanged, the first at a multiple of 4.
     #[inline(always)]
     pub fn word(&self, y: i32, at: u32) -> u32 {
         self.cells.cast::<u32>().load(y as usize * (self.stride / 4) as usize + at as usize)
@@ -171,7 +171,7 @@ impl Frame {
         outside
     }
 
-    /// Four cells as counters take them.
+    /// Four cells in the form that counters take.
     #[inline(always)]
     pub fn codes<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, word: u32) -> u32 {
         if MANY {
@@ -183,7 +183,7 @@ impl Frame {
         }
     }
 
-    /// Four cells of up to 16 classes as counters take them: of other numbers they count none.
+    /// Four cells of up to 16 classes in the form that counters take: other numbers are not counted.
     #[inline(always)]
     pub fn plain(&self, word: u32) -> u32 {
         if self.nodata < 16 { word | equal_bytes(word, self.nodata * 0x0101_0101) } else { word }
@@ -219,7 +219,7 @@ impl Frame {
         self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
     }
 
-    /// The same with heads, which are worth it for large windows.
+    /// The same with heads, for large windows.
     #[inline(always)]
     pub fn march_with<F: Finish<C>, C: Counts, const NODATA: bool>(&self, heads: In<u32>, finish: F) {
         let before: Heads<C> = Heads::new(self, heads);
@@ -273,7 +273,7 @@ impl Frame {
         let lane = warp::lane_id();
         let r = (self.size / 2) as i32;
         let x = self.left + 4 * lane as i32;
-        // What comes into the windows of four columns, and what goes from them.
+        // The cells that enter the windows of four columns, and those that leave.
         let places = [self.place(x + r), self.place(x - r - 1)];
         let upto = Upto::new(lane);
 
@@ -300,7 +300,7 @@ impl Frame {
                 }
                 row += 1;
             }
-            // What was borrowed from the next byte comes back.
+            // The borrow from the next byte is returned.
             let biased = |bytes: u32| bytes.wrapping_add(BYTE_ROWS as u32 * 0x0101_0101);
             four!(K => {
                 let [a, b, c, d] = columns[K];
@@ -313,7 +313,7 @@ impl Frame {
 
         let mut y = self.begin;
         while y < self.end {
-            // The first window has nothing to lose.
+            // Nothing leaves the first window.
             let above = if y == self.begin { -1 } else { y - r - 1 };
             let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, places);
             let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, places);
@@ -375,7 +375,7 @@ fn changes(more: [Column; 2], less: [Column; 2], bias: u32) -> Column {
     changes
 }
 
-/// Which of a word's bytes are no nodata: 1 or 0 in each.
+/// Which bytes of a word are not nodata: 1 or 0 in each.
 #[inline(always)]
 fn valid_bytes(codes: u32) -> u32 {
     !equal_bytes(codes, NOTHING) & 0x0101_0101

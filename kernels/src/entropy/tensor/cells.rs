@@ -21,10 +21,10 @@ impl Cells {
     /// No cell at all.
     pub const NONE: Self = Self(0x8888_8888);
 
-    /// Of four packed bytes; in mode `COUNTED` bytes of 255 are none.
+    /// Of four packed bytes; in mode `COUNTED` 255 means none.
     #[inline(always)]
     pub fn new<const MODE: Mode>(bytes: u32) -> Self {
-        // Neighbouring bytes' lower halves side by side, in bytes 0 and 2.
+        // Neighbouring bytes' lower halves, packed in bytes 0 and 2.
         let low = |word: u32| select_bits(0x0F0F_0F0F, word, word >> 4);
         let first = low(bytes);
         let second = if MODE == INSIDE {
@@ -73,7 +73,7 @@ impl Columns {
     /// Of no row.
     pub const EMPTY: Self = Self { pairs: [0; PAIRS], cells: 0 };
 
-    /// Takes in one row more.
+    /// Adds one more row.
     #[inline(always)]
     pub fn grow<const MODE: Mode>(&mut self, entering: Cells, weights: [u32; 2]) {
         let new = entering.pairs(weights);

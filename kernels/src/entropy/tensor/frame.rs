@@ -1,7 +1,7 @@
-//! The frame: the cells at the border of the grid, whose windows are clipped. Each lane counts windows of its own.
+//! The frame: the cells at the border of the grid, whose windows are clipped. Each lane counts its own windows.
 //!
-//! They are little beside the others, but a strip that cared for the border would make every strip slow. All 25 loads of
-//! a window are made, and what lies outside is shifted to nothing: with a branch for each, the loads would wait for
+//! They are few, but border checks would slow down every strip. All 25 loads of
+//! a window are issued, and cells outside are shifted to 0: with a branch for each, the loads would wait for
 //! one another.
 
 use simt::bits::{reciprocal_fast, shift_left_clamped};
@@ -81,7 +81,7 @@ impl Frame {
     /// The window around row `y`, column `x`.
     #[inline(always)]
     fn window(&self, strip: &Strip, y: i32, x: i32) {
-        // A byte a level.
+        // A byte for each level.
         let mut counts = [0u32; 4];
         let (mut n, mut i) = (0, 0);
         while i < FULL_WINDOW as i32 {

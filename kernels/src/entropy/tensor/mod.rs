@@ -16,7 +16,7 @@
 //!   what is added to it the lane's word in the row. Nothing is masked, shifted or moved between the tensor cores and the lookup.
 //! * **A table without bank conflicts.** It is kept 32 times, one copy a lane and bank: 651 rows of 128 bytes.
 //! * **One-hots by byte permutation** (see `cells`): sliding a pair of levels down in four columns is one addition. Only
-//!   the cells of the last five rows are kept; a leaving row's one-hots are made again, which costs less than the
+//!   the cells of the last five rows are kept; a leaving row's one-hots are recomputed, which costs less than the
 //!   registers would.
 //!
 //! Rows of the matrix A are independent of each other. So row g is taken to be the 16 columns that lanes 4g..4g + 4 own,
@@ -28,7 +28,7 @@
 //! is counted cell by cell (see `frame`). Blocks are as many as fit on the device at once, since filling the table
 //! costs more than a small tile, and all warps have equally many rows to march.
 //!
-//! Grids with nodata go another way through the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
+//! Grids with nodata are a mode of the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
 //! pair, border or not.
 
 use simt::bits::{byte_permute, reciprocal_fast};
@@ -61,7 +61,7 @@ const FULL_WINDOW: u32 = 25;
 /// Pairs of levels.
 const PAIRS: usize = 8;
 
-/// What a warp may take for granted; a const parameter, since each mode is compiled for itself.
+/// What a warp may assume; a const parameter, since each mode is compiled separately.
 type Mode = u8;
 /// All windows are full, and there is no nodata.
 const INSIDE: Mode = 0;
@@ -128,7 +128,7 @@ impl Strip {
     #[inline(always)]
     fn march<const MODE: Mode>(&self, begin: i32, end: i32) {
         let pitch = (self.stride / 4) as usize;
-        // Right of the grid, any cells do: no window that is kept has them.
+        // Right of the grid any cells may be loaded: no window that is kept has them.
         let word = if MODE == INSIDE { self.x.min((self.cols - 1) / 4 * 4) / 4 } else { 0 };
         // In mode `COUNTED` it is not used, and may be before the first.
         let mut next = ((begin - 2) as usize).wrapping_mul(pitch).wrapping_add(word as usize);
@@ -136,7 +136,7 @@ impl Strip {
         // The words of the next rows, as many as there are.
         macro_rules! fetch {
             ($words:ident: $($i:literal)*) => {
-                // All of them but at the end of a strip: one comparison instead of many.
+                // All of them except at the end of a strip: one comparison instead of many.
                 if MODE == COUNTED || row + 5 <= end + 2 {
                     $($words[$i] = self.load::<MODE>(row + $i, next.wrapping_add($i * pitch));)*
                 } else {
@@ -172,7 +172,7 @@ impl Strip {
         let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x;
         let mut y = begin;
-        // What enters, and which slot of the ring it takes.
+        // The row that enters, and its slot of the ring.
         macro_rules! step {
             ($cells:ident: $($new:literal $slot:literal;)*) => {$(
                 if y >= end {
@@ -185,8 +185,8 @@ impl Strip {
                 y += 1;
             )*};
         }
-        // The words of five rows are waited for together, and only then the next five set out: the hardware cannot wait for the
-        // older of two loads alone where it counts both by one counter, and it has few.
+        // Five rows' loads share a scoreboard, so they are consumed before the next five are issued: the hardware cannot wait for the
+        // older of two loads that share one, and it has few.
         loop {
             let cells = coming.map(Cells::new::<MODE>);
             fetch!(coming: 0 1 2 3 4);
@@ -251,7 +251,7 @@ impl Strip {
             }
         }
         let inside = if MODE == INSIDE { self.x + 4 <= self.right } else { self.x >= 0 && self.x < self.cols };
-        // The outermost lanes have only half of what they need.
+        // The outermost lanes have only half of their neighbours.
         let edge = self.lane == 0 || self.lane == 31;
         let half = if self.lane == 0 { [h[2], h[3]] } else { [h[0], h[1]] };
         // Negative only where nothing is stored.
@@ -278,7 +278,7 @@ fn tensor<const MODE: Mode>(
     let mut at = thread::thread_idx_x();
     while at < TENSOR_PAIRS * 8 {
         let (n1, n2) = (at / 8 % RADIX, at / 8 / RADIX);
-        // Rows that no window reaches are filled too: nothing is read that nobody wrote.
+        // Rows that no window reaches are filled too: no unwritten memory is read.
         let f = if n1 + n2 <= FULL_WINDOW {
             table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
         } else {
@@ -294,7 +294,7 @@ fn tensor<const MODE: Mode>(
     let (is_first, is_last) = (lane.is_multiple_of(4), lane % 4 == 3);
     let neighbour = lane.wrapping_add(u32::from(is_last)).wrapping_sub(u32::from(is_first)) & 31;
     // ptxas copies a word that it knows to be one into four registers before each product, and constants into registers
-    // before each permutation. It does not look through shuffles, and keeps what comes of them.
+    // before each permutation. It does not see through shuffles, and keeps their results.
     let place = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, shared.place() + 4 * (lane ^ i), i, 32).0);
     let weights = WEIGHTS.map(|word| warp::warp_shuffle_xor(warp::FULL, word ^ lane, 1, 32).0 ^ lane ^ 1);
     let (begin, end) = (first as i32, (first + count) as i32);
@@ -336,7 +336,7 @@ fn tensor<const MODE: Mode>(
         here.march::<MODE>(begin, (begin + rows_each as i32).min(bottom));
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
-    // Last, because here warps need not be equally long at work.
+    // Last, because warps take different times here.
     if MODE == INSIDE {
         frame.compute(&strip);
     }
@@ -344,12 +344,12 @@ fn tensor<const MODE: Mode>(
 
 /// Entropy of 5 × 5 windows of up to 16 levels without nodata, in blocks of [`TENSOR_THREADS`] threads, on the tensor cores.
 ///
-/// Any number of blocks does; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
+/// Any number of blocks works; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
 /// what is wanted over S. Dynamic shared memory: [`TENSOR_PAIRS`] · 128 bytes.
 ///
 /// # Safety
 /// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255. Cells that
-/// are no levels give results that mean nothing, and do no other harm.
+/// are no levels give meaningless results, and do no other harm.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor(
     cells: In<u8>,
@@ -369,9 +369,9 @@ pub unsafe fn entropy_tensor(
     tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) of bytes that nobody on the host knows yet: a look through them
+/// [`entropy_tensor`](fn@entropy_tensor) of bytes that the host has not seen yet: a scan of them
 /// ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `present`, and unless all of the bytes are below 16 nothing
-/// is done. So the host need not wait for the look, which would take as long again.
+/// is done. So the host need not wait for the scan, which would take as long again.
 ///
 /// # Safety
 /// As [`entropy_tensor`](fn@entropy_tensor); `present` has so many records.

@@ -1,7 +1,7 @@
 //! Blocked by 32, a thread a cell: the textbook's kernels.
 //!
-//! A block brings its tiles to shared memory, where each of their cells is read 32 times: global memory, which held `naive` up, is
-//! touched once in 32 steps. What holds this one up is shared memory, with two loads for one relaxation.
+//! A block loads its tiles into shared memory, where each of their cells is read 32 times: global memory, the bottleneck of `naive`, is
+//! touched once in 32 steps. The bottleneck here is shared memory, with two loads for one relaxation.
 
 use simt::global::Out;
 use simt::shared::Shared;
@@ -19,14 +19,14 @@ shared! {
     static APSP_BLOCKED32_SECOND: [i32; CELLS];
 }
 
-/// The thread's column and row in a tile, and its place in there.
+/// The thread's column and row in a tile, and its index in the tile.
 #[inline(always)]
 fn own() -> (u32, u32, u32) {
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     (x, y, y * BLOCKED32_SIDE + x)
 }
 
-/// Where the thread's cell of tile (`row`, `column`) is.
+/// The index of the thread's cell of tile (`row`, `column`).
 #[inline(always)]
 fn place(row: u32, column: u32, pitch: u32) -> usize {
     let (x, y, _) = own();
@@ -57,7 +57,7 @@ pub unsafe fn apsp_blocked32_phase1(distances: Out<i32>, pitch: u32, round: u32)
     thread::sync_threads();
     for k in 0..BLOCKED32_SIDE {
         let via = tile.load(y * BLOCKED32_SIDE + k).wrapping_add(tile.load(k * BLOCKED32_SIDE + x));
-        // Row k and column k do not change in step k: nobody writes what another thread reads.
+        // Row k and column k do not change in step k: no thread writes what another thread reads.
         if via < cell {
             cell = via;
             tile.store(own, cell);

@@ -5,17 +5,17 @@
 //! ```
 //!
 //! Four cells in two rows and two columns take four loads from shared memory for four relaxations, where one cell takes two for one.
-//! Neighbouring threads still have neighbouring columns, so that no two of a warp meet in a bank. Tiles four times as large halve what
+//! Neighbouring threads still have neighbouring columns, so that there are no bank conflicts. Tiles four times as large halve what
 //! comes from global memory; three of them are the 48 KiB that every GPU gives a block.
 //!
 //! Phase 2 gives a block one tile of the pivot row and the one of the pivot column that mirrors it, so that the pivot tile is loaded once
-//! for both. Phase 3 has its own tile in shared memory too, as in the source: nobody else reads it, and in the loop it is in registers.
+//! for both. Phase 3 has its own tile in shared memory too, as in the source: no other thread reads it, and in the loop it is in registers.
 //!
 //! `c.min(a + b)`, without a branch, is one instruction on sm_90 and later (VIADDMNMX), two before.
 //!
 //! # Several devices
-//! A device has some rows of tiles, its band. Phase 1 and the pivot row of phase 2 are done by all of them, each for itself: the pivot
-//! row, as it was before the round, is the only thing that they need from each other. It is where `pivot` says: in the band on the
+//! A device has some rows of tiles, its band. Phase 1 and the pivot row of phase 2 are done redundantly on every device: the pivot
+//! row, as it was before the round, is all that they exchange. It is where `pivot` says: in the band on the
 //! device whose row it is, in a buffer of its own on the others.
 
 use simt::global::Out;
@@ -88,7 +88,7 @@ impl Tile {
     }
 }
 
-/// The ways over `k`: those to the thread's two rows and from there to its two columns.
+/// Relaxes the paths over `k`: those to the thread's two rows and from there to its two columns.
 #[inline(always)]
 fn over(k: u32, a: Shared<i32>, b: Shared<i32>) -> Four {
     let [(x, y), .., (x2, y2)] = own();
@@ -122,7 +122,7 @@ pub unsafe fn apsp_blocked64_phase1(pivot: Out<i32>, pitch: u32, round: u32, row
         let via = over(k, shared, shared);
         let mut i = 0;
         while i < 4 {
-            // Row k and column k do not change in step k: nobody writes what another thread reads.
+            // Row k and column k do not change in step k: no thread writes what another thread reads.
             if via[i] < four[i] {
                 four[i] = via[i];
                 let (x, y) = own()[i];

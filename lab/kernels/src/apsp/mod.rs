@@ -16,12 +16,12 @@
 //!     . c .     phase 3   the rest: d(i, j) = min(d(i, j), c(i, k) + r(k, j)) over the B k, nearly all of the work
 //! ```
 //!
-//! After phase 1 the pivot tile holds the distances by way of its own vertices. That makes phase 2 a product like phase 3, min
-//! for + and + for ×, of tiles as they were before it: no step waits for another one.
+//! After phase 1 the pivot tile holds the distances over its own vertices. That makes phase 2 a product like phase 3, min
+//! for + and + for ×, of tiles as they were before it: no step depends on another one.
 //!
 //! # What all of them take
-//! Distances of i32, none negative, `i32` 2^30 − 1 where there is no way: the sum of two of these is a number still. The diagonal is 0.
-//! Rows are `pitch` cells apart. Tiles are whole: what pads them is vertices without edges. A buffer that a launch writes is an
+//! Distances of i32, none negative, `i32` 2^30 − 1 where there is no path: the sum of two of these does not overflow. The diagonal is 0.
+//! Rows are `pitch` cells apart. Tiles are whole: padding is vertices without edges. A buffer that a launch writes is an
 //! [`Out`](simt::global::Out) where it is read as well.
 
 mod blocked32;

@@ -1,7 +1,7 @@
 //! Floyd's outermost loop on the host, the two inner ones a launch: a thread a cell.
 //!
-//! In step k nothing changes in row k and column k, because d(k, k) is 0: so the matrix is updated in place, whatever order
-//! threads run in. Every step reads the whole matrix, and mostly writes little of it: memory sets the pace, with three accesses for one
+//! In step k nothing changes in row k and column k, because d(k, k) is 0: so the matrix is updated in place, in any order of
+//! threads. Every step reads the whole matrix, and mostly writes little of it: it is bound by memory, with three accesses for one
 //! relaxation.
 
 use simt::global::Out;
@@ -10,7 +10,7 @@ use simt::{kernel, thread};
 /// Columns and rows of a block's cells.
 pub const NAIVE_BLOCK: [u32; 2] = [32, 8];
 
-/// Step `k`: what is nearer by way of vertex `k`. In blocks of [`NAIVE_BLOCK`] threads.
+/// Step `k`: relaxes all paths over vertex `k`. In blocks of [`NAIVE_BLOCK`] threads.
 ///
 /// # Safety
 /// `distances` has `vertices` rows of `vertices` cells, `pitch` apart, as in the module's text; `k` is below `vertices`; the launch has the

@@ -1,7 +1,7 @@
-//! The ladders: moving-window entropy, one idea a kernel, so that two neighbours can be read side by side.
+//! The ladders: moving-window entropy, one idea a kernel, so that neighbouring rungs can be compared.
 //!
-//! Two reports took the same task up the same hill by two paths. Each of their steps is a kernel here, by its real
-//! mechanism, and what its author expected of it is at the head of its file. Our own steps lead on from there to the
+//! Two reports optimised the same task in two different orders. Each of their steps is a kernel here, by its real
+//! mechanism, and what its author expected of it is at the head of its file. Our own steps continue from there to the
 //! production kernels, which are in `entropy` of the crate `halotile-kernels`.
 //!
 //! # Ladder A
@@ -56,14 +56,14 @@
 //! H = ln N − (1/N)·Σ n_i·ln n_i = (N·ln N − Σ n_i·ln n_i) / N
 //! ```
 //!
-//! N is at most 25, so 26 logarithms are all there are; that of 0 is set to 0 in the tables, where it is multiplied by 0.
+//! N is at most 25, so there are 26 logarithms; that of 0 is set to 0 in the tables, where it is multiplied by 0.
 //! The second form gives exactly 0 for a window of one level, whose two terms are one product twice. N is the clipped
 //! window's rows times its columns, right at all four borders (the reports' own program was wrong at the
 //! bottom and at the right).
 //!
 //! Parameters are those of the production kernels (`kernels/src/entropy`): a band of `rows` × `cols` cells with its
-//! halo, of which the `count` rows from `first` on are computed, times `scale`. In ladder B a height and a width come as
-//! each rung has them.
+//! halo, of which the `count` rows from `first` on are computed, times `scale`. In ladder B a height and a width are passed as
+//! each rung takes them.
 
 use core::ops::Range;
 

@@ -1,20 +1,20 @@
-//! Banks of shared memory: loads whose lanes lie a stride apart.
+//! Banks of shared memory: loads whose lanes are a stride apart.
 //!
-//! Shared memory has 32 banks of 4 bytes, and gives a word of each in a pass. Lanes that want different words of one bank are served
-//! one pass after another; those that want the same word, in one.
+//! Shared memory has 32 banks of 4 bytes, and serves a word of each in a wavefront. Lanes that read different words of one bank are served
+//! in successive wavefronts (a bank conflict); those that read the same word, in one.
 //!
 //! ```text
 //! for i in 0..8 · rounds
 //!     sum += shared[pitch · lane + (i mod 32) · step]
 //! ```
 //!
-//! All lanes move on together, by whole words, so that every load has the conflicts of the first. With a stride of a row's length, load
+//! All lanes advance together, by whole words, so that every load has the conflicts of the first. With a stride of a row's length, load
 //! `i` is column `i` of a tile of 32 rows.
 //!
-//! What is not obvious is how to keep the loads: a compiler takes a load out of a loop if its address does not change, or if unrolling
-//! makes it one of few addresses. So `i` wraps by a mask that is an argument. The arithmetic must not be what takes time: eight loads share
-//! one address, with constants added in the instruction, and are summed as integers, which the hardware does by threes; two in five
-//! instructions are loads, where one in four would do. And words of a structure stay single loads only because the pitch is given in words:
+//! The difficulty is to keep the loads: a compiler hoists a load out of a loop if its address does not change, or if unrolling
+//! makes it one of few addresses. So `i` wraps by a mask that is an argument. Arithmetic must not be the bottleneck: eight loads share
+//! one address, with constants added in the instruction, and are summed as integers, which the hardware adds three at a time; two in five
+//! instructions are loads, where one in four would do. And words of a structure remain single loads only because the pitch is given in words:
 //! from a pitch in pairs the assembler concludes that pairs are aligned, and loads them as 8 bytes.
 
 use simt::global::{In, Out};
@@ -23,7 +23,7 @@ use simt::{kernel, shared, thread};
 
 /// Threads of a block.
 pub const BANKS_THREADS: u32 = 256;
-/// Loads after which the addresses begin anew.
+/// Loads after which the addresses repeat.
 pub const BANKS_STEPS: u32 = 32;
 /// The longest stride, in elements.
 pub const BANKS_STRIDE: u32 = 33;
@@ -41,7 +41,7 @@ shared! {
     static PRIMER_BANKS: [u32; BANKS_WORDS as usize];
 }
 
-/// What all the kernels do. `load` sums the words of an element.
+/// The body of all the kernels. `load` sums the words of an element.
 #[inline(always)]
 fn probe(
     words: In<u32>,

@@ -1,4 +1,4 @@
-//! Clocks: a reduction whose blocks say when they began and ended, kernels that do nothing, and one that does nothing for a given time.
+//! Clocks: a reduction whose blocks record when they began and ended, kernels that do nothing, and one that does nothing for a given time.
 //!
 //! ```text
 //! minima      read both clocks; the least of 512 numbers; read both clocks
@@ -6,7 +6,7 @@
 //! spin        read both clocks; wait until so many nanoseconds have passed; read both clocks
 //! ```
 //!
-//! There are two clocks. Each multiprocessor counts its own cycles: fine, but counts of two multiprocessors have nothing to do with each other.
+//! There are two clocks. Each multiprocessor counts its own cycles: fine, but counts of two multiprocessors cannot be compared.
 //! The clock of nanoseconds is the same for all, but may tick once a microsecond.
 
 use simt::global::{In, Out};
@@ -25,10 +25,10 @@ shared! {
     static PRIMER_CLOCK: [f32; CLOCK_NUMBERS as usize];
 }
 
-/// `minima[block]` is the least of the block's [`CLOCK_NUMBERS`] numbers, found by the chapter's steps: the distance halves from 256 on.
+/// `minima[block]` is the least of the block's [`CLOCK_NUMBERS`] numbers, found by the chapter's steps: the stride halves from 256 on.
 /// `clocks` gets [`CLOCK_READINGS`] of each block.
 ///
-/// Cycles are read last at the start and first at the end, so that reading the other clock, which takes longer, is no part of what they count.
+/// Cycles are read last at the start and first at the end, so that reading the other clock, which takes longer, is not counted.
 ///
 /// # Safety
 /// `input` has [`CLOCK_NUMBERS`] elements for each block, `minima` one, `clocks` [`CLOCK_READINGS`]; blocks have [`CLOCK_THREADS`]
@@ -66,7 +66,7 @@ pub unsafe fn primer_clock_minima(input: In<f32>, minima: Out<f32>, clocks: Out<
 /// Waits for `nanoseconds` by the clock that all multiprocessors share. `clocks` gets [`CLOCK_READINGS`], and then the smallest step seen
 /// of that clock, in nanoseconds.
 ///
-/// It waits from a tick of the clock to a tick, so that both clocks see the same time, however seldom one of them ticks. Should it not tick at
+/// It waits from a tick of the clock to a tick, so that both clocks see the same time, however rarely one of them ticks. Should it not tick at
 /// all, the kernel ends after `most` cycles.
 ///
 /// # Safety

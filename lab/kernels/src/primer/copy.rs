@@ -1,4 +1,4 @@
-//! Copies at an offset and with a stride: what global memory makes of accesses that do not begin a line, or do not fill one.
+//! Copies at an offset and with a stride: the cost of accesses to global memory that are misaligned or not contiguous.
 //!
 //! A warp's access is served in sectors of 32 bytes. 32 numbers of 4 bytes that begin at a line take 4 of them; that begin anywhere
 //! else, 5; with a stride of 8 or more numbers every lane has a sector for itself.

@@ -1,13 +1,13 @@
-//! Branches that take the lanes of a warp different ways, and branches that take whole warps.
+//! Branches that diverge within a warp, and branches that whole warps take together.
 //!
 //! ```text
 //! path = number mod paths, by the number of the lane or of the warp
 //! match path { 0: for each round: 20 times x = (x xor c0) * f0,   1: for each round: ..., }
 //! ```
 //!
-//! Lanes of a warp that go different ways are served one way after the other; warps that do, go on as before.
+//! Diverged lanes of a warp are executed one path after another; warps on different paths run at full speed.
 //!
-//! Every path has the same instructions with numbers of its own: its own loop, which no compiler makes one of with another's or a choice
+//! Every path has the same instructions with numbers of its own: its own loop, which no compiler merges with another or turns into a choice
 //! between results, and steps that cannot be merged, since neither `xor` nor `*` distributes over the other.
 
 use simt::global::{In, Out};
@@ -20,12 +20,12 @@ pub const DIVERGENCE_PATHS: u32 = 32;
 /// Steps of a round, a logic operation and a multiplication each: as many as keep the compiler from unrolling more.
 pub const DIVERGENCE_ROUND: u32 = 20;
 
-/// What `path` does in a step: the number that x is combined with, and that it is multiplied by.
+/// The operands of `path` in a step: the number that x is combined with, and that it is multiplied by.
 pub const fn step_of(path: u32) -> (u32, u32) {
     (0x9E37_79B9u32.wrapping_mul(2 * path + 1), 0x85EB_CA6Bu32.wrapping_add(0x5851_F42Cu32.wrapping_mul(path)))
 }
 
-/// The way of one path.
+/// The loop of one path.
 #[inline(always)]
 fn go(path: u32, mut x: u32, rounds: u32) -> u32 {
     let (other, factor) = step_of(path);
@@ -41,7 +41,7 @@ fn go(path: u32, mut x: u32, rounds: u32) -> u32 {
     x
 }
 
-/// A way for each number, written out.
+/// A path for each number, written out.
 macro_rules! ways {
     ($path:expr, $x:expr, $rounds:expr; $($number:literal)*) => {
         match $path {
@@ -60,7 +60,7 @@ macro_rules! ways {
 #[kernel(threads = 1024)]
 pub unsafe fn primer_divergence(input: In<u32>, out: Out<u32>, share: u32, paths: u32, rounds: u32) {
     let thread = thread::thread_idx_x();
-    // `paths` is a power of two: and no division lies before the branches.
+    // `paths` is a power of two, so that no division comes before the branches.
     let path = if share == 1 { thread } else { thread / 32 } & (paths - 1);
     let x = input.load(thread as usize);
     let x =

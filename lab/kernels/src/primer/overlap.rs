@@ -1,13 +1,13 @@
-//! Work of adjustable length for each number of an array: what copies can hide behind.
+//! Work of adjustable length for each number of an array, which hides copies.
 //!
 //! ```text
 //! for _ in 0..8 · rounds
 //!     x = x · x + c
 //! ```
 //!
-//! With c near -2 the iteration stays in [-2, 2] and is chaotic: every step shows in the result, where one that converges would end up the
-//! same after a few. Each step is rounded once, so that a CPU gets the same bits. A step waits for the one before, which a multiprocessor
-//! hides behind its other warps.
+//! With c near -2 the iteration stays in [-2, 2] and is chaotic: every step affects the result, where one that converges would give the
+//! same after a few. Each step is rounded once, so that a CPU gets the same bits. A step depends on the one before; a multiprocessor
+//! hides that latency behind its other warps.
 
 use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
@@ -20,10 +20,10 @@ pub const OVERLAP_STEPS: u32 = 8;
 /// What a step adds.
 pub const OVERLAP_C: f32 = -1.9;
 
-/// Works on `count` numbers from `first` on, a thread a number.
+/// Computes `count` numbers from `first` on, a thread a number.
 ///
 /// # Safety
-/// `input` and `out` have `first + count` elements, of which those from `first` on are nobody else's during the launch; threads are
+/// `input` and `out` have `first + count` elements, of which those from `first` on are used by nothing else during the launch; threads are
 /// [`OVERLAP_THREADS`] a block and at least `count` in all, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn primer_overlap(input: In<f32>, out: Out<f32>, first: u64, count: u64, rounds: u32) {

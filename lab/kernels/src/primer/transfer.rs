@@ -1,7 +1,7 @@
-//! A copy that crosses the bus by itself: one side lies in the host's memory, where the kernel reads or writes it.
+//! A copy over the bus by a kernel: one side is in the host's memory, which the kernel reads or writes in place (zero-copy).
 //!
-//! Threads go over the bytes 16 at a time, neighbours next to each other, so that what crosses the bus are whole lines. An access takes more
-//! than a microsecond; as many blocks as run at once have megabytes under way, of which the bus needs a tenth.
+//! Threads go over the bytes 16 at a time, neighbours next to each other, so that whole lines cross the bus. An access takes more
+//! than a microsecond; as many blocks as run at once have megabytes in flight, of which the bus needs a tenth.
 
 use simt::global::{In, Out};
 use simt::{kernel, thread};
@@ -28,7 +28,7 @@ pub unsafe fn primer_transfer(input: In<u8>, out: Out<u8>, bytes: u64) {
         words_out.store4(4 * i, words_in.load4(4 * i));
         i += threads;
     }
-    // What makes no whole access.
+    // The bytes that make no whole access.
     let at = whole * TRANSFER_WIDTH + thread;
     if at < bytes {
         out.store(at, input.load(at));

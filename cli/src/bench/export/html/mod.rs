@@ -282,7 +282,7 @@ mod tests {
             !page.contains("<script") && !page.contains("<img") && !page.contains("<b>") && !page.contains("</svg><")
         );
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-        // The only address is the name of a name space, which nobody opens.
+        // The only address is the name of a name space, which is not opened.
         let addresses = page.matches("http").count();
         assert_eq!(addresses, page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count());
         assert!(!page.contains("url(") && !page.contains("@import"));

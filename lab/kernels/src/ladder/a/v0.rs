@@ -4,7 +4,7 @@
 //! for each count above 0. The counters are indexed by a cell's value, so they cannot be in registers: they are in local
 //! memory. Neighbouring threads read neighbouring cells, and 25 reads of a cell come from the cache but for the first.
 //!
-//! One expects the logarithms to cost most: up to 17 of them, each some 30 instructions in f64.
+//! The logarithms are expected to cost most: up to 17 of them, each some 30 instructions in f64.
 
 use simt::bits::ln_f64;
 use simt::global::{In, Out};

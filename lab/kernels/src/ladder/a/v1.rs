@@ -1,8 +1,8 @@
 //! v1 = v0 + a table of the 26 logarithms in thread-private memory, instead of calling the logarithm.
 //!
 //! Every thread writes a table of its own: 26 stores of f64 before it reads its first cell. The idea is
-//! that a table in registers would be the nearest memory there is; but it is indexed by a count, so it is in local memory, 208
-//! bytes a thread. One expects the stores to cost more than 17 logarithms did, and so it was: v1 is slower than v0.
+//! that a table in registers would be the fastest memory; but it is indexed by a count, so it is in local memory, 208
+//! bytes a thread. The stores are expected to cost more than 17 logarithms did, and they do: v1 is slower than v0.
 
 use simt::global::{In, Out};
 use simt::private::Private;

@@ -1,8 +1,8 @@
 //! v2 = v0 + the table of logarithms in shared memory.
 //!
 //! The block's first 26 threads write an entry each, and a barrier makes the table visible to all: one table for 1024
-//! threads instead of 1024. Every thread has to come to the barrier, also those outside the grid. Lanes
-//! that read different entries meet in the banks: an f64 takes two of the 32, so entries 16 apart collide.
+//! threads instead of 1024. Every thread has to reach the barrier, also those outside the grid. Lanes
+//! that read different entries have bank conflicts: an f64 takes two of the 32 banks, so entries 16 apart collide.
 
 use simt::bits::ln_f64;
 use simt::global::{In, Out};

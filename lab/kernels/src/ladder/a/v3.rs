@@ -1,8 +1,8 @@
 //! v3 = v0 + the table of logarithms in constant memory.
 //!
-//! Constant memory is 64 KiB behind a cache of its own that gives a whole warp one word at a time. Made for what all lanes
-//! read together, it answers one address after the other when they differ; and lanes that
-//! look up different counts do. One expects it to be no better than shared memory.
+//! Constant memory is 64 KiB behind a cache of its own that broadcasts one word at a time to a warp. Made for words that all lanes
+//! read together, it serves one address after the other when they differ; and they do when lanes
+//! look up different counts. It is expected to be no better than shared memory.
 
 use simt::global::{In, Out};
 use simt::private::Private;

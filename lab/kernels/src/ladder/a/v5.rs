@@ -1,8 +1,8 @@
 //! v5 = v4 + the table read through a texture.
 //!
 //! The texture unit fetches elements of 4 bytes at most, so the entries are f32; sums stay in f64. It has a path of its own to
-//! the first-level cache, which was separate when textures were young: today both are one, and one
-//! expects what v4 gives, but for half the bytes of an entry.
+//! the first-level cache, which was separate in early GPUs: today both are one, and the
+//! time of v4 is expected, but for half the bytes of an entry.
 
 use simt::global::{In, Out};
 use simt::private::Private;

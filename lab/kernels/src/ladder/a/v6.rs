@@ -1,7 +1,7 @@
 //! v6 = v1 + counters of 8 bits instead of 32.
 //!
 //! A count is at most 25. 16 counters then are 16 bytes of local memory a thread instead of 64, so a block's fit
-//! four times better into the cache; that, and not arithmetic, is what v1 waits for.
+//! in the cache four times better; that, not arithmetic, is the bottleneck of v1.
 
 use simt::global::{In, Out};
 use simt::private::Private;

@@ -2,13 +2,13 @@
 //!
 //! Half the bytes to write and to read a table entry, and one multiplication of a term in f32; in f32 alone the
 //! report saw sums drift in their fourth decimal. And 104 bytes are few enough that `ptxas` keeps no table in memory at all,
-//! as it had to with v6's 208: an entry is picked by comparisons and conditional moves of the 26 values. So a look-up
-//! costs some 50 instructions, all of them arithmetic, and none waits for local memory.
+//! as it had to with v6's 208: an entry is selected by comparisons and conditional moves of the 26 values. So a look-up
+//! costs some 50 instructions, all of them arithmetic, and none depends on local memory.
 //!
-//! Its published source also changes something that its name does not say: the counters go to shared memory, 16 × 512 of 8
-//! bits, a column for each thread of a block of 512 along a row. Nobody else touches a thread's column, so
-//! there is no barrier. All 16 counters of a thread lie in one bank, with those of three neighbours: a warp uses 8 of the
-//! 32 banks, and neighbours at different levels are served one after the other. We build what was published and timed.
+//! Its published source also changes something that its name does not mention: the counters go to shared memory, 16 × 512 of 8
+//! bits, a column for each thread of a block of 512 along a row. No other thread touches a thread's column, so
+//! there is no barrier. All 16 counters of a thread are in one bank, with those of three neighbours: a warp uses 8 of the
+//! 32 banks, and neighbours at different levels have bank conflicts. This rung is what was published and timed.
 
 use simt::global::{In, Out};
 use simt::private::Private;

@@ -2,7 +2,7 @@
 //!
 //! The texture unit computes addresses and its cache holds what is near in both directions, which is what a window
 //! wants. But the 25 reads of a warp hit the first-level cache anyway, and a fetch takes longer than a load
-//! does: one expects little, and that is what the report saw. (It would also give zeros outside the grid; but 0 is a
+//! does: little is expected, and the report measured little. (It would also give zeros outside the grid; but 0 is a
 //! level, so windows are clipped as before.)
 
 use simt::global::Out;

@@ -2,10 +2,10 @@
 //!
 //! A block of 32 × 32 threads loads 32 × 32 cells, one each, and after a barrier the inner 28 × 28 threads compute
 //! their windows from the tile: a ring of 2 cells is its halo. A cell is read from global memory 1.3 times instead of 25.
-//! But those 25 were hits in the cache; what one pays is the barrier, and a quarter of the threads that only load.
+//! But those 25 were hits in the cache; the cost is the barrier, and a quarter of the threads that only load.
 //!
-//! The published source kept this rung's counters thread-private, in local memory, and so it was slower than v7 by what v6
-//! is. Here they are where v7 has them, so that the tile is the only difference.
+//! The published source kept this rung's counters thread-private, in local memory, and so it was slower than v7 for the reason
+//! of v6. Here they are in shared memory as in v7, so that the tile is the only difference.
 
 use simt::global::{In, Out};
 use simt::private::Private;

@@ -1,8 +1,8 @@
 //! b0, the baseline: matrices of f64 whose rows are found through an array of pointers, as C programs keep them.
 //!
 //! The kernel gets the address of a matrix. From there it loads the address of the array of rows, from that the address of a
-//! row, and from that a cell: each load has to wait for the one before it, and the caches have four things to
-//! hold instead of one. A cell of 16 levels takes 8 bytes. Blocks are 8 × 8: two warps, 4 rows each.
+//! row, and from that a cell: each load depends on the one before it, and the caches have to hold four arrays
+//! instead of one. A cell of 16 levels takes 8 bytes. Blocks are 8 × 8: two warps, 4 rows each.
 //! The counting is that of v0: 16 counters in local memory, a logarithm in f64 for every count above 0.
 
 use simt::bits::ln_f64;

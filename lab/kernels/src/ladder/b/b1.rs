@@ -1,7 +1,7 @@
 //! b1 = b0 + a table of logarithms in global memory.
 //!
-//! A load that the first-level cache answers, for each logarithm. But b0 waits for pointers and cells, not for arithmetic, so
-//! one expects little: the report saw 3 %.
+//! A load that hits the first-level cache, for each logarithm. But b0 is bound by pointers and cells, not by arithmetic, so
+//! little is expected: the report saw 3 %.
 
 use simt::global::{In, Out, Pointers};
 use simt::private::Private;

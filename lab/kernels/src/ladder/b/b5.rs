@@ -1,6 +1,6 @@
 //! b5 = b3 + one array for all rows, instead of an array of pointers to them.
 //!
-//! Row y begins at element y · width: a multiplication takes the place of a load that the load of a cell has to wait for. The
+//! Row y begins at element y · width: a multiplication replaces a load on which the load of a cell depends. The
 //! matrix stays a structure in global memory, with its height, its width and now one pointer.
 
 use simt::bits::ln_f64;

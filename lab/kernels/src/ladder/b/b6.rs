@@ -1,7 +1,7 @@
 //! b6 = b5 + height and width taken out of the structure, into a small buffer of their own.
 //!
-//! The addresses of the arrays come as parameters of the launch, which lie in constant memory, and not from a
-//! load; the extent is still loaded, 8 bytes that stay in the cache. One expects next to nothing.
+//! The addresses of the arrays come as parameters of the launch, which are in constant memory, and not from a
+//! load; the extent is still loaded, 8 bytes that stay in the cache. Next to no gain is expected.
 
 use simt::bits::ln_f64;
 use simt::global::{In, Out};

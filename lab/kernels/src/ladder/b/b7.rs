@@ -1,8 +1,8 @@
 //! b7 = b5 + height and width in constant memory, where the host sets them before the launch.
 //!
-//! All lanes read the same word: this is what constant memory was made for. An instruction
+//! All lanes read the same word: the case that constant memory is made for. An instruction
 //! can even take it as an operand, without any load. (A plain parameter of the kernel lies in constant memory too, and has
-//! been there all the time.)
+//! been there before this rung.)
 
 use simt::bits::ln_f64;
 use simt::global::{In, Out};

@@ -1,7 +1,7 @@
 //! b8 = b7 + i16 cells and counters, f32 results and table.
 //!
 //! 2 + 4 bytes of input and output a cell instead of 8 + 8, half the counters' bytes in local memory, and no f64 but in
-//! the table's making: b7 moved four times more than there was to say. The largest step of its ladder.
+//! the making of the table: b7 moved four times more than its data needs. The largest step of its ladder.
 
 use simt::bits::ln_f64;
 use simt::global::{In, Out};

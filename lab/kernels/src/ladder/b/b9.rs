@@ -1,8 +1,8 @@
 //! b9 = b8 in blocks of other shapes: 256 × 4 was the best of those that the report tried.
 //!
 //! A warp of an 8 × 8 block reads 8 neighbouring cells of each of 4 rows; of one that is 32 wide or wider, 32 neighbours of one
-//! row, which is 64 bytes in one piece. And 64 threads a block leave a multiprocessor half empty, which holds 2048 threads but
-//! only 32 blocks. The code is that of b8 to the letter; only the bounds that it is compiled for differ.
+//! row, which is 64 contiguous bytes. And 64 threads a block leave a multiprocessor at half occupancy, since it holds 2048 threads but
+//! only 32 blocks. The code is identical to b8; only its launch bounds differ.
 
 use simt::global::{In, Out};
 use simt::kernel;

@@ -1,8 +1,8 @@
 //! Our own rungs: s1 to s4, from v9 to the production kernel `entropy_sliding`.
 //!
 //! What they share is the packed histogram: 16 counters of 5 bits in three words, which a window of 25 cells never overflows.
-//! Levels 0–5 lie in word 0 from bit 0 on, 6–11 in word 1, 12–15 in word 2 from bit 7 on. A histogram that never
-//! is memory needs no indexing: a cell's level becomes a one-hot, and histograms are added and subtracted as words.
+//! Levels 0–5 lie in word 0 from bit 0 on, 6–11 in word 1, 12–15 in word 2 from bit 7 on. A histogram in
+//! registers needs no indexing: a cell's level becomes a one-hot, and histograms are added and subtracted as words.
 //!
 //! And Σ F(n_i), F(n) = n·ln n, in integers: the host gives F in units of 1/S as u32 (see
 //! `kernels/src/entropy`), so the order of a sum does not matter, and a window of one level gives exactly 0.
@@ -23,7 +23,7 @@ pub use s4::*;
 /// 16 counters of 5 bits.
 type Packed = [u32; 3];
 
-/// What is taken for the level of a cell outside the grid: its one-hot is nothing.
+/// The level of a cell outside the grid: its one-hot is 0.
 const OUTSIDE: u32 = 255;
 
 /// One count of `level`. Shifts below 0 or above 31 give nothing. The next level's low bits may land in a word's two spare

@@ -1,12 +1,12 @@
 //! s1 = v9 without its tile and its counters in memory: the counters are packed in three registers.
 //!
-//! v9 counts a cell by loading, incrementing and storing a counter in shared memory, one after the other, with lanes in each
-//! other's banks; then it picks 16 values of a table by comparisons. Here a cell is counted by three shifts and three
-//! additions in registers, and nothing is cleared before. What is left of shared memory is the table of F, 26 words, which
-//! lanes that read different entries never have to share a bank for.
+//! v9 counts a cell by loading, incrementing and storing a counter in shared memory, a dependent chain with bank
+//! conflicts; then it selects 16 values of a table by comparisons. Here a cell is counted by three shifts and three
+//! additions in registers, and nothing is cleared before. Shared memory only holds the table of F, 26 words, in which
+//! lanes that read different entries have no bank conflicts.
 //!
 //! The cells come straight from global memory again: v9's tile saved hits in the cache, and cost a barrier and a
-//! quarter of the threads. We expect the 25 loads of a thread, a byte each, to be what is left to wait for.
+//! quarter of the threads. We expect the 25 loads of a thread, a byte each, to be the bottleneck.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -20,7 +20,7 @@ use crate::ladder::{LOGS, clipped};
 pub(super) struct Singles(pub Shared<u32>);
 
 impl Singles {
-    /// Copies the table to shared memory. All threads of the block have to come.
+    /// Copies the table to shared memory. All threads of the block have to call it.
     #[inline(always)]
     pub fn fill(self, table: In<u32>) {
         let thread = thread::thread_idx_y() * thread::block_dim_x() + thread::thread_idx_x();

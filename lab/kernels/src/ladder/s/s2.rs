@@ -1,4 +1,4 @@
-//! s2 = s1, sliding down: a cell is read and made a one-hot about once, not 25 times.
+//! s2 = s1, sliding down: a cell is read and converted to a one-hot about once, not 25 times.
 //!
 //! ```text
 //! a warp owns 32 neighbouring columns, each lane one, and marches down the rows; for every row:
@@ -31,7 +31,7 @@ pub const LADDER_S_ROWS: u32 = 128;
 /// Columns that a warp writes.
 const STRIP: u32 = warp::SIZE - 2 * RADIUS;
 
-/// What a warp does once the table is there; s3 and s4 do it with other tables.
+/// The work of a warp once the table is ready; s3 and s4 use it with other tables.
 #[inline(always)]
 pub(super) fn march(table: impl Table, frame: &Frame) {
     let Frame { rows, cols, first, count, scale, .. } = *frame;
@@ -40,13 +40,13 @@ pub(super) fn march(table: impl Table, frame: &Frame) {
     // (Wrapping: what is above or left of the grid is far outside.)
     let x = (strip * STRIP + lane).wrapping_sub(RADIUS);
     let writes = (RADIUS..RADIUS + STRIP).contains(&lane) && x < cols;
-    // A column outside has no window; what is computed for it is not kept.
+    // A column outside has no window; its result is dropped.
     let width = clipped(x.min(cols - 1), cols).len() as u32;
     let new = |y: u32| one_hot(if x < cols && y < rows { frame.level(y, x) } else { OUTSIDE });
 
     let mut i = thread::block_idx_y() * LADDER_S_ROWS;
     let end = (i + LADDER_S_ROWS).min(count);
-    // The four rows before the first that enters; a fifth is nothing yet.
+    // The four rows before the first that enters; the fifth is empty.
     let above = |k: u32| new((first + i + k).wrapping_sub(RADIUS));
     let mut ring = [above(0), above(1), above(2), above(3), [0; 3]];
     let mut column = add(add(ring[0], ring[1]), add(ring[2], ring[3]));

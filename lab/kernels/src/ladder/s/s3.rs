@@ -3,8 +3,8 @@
 //! Two neighbouring counters of 5 bits are, as they lie in their word, one index of 10 bits, n₁ + 32·n₂, into a
 //! table of F(n₁) + F(n₂): one load, shift and mask for two levels, and one addition less. It has 801 entries.
 //!
-//! But 26 words had a bank each, and 801 have not: lanes whose n₂ differ and whose n₁ agree meet in one bank, and
-//! that is what neighbouring windows with few of many levels do. A row is 94 instructions now, not 122, and we expect part of
+//! But 26 words had a bank each, and 801 have not: lanes whose n₂ differ and whose n₁ agree have a bank conflict, and
+//! that is common in neighbouring windows with few of many levels. A row is 94 instructions now, not 122, and we expect part of
 //! that gain to be lost to bank conflicts.
 
 use simt::global::{In, Out};
@@ -20,14 +20,14 @@ pub(super) const PAIRS: u32 = FULL_WINDOW * 32 + 1;
 /// Cells of a full window.
 const FULL_WINDOW: u32 = 25;
 
-/// Makes the table in shared memory, each entry `copies` times in a row. All threads of the block have to come.
+/// Makes the table in shared memory, each entry `copies` times in a row. All threads of the block have to call it.
 #[inline(always)]
 pub(super) fn fill(pairs: Shared<u32>, copies: u32, table: In<u32>) {
     let mut at = thread::thread_idx_x();
     while at < PAIRS * copies {
         let pair = at / copies;
         let (n1, n2) = (pair % 32, pair / 32);
-        // Entries that no window reaches are filled too: nothing is read that nobody wrote. In a grid of less than 5 rows or
+        // Entries that no window reaches are filled too: no unwritten memory is read. In a grid of less than 5 rows or
         // columns some of those overflow.
         let fits = n1 + n2 <= FULL_WINDOW;
         let f = if fits { table.load(n1 as usize).wrapping_add(table.load(n2 as usize)) } else { 0 };

@@ -1,11 +1,11 @@
 //! s4 = s3 + a copy of the table for each lane, in its own bank: no bank conflicts.
 //!
-//! An entry of the table is 128 bytes now, a word in each of the 32 banks, and lane l reads the l-th: whatever they look up, 32
+//! An entry of the table is 128 bytes now, a word in each of the 32 banks, and lane l reads the l-th: for any entries, 32
 //! lanes are served at once. The lane's address is a shift of the histogram's word, and one three-input logic operation that
 //! masks the index and puts the lane in.
 //!
 //! It takes 100 KiB of shared memory, so a multiprocessor with 228 KiB holds 2 blocks, 16 warps, where s3 was not limited by it,
-//! and every block writes 25,632 words before it begins. We expect 8 loads without conflict to win more than that loses.
+//! and every block writes 25,632 words before it begins. We expect 8 conflict-free loads to gain more than that costs.
 //!
 //! What `entropy_sliding` changes about it: a lane takes 4 columns, so that it
 //! loads whole words, the window slides sideways over them, and a warp's halo is 4 columns of 128 and not of 32;

@@ -1,7 +1,7 @@
 //! Atomic additions: each chain to a word of its own, in shared and in global memory; and all to one word.
 //!
-//! To a word of its own a chain adds what it got back the time before: x, word = word, word + x. To the common word it adds an operand, since
-//! what comes back depends on who was first; bits of that which an operand takes away, all of them, make the additions a chain.
+//! To a word of its own a chain adds the value it got back before: x, word = word, word + x. To the common word it adds an operand, since
+//! the value returned depends on the order of threads; its bits, all masked away by an operand, make the additions a dependent chain.
 
 use simt::bits::and_or;
 use simt::global::{In, Out};
@@ -77,8 +77,8 @@ impl Chain<u32> for InGlobal {
     }
 }
 
-/// One word of global memory for everybody. Its index is data: an assembler that knows it to be the same for all lanes adds up what they
-/// add, and lets one of them do it.
+/// One word of global memory for all threads. Its index is data: an assembler that knows it to be uniform adds up the lanes' operands
+/// and lets one of them add the sum.
 struct InOne(Out<u32>);
 
 impl Chain<u32> for InOne {
@@ -88,7 +88,7 @@ impl Chain<u32> for InOne {
         [self.0.atomic_add(at as usize, and_or(x, none, amount)), at]
     }
 
-    /// Who was first is nobody's business.
+    /// The value before the addition depends on the order of the threads, so it is left out.
     #[inline(always)]
     fn end(&self, _: u32, [_, at]: [u32; 2]) -> [u32; 2] {
         [at, at]

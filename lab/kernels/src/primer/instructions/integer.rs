@@ -21,7 +21,7 @@ fn max(x: u32, a: u32) -> u32 {
     x.cast_signed().max(a.cast_signed()).cast_unsigned()
 }
 
-/// Two values that take turns.
+/// Two values that alternate.
 #[inline(always)]
 fn in_turn(f: impl Fn(u32, u32) -> u32, x: u32, y: u32) -> [u32; 2] {
     let x = f(x, y);

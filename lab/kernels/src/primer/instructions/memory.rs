@@ -1,7 +1,7 @@
-//! Loads from shared memory, by conflicts of banks, and from constant memory, by whether a warp's lanes ask for the same word.
+//! Loads from shared memory, by bank conflicts, and from constant memory, by whether a warp's lanes read the same word.
 //!
-//! What a load finds is where the next one is to go. All lanes of a warp go on by as many words, so that conflicts stay what they are in the
-//! beginning. In shared memory the words are places, ready to be used; in constant memory they are indices, and a multiplication by four is
+//! Each load gives the address of the next (pointer chasing). All lanes of a warp advance by as many words, so that conflicts are those of the
+//! beginning. In shared memory the words are byte addresses; in constant memory they are indices, and a multiplication by four is
 //! part of each step.
 
 use simt::global::{In, Out};

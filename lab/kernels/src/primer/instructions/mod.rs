@@ -1,9 +1,9 @@
-//! Instructions: how many a multiprocessor does in a clock, and how long one takes.
+//! Instructions: throughput a multiprocessor and clock, and latency.
 //!
 //! ```text
 //! for each of 4 chains (the latency: 1 chain)
 //!     x, y = starts[chain][lane]
-//! meet; begin = clock
+//! barrier; begin = clock
 //! for each round
 //!     4 times: for each chain: x, y = pair(x, y, a, b)       two instructions, the second from the result of the first
 //!              for each chain: x, y = pair(x, y, c, d)
@@ -12,15 +12,15 @@
 //! ```
 //!
 //! The rate is that of a block of 1024 threads on every multiprocessor: 8 warps for each of its four schedulers with 4 chains each, where an
-//! addition needs some 4 instructions under way. The latency is that of one warp with one chain, which can do nothing but wait.
+//! addition needs some 4 instructions in flight. The latency is that of one warp with one chain, which hides nothing.
 //!
-//! What is not obvious is how to keep the instructions. A compiler sees through `x + a + b + a`: it adds up the operands, adds three numbers
-//! in one instruction, takes what does not change out of the loop. So operands come from memory, and wherever steps of one kind could be
-//! merged, two values take turns, `x += y; y += x`: each has a use beside the next step, and what has two uses is not merged. Operations
-//! that nothing keeps going (a logarithm of a logarithm ends) have a multiply-add in each step, of another pipe that has time left. What the
-//! machine code is in the end only `cargo xtask sass` tells.
+//! The difficulty is to keep the instructions. A compiler simplifies `x + a + b + a`: it adds up the operands, adds three numbers
+//! in one instruction, hoists loop invariants. So operands come from memory, and wherever steps of one kind could be
+//! merged, two values alternate, `x += y; y += x`: each has a second use, and a value with two uses is not merged. Operations
+//! that do not iterate (a logarithm of a logarithm ends) have a multiply-add in each step, on another pipe with free slots. The
+//! resulting machine code is shown only by `cargo xtask sass`.
 //!
-//! The clock is read after a barrier that asks whether any loaded numbers are equal, so that all of them have arrived.
+//! The clock is read after a barrier that compares loaded numbers, so that all of them have arrived.
 //!
 //! | file | what |
 //! |---|---|
@@ -49,9 +49,9 @@ pub const OPS_CHAINS: usize = 4;
 /// Instructions of a chain in a round.
 pub const OPS_ROUND: u32 = 16;
 
-/// What a chain does.
+/// The body of a chain.
 trait Chain<W> {
-    /// What it begins with, from what is in memory.
+    /// Its start values, from memory.
     #[inline(always)]
     fn begin(&self, chain: u32, state: [W; 2]) -> [W; 2] {
         let _ = chain;
@@ -61,7 +61,7 @@ trait Chain<W> {
     /// Two instructions.
     fn pair(&self, chain: u32, state: [W; 2], operands: [W; 2]) -> [W; 2];
 
-    /// What goes to memory in the end.
+    /// Its result, for memory.
     #[inline(always)]
     fn end(&self, chain: u32, state: [W; 2]) -> [W; 2] {
         let _ = chain;
@@ -69,7 +69,7 @@ trait Chain<W> {
     }
 }
 
-/// Arithmetic needs nothing but its numbers.
+/// Arithmetic needs no state but its numbers.
 impl<W, F: Fn(W, W, W, W) -> [W; 2]> Chain<W> for F {
     #[inline(always)]
     fn pair(&self, _: u32, [x, y]: [W; 2], [a, b]: [W; 2]) -> [W; 2] {
@@ -87,7 +87,7 @@ fn all<W: Scalar, const CHAINS: usize>(of: &impl Chain<W>, states: &mut [[W; 2];
     }
 }
 
-/// What all the kernels do.
+/// The body of all the kernels.
 #[inline(always)]
 fn measure<W: Scalar, const CHAINS: usize>(
     (starts, operands): (In<W>, In<W>),
@@ -112,7 +112,7 @@ fn measure<W: Scalar, const CHAINS: usize>(
     let begin = clock::cycles();
     let mut round = 0;
     while round < rounds {
-        // Written out: no compiler has to be persuaded.
+        // Unrolled by hand, independently of the compiler.
         all(of, &mut states, [a, b]);
         all(of, &mut states, [c, d]);
         all(of, &mut states, [a, b]);

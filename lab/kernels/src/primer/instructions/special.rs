@@ -23,7 +23,7 @@ fn twice_with_fma(f: impl Fn(f32) -> f32, x: u32, a: u32, b: u32) -> u32 {
 
 /// x as an integer, and of this the bits that `mask` has, to those of `rest`: a number that is not soon 0.
 ///
-/// Without `as`, which takes care of what is no integer of 32 bits: six instructions for one.
+/// Without `as`, which saturates: six instructions for one.
 ///
 /// # Safety
 /// x is within i32's range.
@@ -34,7 +34,7 @@ unsafe fn to_i32(x: u32, mask: u32, rest: u32) -> u32 {
     and_or(whole.cast_unsigned(), mask, rest)
 }
 
-/// The number that has the bits of x, seen as an integer.
+/// The number that has the bits of x, read as an integer.
 #[inline(always)]
 fn from_i32(x: u32) -> u32 {
     (x.cast_signed() as f32).to_bits()

@@ -1,4 +1,4 @@
-//! What threads do together: shuffle, vote, barrier.
+//! Operations of several threads: shuffle, vote, barrier.
 
 use simt::global::{In, Out};
 use simt::{kernel, thread, warp};

@@ -1,7 +1,7 @@
 //! A thread an element, everything from global memory.
 //!
 //! Two loads for one multiply-add. Lanes of a row share the element of A, and their elements of B are neighbours, so that the first-level
-//! cache gives much of it; that it has to be asked so often is what holds the kernel up.
+//! cache serves much of it; the number of its accesses is the bottleneck.
 
 use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};

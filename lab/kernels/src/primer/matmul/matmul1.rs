@@ -1,7 +1,7 @@
 //! Tiles of both factors in shared memory.
 //!
-//! A block brings 16 × 16 elements of A and of B, a thread one of each, and uses every one 16 times. Two loads from shared memory for one
-//! multiply-add are what holds it up now.
+//! A block loads 16 × 16 elements of A and of B, a thread one of each, and uses every one 16 times. Two loads from shared memory for one
+//! multiply-add are the bottleneck now.
 
 use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};

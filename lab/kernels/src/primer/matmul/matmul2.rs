@@ -1,11 +1,11 @@
 //! Blocks of registers, after Volkov: 16 elements a thread.
 //!
-//! Matrices lie column by column. A block of 16 × 4 threads makes a strip of C, 64 rows and 16 columns; a thread has a row of it in 16
+//! Matrices are column-major. A block of 16 × 4 threads makes a strip of C, 64 rows and 16 columns; a thread has a row of it in 16
 //! registers. Elements of A come straight from global memory, neighbours to neighbouring lanes, and are used 16 times from a register; only B
-//! goes through shared memory, 16 × 16 at a time. Its tile lies transposed, so that the 16 elements of a step are side by side for everyone;
-//! its rows are padded to 17, so that a column of B, which half a warp brings, goes to different banks.
+//! goes through shared memory, 16 × 16 at a time. Its tile is transposed, so that the 16 elements of a step are contiguous for all threads;
+//! its rows are padded to 17, so that a column of B, which half a warp loads, goes to different banks.
 //!
-//! Column by column, C = A · B is what row by row is C' = B' · A': whoever has rows swaps the factors, and m and n.
+//! Column-major C = A · B is row-major C' = B' · A': a row-major caller swaps the factors, and m and n.
 //!
 //! Source: Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (2008).
 

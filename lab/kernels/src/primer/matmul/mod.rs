@@ -9,8 +9,8 @@
 //! | [`primer_sgemm_wide`](fn@primer_sgemm_wide) | sgemm | 8 × 16 elements a thread: a load for every 21 |
 //!
 //! # What all of them take
-//! A is m × k, B is k × n and C is m × n, dense and row by row, but for matmul2, which is column by column throughout. Extents are at least 1
-//! and at most 2^31 − 1, and need not be multiples of anything: what lies outside counts as 0 and is not written.
+//! A is m × k, B is k × n and C is m × n, dense and row-major, except in matmul2, which is column-major throughout. Extents are at least 1
+//! and at most 2^31 − 1, and need not be multiples of anything: elements outside count as 0 and are not written.
 //!
 //! Blocks are numbered in one dimension, since a grid has no more than 65,535 of them along y. Every element is one chain of fused
 //! multiply-adds from 0, with k rising.

@@ -1,9 +1,9 @@
-//! Past the chapter: tiles in registers, everything ahead of its use.
+//! Past the chapter: tiles in registers, every load ahead of its use.
 //!
 //! ```text
 //! a block of 256 threads: 128 rows and 16 N columns of C; a thread 8 x N of them in registers, N = 8 or 16, in pieces of 4 x 4
 //! for every 8 of k:
-//!     global memory -> registers     the next 8, on their way while the current ones are worked on
+//!     global memory -> registers     the next 8, in flight while the current ones are used
 //!     shared memory -> registers     a column of A's tile and a row of B's, each one step of k ahead
 //!     8 x N multiply-adds for each k
 //!     registers -> shared memory     the next 8, into the other buffer, before the last step; one barrier
@@ -13,13 +13,13 @@
 //! room for two blocks on a multiprocessor. The second has one, which has to hide all latencies by itself: hence the step ahead.
 //!
 //! Departures from the obvious version:
-//! - A's tile lies transposed, so that the rows of a thread are neighbours. Its pitch of 132 lets the lanes that bring it write to 32
+//! - A's tile is transposed, so that the rows of a thread are contiguous. Its pitch of 132 lets the lanes that store it write to 32
 //!   different banks: two lanes have a row, 4 apart along k, which is 16 banks.
-//! - The lanes of a warp lie as 4 × 8: what they load at a time is 4 addresses of A, or 8 of B, in a row.
-//! - The edges are in the loads from global memory alone. Whether a step's tiles are whole, and lie so that four elements are one access, is one
-//!   question for all of the block; where they are not, elements are loaded one by one, and are 0 outside.
-//! - Blocks go down [`GROUP`] tiles before they take the next column of tiles: those that run at a time read about as much of A as of B, which is
-//!   least, and the second-level cache has it for all of them.
+//! - The lanes of a warp are arranged 4 × 8: they load at a time from 4 addresses of A, or 8 of B, in a row.
+//! - The edges are in the loads from global memory alone. Whether a step's tiles are whole, and aligned so that four elements are one access, is one
+//!   condition for all of the block; where they are not, elements are loaded one by one, and are 0 outside.
+//! - Blocks are ordered down [`GROUP`] tiles before they take the next column of tiles: those that run at a time read about as much of A as of B, which is
+//!   the minimum, and the second-level cache has it for all of them.
 //!
 //! Sources: Volkov and Demmel (2008); NVIDIA's CUTLASS, whose 256 × 128 × 8 tiles for CUDA cores these are, but for the number of
 //! buffers.
@@ -54,7 +54,7 @@ shared! {
     static PRIMER_SGEMM_WIDE_B: [f32; 4096];
 }
 
-/// What a thread brings from global memory for a step: four elements of A, and four of B once or twice.
+/// Elements that a thread loads from global memory for a step: four of A, and four of B once or twice.
 type Load = ([f32; 4], [[f32; 4]; 2]);
 
 /// The factors in shared memory, two buffers each.
@@ -77,7 +77,7 @@ struct Block<const N: usize> {
     row: u32,
     /// First column.
     col: u32,
-    /// No edge is in it, and rows of all matrices begin where a 16-byte access may.
+    /// It contains no edge, and rows of all matrices are aligned to 16 bytes.
     whole: bool,
     /// First of the thread's rows in the block: four, and four more 64 on.
     own_row: u32,
@@ -97,9 +97,9 @@ fn guarded(matrix: In<f32>, place: usize, [rows, cols]: [u32; 2], row: u32, col:
 impl<const N: usize> Block<N> {
     /// Columns.
     const WIDTH: u32 = 16 * N as u32;
-    /// Threads that bring a row of B's tile.
+    /// Threads that load a row of B's tile.
     const ACROSS: u32 = Self::WIDTH / 4;
-    /// Rows of B's tile that the block brings at a time.
+    /// Rows of B's tile that the block loads at a time.
     const DOWN: u32 = SGEMM_THREADS / Self::ACROSS;
 
     #[inline(always)]
@@ -122,7 +122,7 @@ impl<const N: usize> Block<N> {
         let t = thread::thread_idx_x();
         let (a_row, a_col) = (self.row + t / 2, at + t % 2 * 4);
         let (b_row, b_col) = (at + t / Self::ACROSS, self.col + t % Self::ACROSS * 4);
-        // One address for both ways: registers are short.
+        // One address for both branches: registers are scarce.
         let a_place = a_row as usize * self.k as usize + a_col as usize;
         let b_place = b_row as usize * self.n as usize + b_col as usize;
         let second = b_place + Self::DOWN as usize * self.n as usize;
@@ -136,7 +136,7 @@ impl<const N: usize> Block<N> {
         }
     }
 
-    /// Puts them into buffer 0 or 1.
+    /// Stores them in buffer 0 or 1.
     #[inline(always)]
     fn put(tiles: Tiles, buffer: u32, (a, b): Load) {
         let t = thread::thread_idx_x();
@@ -186,12 +186,12 @@ impl<const N: usize> Block<N> {
                 if K < 7 {
                     factors = self.factors(tiles, buffer, K as u32 + 1);
                 } else if more {
-                    // Nobody reads the other buffer any more: all have been at a barrier since.
+                    // The other buffer is no longer read: all threads have been at a barrier since.
                     Self::put(tiles, 1 - buffer, coming);
                     thread::sync_threads();
                     factors = self.factors(tiles, 1 - buffer, 0);
                 } else {
-                    // Not those of the last step: to keep them both ways would be a copy for each, in every turn.
+                    // Not those of the last step: keeping them in both branches would take a copy of each, in every iteration.
                     factors = ([0.0; 8], [0.0; N]);
                 }
                 eight!(I => {
@@ -225,7 +225,7 @@ impl<const N: usize> Block<N> {
         });
     }
 
-    /// Writes four elements of a row, as far as they are in C.
+    /// Writes those of four elements of a row that are inside C.
     #[inline(always)]
     fn store_four(self, row: u32, col: u32, four: [f32; 4]) {
         let place = row as usize * self.n as usize + col as usize;

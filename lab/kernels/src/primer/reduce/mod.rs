@@ -1,17 +1,17 @@
 //! The reduction ladder: the sum, the least or the largest of n numbers, n being at least 1.
 //!
 //! ```text
-//! a block joins its numbers to one:  v v v v v v v v  ->  v v v v  ->  v v  ->  v
+//! a block combines its numbers into one:  v v v v v v v v  ->  v v v v  ->  v v  ->  v
 //! its result is one of as many numbers as there were blocks, which are reduced again, until one is left
 //! ```
 //!
 //! | file | what it changes |
 //! |---|---|
 //! | `reduce0` | nothing yet: threads whose number is a multiple of 2 s join their number with the one s places on |
-//! | `reduce1` | thread t works for place 2 s t, so that the threads at work lie together |
-//! | `reduce2` | s from half a block down: the numbers lie together too |
+//! | `reduce1` | thread t works for place 2 s t, so that the active threads are contiguous |
+//! | `reduce2` | s from half a block down: the numbers are contiguous too |
 //! | `reduce3` | a thread joins two numbers when it loads them |
-//! | `reduce4` | the last warp waits for itself only |
+//! | `reduce4` | the last warp synchronises by itself |
 //! | `reduce5` | no loop: the block's size is a constant |
 //! | `reduce6` | a thread joins many numbers, in a loop over the grid |
 //! | `reduce7` | past the chapter: loads of 16 bytes, eight at a time; shuffles; a single launch |
@@ -116,7 +116,7 @@ fn join_places<O: Operation<T>, T: Number>(tile: Shared<T>, at: u32, apart: u32)
     tile.store(at, O::join(tile.load(at), tile.load(at + apart)));
 }
 
-/// Joins places 0..64 in place 0, by the first warp alone: its lanes wait for each other, and for nobody else.
+/// Joins places 0..64 in place 0, by the first warp alone: its lanes wait for each other, and for no other warp.
 ///
 /// The chapter left the waiting out, because the lanes of a warp went in lockstep; they need not any more. All lanes take part in every
 /// step, so that there is no branch; what the upper ones make is not read again.

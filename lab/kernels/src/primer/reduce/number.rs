@@ -5,7 +5,7 @@ use simt::scalar::{Scalar, Shuffle};
 
 /// An operation that joins two numbers to one, in any order.
 pub trait Operation<T> {
-    /// What changes nothing: for a sum of floating-point numbers that is -0, since -0 + 0 is 0.
+    /// The identity: for a sum of floating-point numbers that is -0, since -0 + 0 is 0.
     const IDENTITY: T;
     /// The join of two numbers.
     fn join(a: T, b: T) -> T;

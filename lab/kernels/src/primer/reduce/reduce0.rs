@@ -1,8 +1,8 @@
 //! reduce0: interleaved addressing. In the step for s, the threads whose number is a multiple of 2 s join their number with the one s places
 //! on.
 //!
-//! Every warp is at work to the end, with ever fewer of its lanes: they diverge. And a remainder is asked for in every step, which the
-//! compiler makes a mask of today, where it sees that 2 s is a power of two.
+//! Every warp is active to the end, with ever fewer of its lanes: they diverge. And every step computes a remainder, which the
+//! compiler turns into a mask today, where it sees that 2 s is a power of two.
 
 use simt::global::In;
 use simt::{shared, thread};

@@ -1,7 +1,7 @@
 //! reduce1: interleaved addressing by neighbouring threads. In the step for s, thread t joins places 2 s t and 2 s t + s.
 //!
-//! The threads at work are the first ones, so that whole warps have nothing to do, and none diverges but the last. But lanes are 2 s places
-//! apart, and in the same banks of shared memory 2 s at a time: each step doubles the conflicts.
+//! The threads at work are the first ones, so that whole warps have nothing to do, and none diverges but the last. But the lanes' words are 2 s
+//! apart, with 2 s-way bank conflicts: each step doubles the conflicts.
 
 use simt::global::In;
 use simt::{shared, thread};

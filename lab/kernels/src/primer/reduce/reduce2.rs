@@ -1,6 +1,6 @@
 //! reduce2: sequential addressing. s goes from half the block down to 1, and thread t < s joins places t and t + s.
 //!
-//! Neighbouring threads touch neighbouring places: no conflicts of banks. Half of the threads never do more than load a number.
+//! Neighbouring threads access neighbouring words: no bank conflicts. Half of the threads only load a number.
 
 use simt::global::In;
 use simt::shared::Shared;

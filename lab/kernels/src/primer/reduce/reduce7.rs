@@ -1,20 +1,20 @@
-//! reduce7, past the chapter: one pass over the numbers, in one launch, as fast as the memory.
+//! reduce7, past the chapter: one pass over the numbers, in one launch, at the bandwidth of memory.
 //!
 //! ```text
-//! a thread: for every tile of the block, eight vectors of 16 bytes, all under way at once, are joined to one number
+//! a thread: for every tile of the block, eight vectors of 16 bytes, all in flight at once, are joined to one number
 //! a warp:   five shuffles           a block: a number a warp, through shared memory
-//! thread 0: writes the block's number, fence, takes a ticket; who has the last ticket, fence,
+//! thread 0: writes the block's number, fence, takes a ticket; the thread with the last ticket, fence,
 //!           joins the numbers of all blocks in their order, and puts the ticket back
 //! ```
 //!
 //! Departures from reduce6:
-//! - What a memory delivers is what is under way over how long it takes: 4.8 TB/s x 600 ns is 2.9 MB, or 22 KB for each of 132
-//!   multiprocessors. Here 1024 threads of a multiprocessor have 128 bytes each under way: 128 KiB, so that there is enough while some of them
+//! - Bandwidth is bytes in flight over latency (Little's law): 4.8 TB/s x 600 ns is 2.9 MB, or 22 KB for each of 132
+//!   multiprocessors. Here 1024 threads of a multiprocessor have 128 bytes each in flight: 128 KiB, so that there is enough while some of them
 //!   join. reduce6 has 16 KiB.
 //! - Four times fewer load instructions for the same bytes, and one addition of an index for 8 of them.
-//! - Nobody waits for a second launch. The last block to finish knows from the ticket that it is, and the two fences make what
+//! - There is no second launch to wait for. The last block to finish knows from the ticket that it is, and the two fences make what
 //!   the others wrote before their tickets visible to it after its own.
-//! - The last block joins partial results by their place, and not as they come: the same launch gives the same bits.
+//! - The last block joins partial results in the order of blocks, not of arrival: the same launch is bit-identical.
 //!
 //! Numbers before the first multiple of 16 bytes and after the last are loaded one by one, by the block that has the last, incomplete tile.
 //!
@@ -25,7 +25,7 @@ use simt::{kernel, shared, thread, warp};
 
 use super::{Max, Min, Number, Operation, REDUCE_THREADS, Sum};
 
-/// Vectors of 16 bytes that a thread has under way.
+/// Vectors of 16 bytes that a thread has in flight.
 const LOADS: usize = 8;
 /// Vectors that a block takes at a time.
 const TILE: usize = LOADS * REDUCE_THREADS as usize;
@@ -93,11 +93,11 @@ fn thread_join<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: us
         joined = O::join(joined, eight::<O, T>(load, |_, vector| T::fold::<O>(vector)));
         tile += blocks;
     }
-    // Only one block comes by this number: the one whose turn it would be.
+    // Only one block handles this number: the one whose turn it would be.
     if tile == whole {
         let place = |i: usize| whole * TILE + t + i * REDUCE_THREADS as usize;
         if whole * TILE < vectors {
-            // Past the end the last vector is loaded once more and left out, so that no load waits for a branch.
+            // Past the end the last vector is loaded again and left out, so that no load depends on a branch.
             let load = |i| T::load_vector(input, start + place(i).min(vectors - 1) * T::LANES);
             let fold = |i, vector| if place(i) < vectors { T::fold::<O>(vector) } else { O::IDENTITY };
             joined = O::join(joined, eight::<O, T>(load, fold));

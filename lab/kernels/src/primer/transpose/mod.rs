@@ -1,8 +1,8 @@
 //! Transposing a matrix: `out[c][r] = input[r][c]`, for elements of 1, 2, 4 and 8 bytes.
 //!
-//! Nothing is computed, so that the ladder is about memory alone, and its ceiling is a copy. A warp that reads along a row wants to write
-//! along a column, and there every element is in a line of its own. Every rung but the first turns a tile in shared memory, which does not
-//! mind, so that reads and writes both run along rows.
+//! Nothing is computed, so that the ladder is about memory alone, and its ceiling is a copy. A warp that reads along a row has to write
+//! along a column, and there every element is in a line of its own. Every rung but the first transposes a tile in shared memory, which has no lines
+//! to fill, so that reads and writes both run along rows.
 //!
 //! | rung | file | what it changes |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //! | unpadded | `tiled` | a tile of 32 x 32 goes through shared memory; its columns are all in one bank |
 //! | padded | `tiled` | a row of the tile is an element longer: its columns are in all banks |
 //! | diagonal | `tiled` | blocks that run together take tiles along a diagonal |
-//! | wide | `wide` | 16 bytes a lane, four accesses under way, swizzled tiles without padding |
+//! | wide | `wide` | 16 bytes a lane, four accesses in flight, swizzled tiles without padding |
 //!
-//! Elements are moved, not looked at: floating-point numbers go as the integers of their size.
+//! Elements are moved, not interpreted: floating-point numbers are moved as the integers of their size.
 //!
 //! Blocks are numbered along x alone, because there may be 2³¹ of them there and only 65535 along y.
 //!
@@ -60,7 +60,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     primer_transpose_wide_u64::ENTRY,
 ];
 
-/// A matrix, and where its transpose goes.
+/// A matrix and its transpose.
 #[derive(Clone, Copy)]
 struct Matrix<T> {
     /// `rows` x `cols`, row by row.
@@ -77,13 +77,13 @@ impl<T: Scalar> Matrix<T> {
         row < self.rows && col < self.cols
     }
 
-    /// Where an element of `input` is.
+    /// The index of an element of `input`.
     #[inline(always)]
     fn place(self, row: u32, col: u32) -> usize {
         row as usize * self.cols as usize + col as usize
     }
 
-    /// Where it is in `out`.
+    /// Its index in `out`.
     #[inline(always)]
     fn turned_place(self, row: u32, col: u32) -> usize {
         col as usize * self.rows as usize + row as usize

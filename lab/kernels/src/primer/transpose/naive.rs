@@ -1,6 +1,6 @@
-//! Rung naive: every element straight from its place to the other.
+//! Rung naive: every element directly from its index to the other.
 //!
-//! Reads run along rows, as they should. A warp's write goes down a column: 32 elements in 32 rows of `out`, each a sector of 32
+//! Reads run along rows and coalesce. A warp's write goes down a column: 32 elements in 32 rows of `out`, each a sector of 32
 //! bytes for one element.
 
 use simt::global::{In, Out};

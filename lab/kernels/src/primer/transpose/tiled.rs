@@ -2,12 +2,12 @@
 //!
 //! A warp stores a row of the input's tile in shared memory, and after the barrier loads a column of it, which is a row of the output.
 //!
-//! - *unpadded*: a row of the tile is 32 elements. With 4 bytes, all of a column are in one bank, and the load takes 32 passes; with 8 bytes
+//! - *unpadded*: a row of the tile is 32 elements. With 4 bytes, all of a column are in one bank, and the load takes 32 wavefronts; with 8 bytes
 //!   16 for each half of the warp, with 2 bytes 16, with 1 byte 8.
 //! - *padded*: a row is 33 elements. The next row's element is in the next bank, and with every size a column is in 32 banks.
-//! - *diagonal*: on GT200 memory was dealt to 8 partitions by address, 256 bytes at a time, and blocks that wrote one column of tiles all
+//! - *diagonal*: on GT200 memory was interleaved over 8 partitions by address, 256 bytes at a time, and blocks that wrote one column of tiles all
 //!   waited for one partition. Blocks that follow each other take tiles of different rows and columns here. Today's hardware hashes addresses:
-//!   the rung is kept to show that nothing is left to gain by it.
+//!   the rung is kept to show that it gains nothing any more.
 //!
 //! Departure from the textbook: it writes the diagonal for square matrices as (x, (x + y) mod n), and for others by the block's linear
 //! number. Blocks are numbered linearly here anyway, and then both are one formula.
@@ -41,7 +41,7 @@ impl<T: Scalar> Matrix<T> {
         (row * TRANSPOSE_TILE, (block / down + row) % across * TRANSPOSE_TILE)
     }
 
-    /// Turns the tile that begins there, in shared memory with `pitch` elements from a row to the next.
+    /// Transposes the tile that begins there, in shared memory with `pitch` elements from a row to the next.
     #[inline(always)]
     fn turn(self, (row, col): (u32, u32), tile: Shared<T>, pitch: u32) {
         let (x, own_y) = (thread::thread_idx_x(), thread::thread_idx_y());

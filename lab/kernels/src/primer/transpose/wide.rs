@@ -1,17 +1,17 @@
-//! Rung wide: 16 bytes a lane, four accesses under way, tiles of 16 KiB without padding.
+//! Rung wide: 16 bytes a lane, four accesses in flight, tiles of 16 KiB without padding.
 //!
 //! ```text
 //! a thread, of 256:
-//!     loads 16 bytes of a row four times                     nothing waits in between
-//!     turns small squares of bytes within its registers      so that a word has elements of one column
-//!     stores the words in the tile, which lies as the output does
+//!     loads 16 bytes of a row four times                     no wait in between
+//!     transposes small squares of bytes in its registers     so that a word has elements of one column
+//!     stores the words in the tile, which has the layout of the output
 //! barrier
 //!     loads 16 bytes of the tile four times, and stores each in `out`
 //! ```
 //!
-//! What limits a copy is how many bytes are under way: 4.8 TB/s at some 700 ns are 3.4 MB, 25 KB a multiprocessor. Threads that load 4 bytes four
+//! Bandwidth is limited by the bytes in flight: 4.8 TB/s at some 700 ns are 3.4 MB, 25 KB a multiprocessor. Threads that load 4 bytes four
 //! times, and then wait for the barrier, have just about that; here a block alone has 16 KiB, and five to eight of them share a
-//! multiprocessor. That takes few registers: a thread's places, in the tile and in both matrices, follow from its first one by constants.
+//! multiprocessor. That takes few registers: a thread's addresses, in the tile and in both matrices, differ from its first one by constants.
 //!
 //! | element | tile, rows x columns | a row of `input` | a row of `out` |
 //! |---|---|---|---|
@@ -23,15 +23,15 @@
 //! Eight neighbouring lanes read or write a line of 128 bytes each time.
 //!
 //! *Units.* What a thread stores in the tile at a time is a word, or two for elements of 8 bytes: 4, 2, 1 or 1 elements of a column. For bytes it
-//! needs four rows, which its four loads bring; four words of 4 bytes each become their own transpose by eight byte permutations.
+//! needs four rows, which its four loads read; four words of 4 bytes each become their own transpose by eight byte permutations.
 //!
-//! *The swizzle.* The tile is moved 16 bytes at a time on the way out, so that padding would break the alignment of its rows. Instead the groups of
-//! 16 bytes of a row change places: group g of row c is at g XOR (c / V XOR c) mod 8, with V elements in 16 bytes. Eight
-//! lanes that load eight groups of a row still meet all 32 banks. On the way in a warp stores 4 units of a group for each of 8
-//! rows V apart, whose c / V are all different: again all 32 banks. (The second XOR is for the ragged way in, where
-//! lanes are in neighbouring rows: four passes instead of sixteen for bytes.)
+//! *The swizzle.* The tile is stored to `out` 16 bytes at a time, so that padding would break the alignment of its rows. Instead the groups of
+//! 16 bytes of a row are permuted: group g of row c is at g XOR (c / V XOR c) mod 8, with V elements in 16 bytes. Eight
+//! lanes that load eight groups of a row still access all 32 banks. On loading the tile a warp stores 4 units of a group for each of 8
+//! rows V apart, whose c / V are all different: again all 32 banks. (The second XOR is for unaligned loads, where
+//! lanes are in neighbouring rows: four wavefronts instead of sixteen for bytes.)
 //!
-//! *Order.* Blocks take tiles in strips, row by row within a strip. How wide a strip is the host says, who has measured it: narrow ones
+//! *Order.* Blocks take tiles in strips, row by row within a strip. The host passes the width of a strip, which was tuned by measurement: narrow ones
 //! are best for small elements, because those that run together then write long pieces of few rows of `out`.
 //!
 //! *Any shape.* If `cols` is a multiple of V, every row of `input` begins at a multiple of 16 bytes, and 16 bytes are all inside or all
@@ -236,7 +236,7 @@ impl<S: Size> Tile<S> {
         ((warp / piece * 4 + lane / 8) * S::DEEP, (warp % piece * 8 + lane % 8) * Self::VECTOR)
     }
 
-    /// Brings the tile to shared memory, 16 bytes at a time.
+    /// Loads the tile into shared memory, 16 bytes at a time.
     #[inline(always)]
     fn load_wide(self) {
         let (r, c) = Self::spot();
@@ -256,7 +256,7 @@ impl<S: Size> Tile<S> {
                 const N: usize = 4 * I + J;
                 if (N as u32) < Self::UNITS {
                     let (down, right) = (N as u32 / Self::VECTOR * Self::STEP, N as u32 % Self::VECTOR);
-                    // What `place` makes of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
+                    // `place` of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
                     let place = (place ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
                     self.put(place, S::unit(&units, N));
                 }
