@@ -5,7 +5,7 @@
 //
 // What is here, one thread a cell in all of them:
 //
-//   v7_u8, v7_f32   the twin of kernels/src/ladder/a/v7.rs, step by step, with cells of u8 or of f32 (as its report had them):
+//   v7_u8, v7_f32   the twin of lab/kernels/src/ladder/a/v7.rs, step by step, with cells of u8 or of f32 (as its report had them):
 //                   blocks of 512 along a row, 16 x 512 i8 counters in shared memory, a column for each thread, a table of 26
 //                   f32 logarithms of the thread's own, sums in f64. (In the PTX of both languages every thread writes the
 //                   table to local memory. ptxas 13.5 sees through both and selects among the constants instead.)
