@@ -9,7 +9,7 @@ use super::steps::first_key;
 use super::survey::MOST;
 use super::{BinRule, Classes, ClassesError};
 use crate::arrays::{self, Cells, Numbers};
-use crate::entropy::BYTE_LEVELS;
+use crate::codes::BYTE_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{DeviceError, DeviceGrid, Guest};
 use crate::io::{Nodata, Value};

@@ -58,8 +58,7 @@ use encode::Encoder;
 pub use error::{ClassesError, Misfit};
 pub use parts::Extent;
 
-use crate::codes::{self, Code};
-use crate::entropy::{BYTE_LEVELS, MAX_LEVELS};
+use crate::codes::{self, BYTE_LEVELS, Code, MAX_LEVELS};
 use crate::io::{Nodata, Problem};
 use crate::observe::Observer;
 use crate::raster::{Raster, ValueType, Values};

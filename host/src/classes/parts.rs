@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::bins::{self, Edges};
 use super::{Classes, ClassesError, Members, Origin, Others, Rule, check};
-use crate::entropy::MAX_LEVELS;
+use crate::codes::MAX_LEVELS;
 use crate::io::Nodata;
 use crate::observe::Observer;
 use crate::raster::Raster;

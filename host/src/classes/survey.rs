@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::cell::{Cell, each};
 use super::{ClassesError, pass};
-use crate::entropy::MAX_LEVELS;
+use crate::codes::MAX_LEVELS;
 use crate::io::{Nodata, Value};
 use crate::observe::Observer;
 use crate::raster::{Raster, Values};

@@ -4,10 +4,9 @@
 use super::plan::{Engine, Force};
 use super::{Real, Task, measures, run_codes, run_forced};
 use crate::codes::Code;
-use crate::entropy::Base;
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::window::{Scales, Window};
-use crate::measure::{Edge, Footprint, Measure};
+use crate::measure::{Base, Edge, Footprint, Measure};
 
 /// Which engine to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -83,7 +83,7 @@ pub(crate) struct Task<'a, C = u8> {
     pub rows: Range<usize>,
     /// The output columns to compute, counted in `cells`.
     pub cols: Range<usize>,
-    /// Window size, odd, 1..=[`MAX_SIZE`](crate::entropy::MAX_SIZE).
+    /// Window size, odd, 1..=[`MAX_SIZE`](crate::measure::MAX_SIZE).
     pub size: usize,
     /// Every cell is below `levels` (1..=[`Code::LEVELS`]) or equal to `nodata`. Of words more may be below it than occur.
     pub levels: usize,
