@@ -155,7 +155,7 @@ impl Paths {
     /// Writes the distances to an array of V x V numbers of the type int32, float32 or float64: infinite where there is no path, and in
     /// whole numbers 2^30 - 1.
     fn distances(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
-        use halotile::raster::ValueType::{F32, F64, I32};
+        use halotile::numbers::ValueType::{F32, F64, I32};
         let out = Array::of(out)?;
         let wide = |distance: u16| {
             if distance == <u16 as Distance>::UNREACHABLE {

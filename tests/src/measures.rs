@@ -1,7 +1,7 @@
 //! Every measure, in windows of several shapes, with every edge, through the library's own door: one runner for every engine.
 
 use anyhow::{Context as _, Result, ensure};
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::entropy::{Base, Engine, Entropy, Error, Kernel};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;

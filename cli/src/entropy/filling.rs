@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use halotile::io::FormatError;
-use halotile::raster::{Raster, ValueType, Values};
+use halotile::raster::{Raster, Values};
+use halotile::numbers::ValueType;
 
 use super::classing::Classing;
 use super::input::Sheet;

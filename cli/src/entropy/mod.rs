@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use anyhow::{anyhow, bail};
 use halotile::choice::Load;
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
 use halotile::io::preview::Preview;

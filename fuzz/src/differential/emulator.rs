@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::entropy::{Engine, Error, Kernel, Place};
 use halotile::exec::Device;
 use halotile::exec::emulator::{EmulatedDevice, Order};

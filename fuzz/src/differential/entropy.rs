@@ -1,6 +1,6 @@
 //! Entropy and the other measures on the CPU beside the definition.
 
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::entropy::{Base, Engine, Entropy};
 use halotile::grid::{Grid, GridView};
 use halotile::measure::{Edge, Footprint, Measure};

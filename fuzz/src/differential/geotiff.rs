@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::grid::{Grid, GridView};
 use halotile::io::{Nodata, Number};
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffCells, GeoTiffSink};

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use halotile::classes::Classes;
-use halotile::cpu::Real;
+use halotile::numbers::Real;
 use halotile::entropy::{Codes, Engine};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::Footprint;
-use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, ValueType, Values};
+use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, Values};
+use halotile::numbers::ValueType;
 
 use super::POOL;
 use super::entropy::Question;

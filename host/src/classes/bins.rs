@@ -14,8 +14,9 @@
 use super::cell::{Cell, each, of_type};
 use super::{BinRule, ClassesError, pass};
 use crate::io::Nodata;
+use crate::numbers::ValueType;
 use crate::observe::Observer;
-use crate::raster::{Raster, ValueType, Values};
+use crate::raster::{Raster, Values};
 
 /// What passes count.
 struct Counting {

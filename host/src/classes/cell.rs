@@ -5,7 +5,8 @@
 //! and selection are written once, on integers.
 
 use crate::io::{Nodata, Value};
-use crate::raster::{ValueType, Values};
+use crate::numbers::ValueType;
+use crate::raster::Values;
 
 /// A number of a raster.
 pub(crate) trait Cell: Copy + PartialOrd + Send + Sync + 'static {
@@ -199,7 +200,7 @@ macro_rules! of_type {
     };
     (@ $values:expr, $type:ident, $do:expr; $($variant:ident $number:ty),*) => {
         match $values {
-            $($crate::raster::ValueType::$variant => {
+            $($crate::numbers::ValueType::$variant => {
                 type $type = $number;
                 $do
             })*

@@ -13,7 +13,7 @@ use crate::codes::BYTE_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{DeviceError, DeviceGrid, Guest};
 use crate::io::{Nodata, Value};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 use std::sync::{Mutex, PoisonError};
 
 /// What messages call an array, which has no name of its own.
@@ -27,7 +27,7 @@ impl Classes {
     /// use std::sync::Arc;
     /// use halotile::classes::Classes;
     /// use halotile::exec::{Buffer, Device, DeviceGrid, emulator::EmulatedDevice};
-    /// use halotile::raster::ValueType;
+    /// use halotile::numbers::ValueType;
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let theirs = Buffer::from_slice(&device, &[11.0f32, 95.0, f32::NAN, 21.0])?;

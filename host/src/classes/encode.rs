@@ -18,7 +18,8 @@ use super::bins::Edges;
 use super::cell::{Cell, each, of_type};
 use super::{Classes, Misfit, Others, Rule};
 use crate::codes::Code;
-use crate::raster::{ValueType, Values};
+use crate::numbers::ValueType;
+use crate::raster::Values;
 
 /// What is no class.
 const MISFIT: u32 = 1 << 16;

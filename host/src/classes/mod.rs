@@ -60,8 +60,9 @@ pub use parts::Extent;
 
 use crate::codes::{self, BYTE_LEVELS, Code, MAX_LEVELS};
 use crate::io::{Nodata, Problem};
+use crate::numbers::ValueType;
 use crate::observe::Observer;
-use crate::raster::{Raster, ValueType, Values};
+use crate::raster::{Raster, Values};
 
 /// What stands for the value of a cell that a mask hides, in a [`Misfit`].
 pub(crate) const HIDDEN: &str = "hidden by a mask";

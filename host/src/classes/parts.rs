@@ -195,7 +195,8 @@ mod tests {
     use super::super::tests::{Numbers, of_type};
     use super::super::{BinRule, Survey};
     use super::*;
-    use crate::raster::{ValueType, Values};
+    use crate::numbers::ValueType;
+    use crate::raster::Values;
 
     /// Classes that were put together of parts give every number the code that the classes of the whole give it.
     #[test]

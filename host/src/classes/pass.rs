@@ -122,7 +122,7 @@ mod tests {
         fn cols(&self) -> usize {
             self.0.cols()
         }
-        fn value_type(&self) -> crate::raster::ValueType {
+        fn value_type(&self) -> crate::numbers::ValueType {
             self.0.value_type()
         }
         fn block(&self) -> (usize, usize) {

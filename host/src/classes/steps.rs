@@ -5,7 +5,7 @@
 
 use super::cell::{Cell, of_type};
 use super::{Classes, Rule};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 
 /// What is no class: what kernels know as such. Devices count no more codes than are below.
 const MISFIT: u16 = 1 << 8;

@@ -40,7 +40,6 @@ use crate::classes::ClassesError;
 pub use crate::codes::{BYTE_LEVELS, MAX_LEVELS};
 use crate::codes::{Code, CodesView};
 use crate::cpu;
-pub use crate::cpu::Real;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
@@ -49,6 +48,7 @@ use crate::machine;
 use crate::measure::window::{Scales, Window};
 pub use crate::measure::{Base, MAX_SIZE};
 use crate::measure::{Edge, Footprint, Measure};
+pub use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
 
 /// The most measures at a time.

@@ -7,12 +7,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Cells, Georeference, Origins, Raster, ValueType, Values, check_mask};
+use super::{Cells, Georeference, Origins, Raster, Values, check_mask};
 use crate::classes::cell::{Cell, each};
 use crate::classes::{Classes, ClassesError, HIDDEN, Misfit};
 use crate::codes::{Code, CodesMut};
 use crate::grid::GridViewMut;
 use crate::io::{FormatError, Nodata, Place};
+use crate::numbers::ValueType;
 
 /// Cells of a piece, unless a row of blocks has more.
 const PIECE: usize = 1 << 22;
@@ -309,7 +310,7 @@ mod tests {
     use super::*;
     use crate::classes::tests::{Numbers, of_type};
     use crate::grid::Grid;
-    use crate::raster::ValueType;
+    use crate::numbers::ValueType;
 
     /// What a mask hides is no class, counts in no bin and need be no whole number.
     #[test]

@@ -20,7 +20,7 @@ use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::occupancy::{Architecture, Demand};
 use halotile::primer;
-use halotile::raster::ValueType;
+use halotile::numbers::ValueType;
 use halotile::resources;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;

@@ -12,7 +12,8 @@ use clap::Parser;
 use halotile::grid::GridView;
 use halotile::io::{Nodata, Number, OutputFile};
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
-use halotile::raster::{NpyRaster, Raster, ResultSink, ValueType, Values};
+use halotile::raster::{NpyRaster, Raster, ResultSink, Values};
+use halotile::numbers::ValueType;
 use serde_json::json;
 
 /// Reads and writes rasters through the library.
