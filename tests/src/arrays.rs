@@ -12,7 +12,8 @@ use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::{Edge, Footprint, Measure};
-use halotile::raster::{Cells as _, CodedRaster, Georeference, Raster, ResultSink, Uncovered, Values};
+use halotile::raster::{Cells as _, Georeference, Raster, ResultSink, Uncovered, Values};
+use halotile::classes::CodedRaster;
 use halotile::numbers::ValueType;
 
 use crate::cases::SplitMix64;

@@ -26,7 +26,8 @@ use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
 use halotile::profile::stage;
-use halotile::raster::{self, Cells, CodedRaster, Raster, ResultSink, check_mask};
+use halotile::raster::{self, Cells, Raster, ResultSink, check_mask};
+use halotile::classes::CodedRaster;
 
 mod check;
 mod classing;

@@ -9,7 +9,8 @@ use halotile::entropy::{Codes, Engine};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::Footprint;
-use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, Values};
+use halotile::raster::{Georeference, GridRaster, Raster, ResultSink, Values};
+use halotile::classes::CodedRaster;
 use halotile::numbers::ValueType;
 
 use super::POOL;

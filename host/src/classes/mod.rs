@@ -41,7 +41,7 @@ use std::sync::OnceLock;
 use serde::{Serialize, Serializer};
 
 mod bins;
-pub(crate) mod cell;
+mod coded;
 pub(crate) mod device;
 mod encode;
 mod error;
@@ -54,6 +54,7 @@ mod survey;
 pub(crate) mod tests;
 
 use bins::Edges;
+pub use coded::CodedRaster;
 use encode::Encoder;
 pub use error::{ClassesError, Misfit};
 pub use parts::Extent;
@@ -424,12 +425,4 @@ impl Classes {
 
 fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
     if (1..=MAX_LEVELS).contains(&got) { Ok(()) } else { Err(ClassesError::Count { what, most: MAX_LEVELS, got }) }
-}
-
-impl ValueType {
-    /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
-    pub fn can_be(self, nodata: Nodata) -> bool {
-        use cell::{Cell, of_type};
-        of_type!(self, T => T::nodata(nodata).is_some()) || self.is_real()
-    }
 }

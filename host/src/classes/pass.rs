@@ -12,8 +12,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::ClassesError;
-use super::cell::each;
 use crate::observe::{Cancelled, Observer};
+use crate::raster::cell::each;
 use crate::raster::{Raster, Values};
 
 /// Cells of a piece, unless a block has more.

@@ -5,10 +5,10 @@
 //! streaming plan (`entropy::stream`), which never asks how either of them stores anything: it only asks for the shape of
 //! their blocks, because to read or write half a compressed block costs as much as a whole one.
 
-mod coded;
+pub(crate) mod cell;
 pub(crate) mod georeference;
 pub mod geotiff;
-mod mask;
+pub(crate) mod mask;
 mod npy;
 mod sidecar;
 mod writer;
@@ -20,9 +20,8 @@ use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::numbers::ValueType;
 
-pub use coded::{CodedRaster, Uncovered, keep};
 pub use georeference::Georeference;
-pub use mask::check_mask;
+pub use mask::{MaskError, Uncovered, check_mask, keep};
 pub use npy::NpyRaster;
 pub use writer::WriterSink;
 

@@ -10,9 +10,9 @@ use super::npy::{Number, negative};
 use super::weight::{FileWeight, Refused, weight};
 use super::{AnyGraph, Edges, GraphOptions, Pass, Stop, build, source::Progress};
 use crate::apsp::EdgeSink;
-use crate::classes::cell::{Cell, each};
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;
+use crate::raster::cell::{Cell, each};
 use crate::raster::{Raster, Values};
 
 /// Numbers of a part, about.

@@ -23,9 +23,9 @@ use super::image::Image;
 use super::source::FileSource;
 use super::validity::Found;
 use super::{damaged, explain, tags, validity};
-use crate::classes::cell::each;
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
 use crate::numbers::ValueType;
+use crate::raster::cell::each;
 use crate::raster::sidecar::{self, Said};
 use crate::raster::{Georeference, Origins, Raster, Values};
 
