@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use halotile::apsp::predecessors::{NONE, walk};
-use halotile::io::distances::MatrixFile;
+use halotile::apsp::files::distances::MatrixFile;
 use serde::Serialize;
 
 use crate::args::PathArgs;

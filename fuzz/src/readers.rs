@@ -6,8 +6,8 @@
 
 use halotile::apsp::Weight;
 use halotile::classes::Classes;
-use halotile::io::distances::MatrixFile;
-use halotile::io::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
+use halotile::apsp::files::distances::MatrixFile;
+use halotile::apsp::files::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
 use halotile::io::reals::{self, RealFormat};
 use halotile::io::{self, InputFormat, Nodata, OutputFormat, ReadOptions};
 use halotile::measure::Footprint;

@@ -13,6 +13,7 @@ pub mod classes;
 pub mod codes;
 pub mod compare;
 pub mod cpu;
+pub mod engine;
 pub mod entropy;
 pub mod exec;
 pub mod generate;

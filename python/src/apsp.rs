@@ -2,7 +2,7 @@
 
 use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
 use halotile::choice::{Devices, Vertices};
-use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
+use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::machine::{self, memory_available};
 use halotile::observe::Observer;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};

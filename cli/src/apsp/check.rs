@@ -2,8 +2,8 @@
 
 use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
-use halotile::io::distances::DistanceFormat;
-use halotile::io::graph::GraphFormat;
+use halotile::apsp::files::distances::DistanceFormat;
+use halotile::apsp::files::graph::GraphFormat;
 
 use crate::args::ApspArgs;
 use crate::files::Roles;

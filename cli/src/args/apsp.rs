@@ -6,8 +6,8 @@ use clap::ValueHint;
 use clap::builder::TypedValueParser;
 use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
-use halotile::io::distances::DistanceFormat;
-use halotile::io::graph::GraphFormat;
+use halotile::apsp::files::distances::DistanceFormat;
+use halotile::apsp::files::graph::GraphFormat;
 
 use super::{Loudness, ProfileArgs, device, memory, named, threads};
 

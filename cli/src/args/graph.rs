@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, ValueHint};
 use halotile::generate::graph::GraphShape;
-use halotile::io::graph::GraphFormat;
+use halotile::apsp::files::graph::GraphFormat;
 
 use super::{Loudness, named, side};
 

@@ -40,6 +40,7 @@ use crate::classes::ClassesError;
 pub use crate::codes::{BYTE_LEVELS, MAX_LEVELS};
 use crate::codes::{Code, CodesView};
 use crate::cpu;
+pub use crate::engine::Engine;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
@@ -215,15 +216,6 @@ impl Error {
     fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled(_))
     }
-}
-
-/// Where the work is done.
-#[derive(Clone)]
-pub enum Engine {
-    /// The CPU engine, on the current rayon thread pool.
-    Cpu,
-    /// Devices, side by side, each taking the next piece when it has time for one. At least one.
-    Devices(Vec<Arc<dyn Device>>),
 }
 
 /// A grid in memory whose values are codes of classes already, as [`Cells`](crate::raster::Cells) gives them of a raster: bytes, or 16-bit

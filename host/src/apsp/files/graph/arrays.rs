@@ -43,7 +43,7 @@ pub enum GraphArrays<'a> {
 ///
 /// ```
 /// use halotile::grid::Grid;
-/// use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
+/// use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 /// use halotile::raster::GridRaster;
 /// let weights = GridRaster::new("weights", Grid::from_vec(vec![0u8, 5, 9, 0], 2, 2)?, None);
 /// let AnyGraph::Whole(graph) = read_arrays(GraphArrays::Matrix(&weights), &GraphOptions::default(), &())? else {
