@@ -1,8 +1,8 @@
 //! Shortest paths of a matrix, dense or sparse.
 
+use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
 use halotile::choice::{Devices, Vertices};
-use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::machine::{self, memory_available};
 use halotile::observe::Observer;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};

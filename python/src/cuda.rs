@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use halotile::classes::{BinRule, Classes as Inner, ClassesError};
-use halotile::numbers::Real;
 use halotile::entropy::{Error, Kernel, Report};
 use halotile::exec::{ArrayError, Device, DeviceGrid, DeviceGridMut};
 use halotile::io::Nodata;
+use halotile::numbers::Real;
 use halotile::numbers::ValueType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::c_str;

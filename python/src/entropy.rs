@@ -10,14 +10,14 @@
 //! over the same cells in a file.
 
 use halotile::choice::{Devices, Load};
+use halotile::classes::CodedRaster;
 use halotile::codes::Code;
-use halotile::numbers::Real;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
 use halotile::grid::{Grid, GridViewMut};
 use halotile::measure::{Edge, Footprint, Measure};
+use halotile::numbers::Real;
 use halotile::observe::Observer;
 use halotile::raster::{Cells, Raster};
-use halotile::classes::CodedRaster;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

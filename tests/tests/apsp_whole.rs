@@ -2,7 +2,7 @@
 
 use halotile::apsp::{Apsp, Distance, Distances, Error, Graph, Kernel, Matrix, MatrixError, Solution, Weight};
 use halotile::apsp::{memory_needed, reference};
-use halotile::entropy::Engine;
+use halotile::engine::Engine;
 use halotile_tests::apsp::{Case, SIZES, check_paths, random, shapes};
 
 /// The graph of a matrix.
