@@ -3,8 +3,8 @@
 use super::lookup::Lookup;
 use crate::numbers::Real;
 
-/// A precision of results, and how the engine comes to it. [`Real`] itself, which is in interfaces, knows nothing of engines: what is generic
-/// over it takes the way of its type by [`Real::planes`](crate::numbers::Sealed::planes).
+/// A precision of results, and how the engine comes to it. [`Real`], which is in interfaces, knows nothing of engines: what is generic over it
+/// becomes one of these by [`Planes`](crate::numbers::Planes).
 pub trait Summed: Real {
     /// Integers wide enough to sum n·ln n in.
     type Sum: Lookup;
