@@ -1,8 +1,8 @@
 //! `halotile path`: the vertices on a shortest path, out of a file of predecessors. One row of it is read.
 
 use anyhow::anyhow;
+use halotile::apsp::files::distances::MatrixFile;
 use halotile::apsp::predecessors::{NONE, walk};
-use halotile::io::distances::MatrixFile;
 use serde::Serialize;
 
 use crate::args::PathArgs;

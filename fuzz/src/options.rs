@@ -3,12 +3,12 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
+use halotile::apsp::files::distances::DistanceFormat;
+use halotile::apsp::files::graph::GraphFormat;
 use halotile::apsp::{self, Weight};
 use halotile::choice::Devices;
 use halotile::entropy::Kernel;
 use halotile::generate::Pattern;
-use halotile::io::distances::DistanceFormat;
-use halotile::io::graph::GraphFormat;
 use halotile::io::reals::RealFormat;
 use halotile::io::{InputFormat, Nodata, OutputFormat};
 use halotile::measure::{Edge, Measure};

@@ -5,9 +5,9 @@
 //! a finding can be given to the program as it is.
 
 use halotile::apsp::Weight;
+use halotile::apsp::files::distances::MatrixFile;
+use halotile::apsp::files::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
 use halotile::classes::Classes;
-use halotile::io::distances::MatrixFile;
-use halotile::io::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
 use halotile::io::reals::{self, RealFormat};
 use halotile::io::{self, InputFormat, Nodata, OutputFormat, ReadOptions};
 use halotile::measure::Footprint;

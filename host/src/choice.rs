@@ -4,7 +4,7 @@
 //! and a GPU is worth it where they are fewer. The estimates were fitted to measurements and are right within a factor of two there;
 //! a choice that is wrong by as much costs little.
 
-use crate::entropy::BYTE_LEVELS;
+use crate::codes::BYTE_LEVELS;
 use std::fmt;
 use std::str::FromStr;
 

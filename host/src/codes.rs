@@ -11,6 +11,12 @@
 
 use crate::grid::{Grid, GridView, GridViewMut};
 
+/// The most levels: all values of 16 bits.
+pub const MAX_LEVELS: usize = 1 << 16;
+
+/// The most levels that devices, ladders and bytes know.
+pub const BYTE_LEVELS: usize = 1 << 8;
+
 /// The bytes that codes take: 1, or 2 where the last of `levels` codes, or the one of no data, is beyond 255.
 pub fn width(levels: usize, nodata: Option<u16>) -> usize {
     if levels <= <u8 as Code>::LEVELS && nodata.is_none_or(|code| code <= 255) { 1 } else { 2 }

@@ -6,9 +6,8 @@
 //! [`measures`] does the same for windows of any shape, any treatment of the edge and any measure.
 
 use crate::codes::Code;
-use crate::entropy::Base;
 use crate::grid::{Grid, GridView};
-use crate::measure::{Edge, Footprint, Measure};
+use crate::measure::{Base, Edge, Footprint, Measure};
 
 /// Entropy in nats of the `size` × `size` window (odd) around every cell, clipped at the border.
 ///

@@ -1,8 +1,8 @@
 //! Shortest paths of a matrix, dense or sparse.
 
+use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
 use halotile::choice::{Devices, Vertices};
-use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::machine::{self, memory_available};
 use halotile::observe::Observer;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
@@ -155,7 +155,7 @@ impl Paths {
     /// Writes the distances to an array of V x V numbers of the type int32, float32 or float64: infinite where there is no path, and in
     /// whole numbers 2^30 - 1.
     fn distances(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
-        use halotile::raster::ValueType::{F32, F64, I32};
+        use halotile::numbers::ValueType::{F32, F64, I32};
         let out = Array::of(out)?;
         let wide = |distance: u16| {
             if distance == <u16 as Distance>::UNREACHABLE {

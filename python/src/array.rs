@@ -11,7 +11,8 @@ use std::ops::Range;
 
 use halotile::grid::{GridView, GridViewMut};
 use halotile::io::{FormatError, Nodata};
-use halotile::raster::{Georeference, Raster, ValueType, Values};
+use halotile::numbers::ValueType;
+use halotile::raster::{Georeference, Raster, Values};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -9,11 +9,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use halotile::classes::{BinRule, Classes as Inner, ClassesError};
-use halotile::cpu::Real;
 use halotile::entropy::{Error, Kernel, Report};
 use halotile::exec::{ArrayError, Device, DeviceGrid, DeviceGridMut};
 use halotile::io::Nodata;
-use halotile::raster::ValueType;
+use halotile::numbers::Real;
+use halotile::numbers::ValueType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::c_str;
 use pyo3::prelude::*;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halotile::choice::{Devices, Verdict};
-use halotile::entropy::Engine;
+use halotile::engine::Engine;
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};

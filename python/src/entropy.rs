@@ -10,13 +10,14 @@
 //! over the same cells in a file.
 
 use halotile::choice::{Devices, Load};
+use halotile::classes::CodedRaster;
 use halotile::codes::Code;
-use halotile::cpu::Real;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
 use halotile::grid::{Grid, GridViewMut};
 use halotile::measure::{Edge, Footprint, Measure};
+use halotile::numbers::Real;
 use halotile::observe::Observer;
-use halotile::raster::{Cells, CodedRaster, Raster};
+use halotile::raster::{Cells, Raster};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -254,8 +255,8 @@ pub fn entropy<'py>(
         task = task.transposed(&plan.window, whole);
     }
     let of_type = match values {
-        Some(halotile::raster::ValueType::F32) => Task::run::<f32>,
-        Some(halotile::raster::ValueType::F64) => Task::run::<f64>,
+        Some(halotile::numbers::ValueType::F32) => Task::run::<f32>,
+        Some(halotile::numbers::ValueType::F64) => Task::run::<f64>,
         _ => return Err(PyTypeError::new_err("results are float32 or float64")),
     };
     // A window is counted where a tile begins, and levels are looked at for each measure of some; the emulator takes its time with all.

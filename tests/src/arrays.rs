@@ -5,14 +5,16 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
+use halotile::classes::CodedRaster;
 use halotile::classes::{BinRule, Classes, ClassesError};
-use halotile::cpu::Real;
 use halotile::entropy::{Base, Engine, Entropy, Kernel};
 use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::{Edge, Footprint, Measure};
-use halotile::raster::{Cells as _, CodedRaster, Georeference, Raster, ResultSink, Uncovered, ValueType, Values};
+use halotile::numbers::Real;
+use halotile::numbers::ValueType;
+use halotile::raster::{Cells as _, Georeference, Raster, ResultSink, Uncovered, Values};
 
 use crate::cases::SplitMix64;
 use crate::runner::{Checked, compare, tolerance};

@@ -1,11 +1,11 @@
 //! Every measure, in windows of several shapes, with every edge, through the library's own door: one runner for every engine.
 
 use anyhow::{Context as _, Result, ensure};
-use halotile::cpu::Real;
 use halotile::entropy::{Base, Engine, Entropy, Error, Kernel};
 use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::measure::{Edge, Footprint, Measure};
+use halotile::numbers::Real;
 use halotile::reference::{Windows, measures};
 
 /// All measures, orders in every branch of their formulas among them.

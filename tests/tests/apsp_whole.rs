@@ -2,7 +2,7 @@
 
 use halotile::apsp::{Apsp, Distance, Distances, Error, Graph, Kernel, Matrix, MatrixError, Solution, Weight};
 use halotile::apsp::{memory_needed, reference};
-use halotile::entropy::Engine;
+use halotile::engine::Engine;
 use halotile_tests::apsp::{Case, SIZES, check_paths, random, shapes};
 
 /// The graph of a matrix.
@@ -21,7 +21,7 @@ fn cases(vertices: usize) -> impl Iterator<Item = Case> {
     random(vertices).into_iter().chain(shapes(vertices))
 }
 
-fn solved(weight: Weight, graph: impl Into<halotile::io::graph::AnyGraph>) -> Result<Solution, Error> {
+fn solved(weight: Weight, graph: impl Into<halotile::apsp::files::graph::AnyGraph>) -> Result<Solution, Error> {
     Apsp::new().weight(weight).predecessors(true).run(&Engine::Cpu, graph, &())
 }
 

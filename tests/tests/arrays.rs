@@ -9,8 +9,8 @@ use halotile::exec::{Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut};
 use halotile::grid::Grid;
 use halotile::io::Nodata;
 use halotile::measure::{Edge, Measure};
+use halotile::numbers::ValueType;
 use halotile::profile::Profile;
-use halotile::raster::ValueType;
 use halotile_tests::arrays::{Arrangement, check, check_case, check_errors};
 use halotile_tests::runner::table;
 

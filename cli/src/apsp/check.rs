@@ -1,9 +1,9 @@
 //! What the options of `halotile apsp` say together, and where they contradict each other: all of it before anything is read.
 
+use halotile::apsp::files::distances::DistanceFormat;
+use halotile::apsp::files::graph::GraphFormat;
 use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
-use halotile::io::distances::DistanceFormat;
-use halotile::io::graph::GraphFormat;
 
 use crate::args::ApspArgs;
 use crate::files::Roles;

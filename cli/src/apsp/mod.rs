@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::anyhow;
+use halotile::apsp::files::distances::{self, DistanceFormat, write_distances};
+use halotile::apsp::files::graph::{AnyGraph, GraphOptions, read_graph};
 use halotile::apsp::potential::TooLong;
 use halotile::apsp::width::Doubt;
 use halotile::apsp::{Apsp, Distance, Distances, Error, Matrix, Solution};
-use halotile::io::distances::{self, DistanceFormat, write_distances};
-use halotile::io::graph::{AnyGraph, GraphOptions, read_graph};
 
 mod check;
 mod memory;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use halotile::apsp::Kernel;
 use halotile::choice::{Devices, Vertices};
-use halotile::entropy::Engine;
+use halotile::engine::Engine;
 use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use clap::builder::TypedValueParser;
+use halotile::apsp::files::distances::DistanceFormat;
+use halotile::apsp::files::graph::GraphFormat;
 use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
-use halotile::io::distances::DistanceFormat;
-use halotile::io::graph::GraphFormat;
 
 use super::{Loudness, ProfileArgs, device, memory, named, threads};
 

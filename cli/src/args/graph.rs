@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, ValueHint};
+use halotile::apsp::files::graph::GraphFormat;
 use halotile::generate::graph::GraphShape;
-use halotile::io::graph::GraphFormat;
 
 use super::{Loudness, named, side};
 

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use halotile::io::FormatError;
-use halotile::raster::{Raster, ValueType, Values};
+use halotile::numbers::ValueType;
+use halotile::raster::{Raster, Values};
 
 use super::classing::Classing;
 use super::input::Sheet;

@@ -19,14 +19,15 @@ use std::time::Instant;
 
 use anyhow::{anyhow, bail};
 use halotile::choice::Load;
-use halotile::cpu::Real;
+use halotile::classes::CodedRaster;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
 use halotile::io::preview::Preview;
 use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
+use halotile::numbers::Real;
 use halotile::profile::stage;
-use halotile::raster::{self, Cells, CodedRaster, Raster, ResultSink, check_mask};
+use halotile::raster::{self, Cells, Raster, ResultSink, check_mask};
 
 mod check;
 mod classing;

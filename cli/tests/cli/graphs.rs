@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
+use halotile::apsp::files::graph::{AnyGraph, GraphFormat, GraphOptions, read_graph};
 use halotile::generate::graph::{GraphGenerator, GraphShape};
-use halotile::io::graph::{AnyGraph, GraphFormat, GraphOptions, read_graph};
 
 use crate::place::{Place, ended};
 

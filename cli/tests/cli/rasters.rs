@@ -70,7 +70,7 @@ fn geotiffs_go_in_and_out_and_keep_their_place() {
     assert!(map.georeference().is_some() && results.georeference() == map.georeference());
     assert_eq!((results.block(), results.nodata()), ((512, 512), Some(halotile::io::Nodata::Nan)));
     assert!(strips.block().1 == 900 && strips.georeference().is_none());
-    assert_eq!(strips.value_type(), halotile::raster::ValueType::F64);
+    assert_eq!(strips.value_type(), halotile::numbers::ValueType::F64);
     // The preview is the same, whatever way the results went.
     let first = place.read("p.png");
     json_of(&place, "entropy m.npy h.npy --size 7 --preview p.png");

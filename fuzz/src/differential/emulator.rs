@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use halotile::cpu::Real;
 use halotile::entropy::{Engine, Error, Kernel, Place};
 use halotile::exec::Device;
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::grid::Grid;
+use halotile::numbers::Real;
 
 use super::POOL;
 use super::entropy::Question;

@@ -1,9 +1,9 @@
 //! Entropy and the other measures on the CPU beside the definition.
 
-use halotile::cpu::Real;
 use halotile::entropy::{Base, Engine, Entropy};
 use halotile::grid::{Grid, GridView};
 use halotile::measure::{Edge, Footprint, Measure};
+use halotile::numbers::Real;
 use halotile::reference::{self, Windows};
 
 use super::POOL;

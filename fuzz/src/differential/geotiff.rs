@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use halotile::cpu::Real;
 use halotile::grid::{Grid, GridView};
 use halotile::io::{Nodata, Number};
+use halotile::numbers::Real;
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffCells, GeoTiffSink};
 use halotile::raster::{Georeference, Raster, ResultSink, Values};
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use halotile::classes::Classes;
+use halotile::classes::CodedRaster;
 use halotile::grid::Grid;
 use halotile::io::Nodata;
-use halotile::raster::{Cells, CodedRaster, NpyRaster, Raster, Uncovered, whole};
+use halotile::raster::{Cells, NpyRaster, Raster, Uncovered, whole};
 
 use crate::MemoryFile;
 use crate::case::Case;

@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use halotile::apsp::{Apsp, Distances, Error, Graph, MatrixError, Weight};
-use halotile::entropy::Engine;
+use halotile::engine::Engine;
 use halotile::exec::Device;
 use halotile::exec::emulator::EmulatedDevice;
 use halotile_tests::apsp::{bellman_ford, length};

@@ -4,12 +4,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use halotile::classes::Classes;
-use halotile::cpu::Real;
+use halotile::classes::CodedRaster;
 use halotile::entropy::{Codes, Engine};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::Footprint;
-use halotile::raster::{CodedRaster, Georeference, GridRaster, Raster, ResultSink, ValueType, Values};
+use halotile::numbers::Real;
+use halotile::numbers::ValueType;
+use halotile::raster::{Georeference, GridRaster, Raster, ResultSink, Values};
 
 use super::POOL;
 use super::entropy::Question;

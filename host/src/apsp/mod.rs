@@ -25,12 +25,14 @@
 //! | `predecessors` | the second matrix |
 //! | `trees` | the same of floating-point weights |
 //! | `solve` | all of it in its order: [`Apsp`] |
+//! | `files` | graphs from files of every format, distances to files |
 //! | `reference` | the definition, which tests compare with |
 
 mod aligned;
 pub mod cpu;
 pub mod device;
 mod distance;
+pub mod files;
 pub mod graph;
 mod kernel;
 mod matrix;

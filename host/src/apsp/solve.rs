@@ -9,9 +9,9 @@ use super::potential::{self, NegativeCycle, PotentialError, Shift, TooLong};
 use super::predecessors::{self, FindError};
 use super::width::{self, Doubt};
 use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device, trees};
-use crate::entropy::Engine;
+use crate::apsp::files::graph::AnyGraph;
+use crate::engine::Engine;
 use crate::exec::DeviceError;
-use crate::io::graph::AnyGraph;
 use crate::machine;
 use crate::observe::{Cancelled, Observer};
 use crate::profile::stage;
@@ -20,7 +20,7 @@ use crate::profile::stage;
 ///
 /// ```
 /// use halotile::apsp::{Apsp, Distances, Graph, MatrixError};
-/// use halotile::entropy::Engine;
+/// use halotile::engine::Engine;
 /// let graph = Graph::<i32>::build(4, |sink| {
 ///     sink.add_all([(0, 1, 5), (1, 2, -2), (0, 2, 4)]).expect("vertices from 0 to 3");
 ///     Ok::<(), MatrixError>(())

@@ -18,7 +18,7 @@ pub(crate) use scan::{Digits, Look, Present, digits, distinct, extent, present};
 
 use crate::exec::queue::{Queue, Readable, Returned, Source, Target, Writable};
 use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, HostMemory, Layout};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 
 /// Cells that a thread should take at least, where that does not leave multiprocessors idle.
 const EACH: usize = 16;

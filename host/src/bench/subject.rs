@@ -13,12 +13,12 @@ use super::measure::Plan;
 use super::record::Usage;
 use super::target::Target;
 use super::verify::tolerance;
-use crate::cpu::Real;
 use crate::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
 use crate::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Rows};
 use crate::grid::{Grid, GridView};
+use crate::numbers::Real;
+use crate::numbers::ValueType;
 use crate::observe::Observer;
-use crate::raster::ValueType;
 
 /// The name of the CPU engine among the subjects.
 pub const CPU_ENGINE: &str = "cpu";

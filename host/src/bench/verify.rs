@@ -5,11 +5,11 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::Real;
 use crate::entropy::Kernel;
 use crate::generate::mix;
 use crate::grid::{Grid, GridView};
 use crate::measure::{Footprint, Measure};
+use crate::numbers::Real;
 use crate::reference::{self, Windows};
 
 use super::subject::Values;

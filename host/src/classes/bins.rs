@@ -11,11 +11,12 @@
 //! the edge is the lowest number that begins like the quantile. Thousands of bins have more counters and three passes more.
 //! Numbers of 8 and 16 bits need one pass.
 
-use super::cell::{Cell, each, of_type};
 use super::{BinRule, ClassesError, pass};
 use crate::io::Nodata;
+use crate::numbers::ValueType;
 use crate::observe::Observer;
-use crate::raster::{Raster, ValueType, Values};
+use crate::raster::cell::{Cell, each, of_type};
+use crate::raster::{Raster, Values};
 
 /// What passes count.
 struct Counting {

@@ -4,16 +4,17 @@
 //! whole is one whatever else is wrong, while a look through a raster stops at more than 65,536 values before such a number.
 
 use super::bins::{self, Digits, Extent, Passes};
-use super::cell::{Cell, of_type};
 use super::steps::first_key;
 use super::survey::MOST;
 use super::{BinRule, Classes, ClassesError};
 use crate::arrays::{self, Cells, Numbers};
-use crate::entropy::BYTE_LEVELS;
+use crate::codes::BYTE_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{ContextGuard, DeviceError, DeviceGrid};
 use crate::io::{Nodata, Value};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
+use crate::raster::MaskError;
+use crate::raster::cell::{Cell, of_type};
 use std::sync::{Mutex, PoisonError};
 
 /// What messages call an array, which has no name of its own.
@@ -27,7 +28,7 @@ impl Classes {
     /// use std::sync::Arc;
     /// use halotile::classes::Classes;
     /// use halotile::exec::{Buffer, Device, DeviceGrid, emulator::EmulatedDevice};
-    /// use halotile::raster::ValueType;
+    /// use halotile::numbers::ValueType;
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let theirs = Buffer::from_slice(&device, &[11.0f32, 95.0, f32::NAN, 21.0])?;
@@ -78,14 +79,14 @@ pub(crate) fn cells<'a>(grid: &'a DeviceGrid<'a>, mask: Option<&'a DeviceGrid<'a
     if let Some(mask) = mask {
         grid.device().check_same(mask.device())?;
         if (mask.rows(), mask.cols()) != (grid.rows(), grid.cols()) {
-            return Err(ClassesError::MaskShape {
+            return Err(ClassesError::Mask(MaskError::Shape {
                 mask: "the mask".into(),
                 mask_rows: mask.rows(),
                 mask_cols: mask.cols(),
                 name: NAME.into(),
                 rows: grid.rows(),
                 cols: grid.cols(),
-            });
+            }));
         }
     }
     Ok(Cells { grid, mask })

@@ -15,10 +15,11 @@
 use std::ops::Range;
 
 use super::bins::Edges;
-use super::cell::{Cell, each, of_type};
 use super::{Classes, Misfit, Others, Rule};
 use crate::codes::Code;
-use crate::raster::{ValueType, Values};
+use crate::numbers::ValueType;
+use crate::raster::Values;
+use crate::raster::cell::{Cell, each, of_type};
 
 /// What is no class.
 const MISFIT: u32 = 1 << 16;

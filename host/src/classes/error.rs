@@ -3,6 +3,7 @@
 use crate::exec::DeviceError;
 use crate::io::FormatError;
 use crate::observe::Cancelled;
+use crate::raster::MaskError;
 
 /// Why a raster's numbers cannot be made classes. Messages name the file, the place and, without naming an option, a way out.
 #[derive(Debug, thiserror::Error)]
@@ -76,42 +77,9 @@ pub enum ClassesError {
         /// The raster.
         name: String,
     },
-    /// The mask has another shape than the raster.
-    #[error(
-        "{mask}: the mask has {mask_rows} rows and {mask_cols} columns, and {name} has {rows} and {cols}; \
-         crop or resample one of them"
-    )]
-    MaskShape {
-        /// The mask.
-        mask: String,
-        /// Its rows.
-        mask_rows: usize,
-        /// Its columns.
-        mask_cols: usize,
-        /// The raster.
-        name: String,
-        /// Its rows.
-        rows: usize,
-        /// Its columns.
-        cols: usize,
-    },
-    /// The mask is of another place than the raster.
-    #[error(
-        "{mask}: the mask lies elsewhere: its {what} is {mask_place}, and that of {name} is {place}; \
-         give a mask of the same place, as with gdalwarp"
-    )]
-    MaskElsewhere {
-        /// The mask.
-        mask: String,
-        /// The raster.
-        name: String,
-        /// What differs: a corner, or the coordinate reference system.
-        what: String,
-        /// What the mask has.
-        mask_place: String,
-        /// What the raster has.
-        place: String,
-    },
+    /// The mask is not one of the raster.
+    #[error(transparent)]
+    Mask(#[from] MaskError),
     /// A device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),

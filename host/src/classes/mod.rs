@@ -41,7 +41,7 @@ use std::sync::OnceLock;
 use serde::{Serialize, Serializer};
 
 mod bins;
-pub(crate) mod cell;
+mod coded;
 pub(crate) mod device;
 mod encode;
 mod error;
@@ -54,15 +54,16 @@ mod survey;
 pub(crate) mod tests;
 
 use bins::Edges;
+pub use coded::CodedRaster;
 use encode::Encoder;
 pub use error::{ClassesError, Misfit};
 pub use parts::Extent;
 
-use crate::codes::{self, Code};
-use crate::entropy::{BYTE_LEVELS, MAX_LEVELS};
+use crate::codes::{self, BYTE_LEVELS, Code, MAX_LEVELS};
 use crate::io::{Nodata, Problem};
+use crate::numbers::ValueType;
 use crate::observe::Observer;
-use crate::raster::{Raster, ValueType, Values};
+use crate::raster::{Raster, Values};
 
 /// What stands for the value of a cell that a mask hides, in a [`Misfit`].
 pub(crate) const HIDDEN: &str = "hidden by a mask";
@@ -424,12 +425,4 @@ impl Classes {
 
 fn check(what: &'static str, got: usize) -> Result<(), ClassesError> {
     if (1..=MAX_LEVELS).contains(&got) { Ok(()) } else { Err(ClassesError::Count { what, most: MAX_LEVELS, got }) }
-}
-
-impl ValueType {
-    /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
-    pub fn can_be(self, nodata: Nodata) -> bool {
-        use cell::{Cell, of_type};
-        of_type!(self, T => T::nodata(nodata).is_some()) || self.is_real()
-    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::bins::{self, Edges};
 use super::{Classes, ClassesError, Members, Origin, Others, Rule, check};
-use crate::entropy::MAX_LEVELS;
+use crate::codes::MAX_LEVELS;
 use crate::io::Nodata;
 use crate::observe::Observer;
 use crate::raster::Raster;
@@ -195,7 +195,8 @@ mod tests {
     use super::super::tests::{Numbers, of_type};
     use super::super::{BinRule, Survey};
     use super::*;
-    use crate::raster::{ValueType, Values};
+    use crate::numbers::ValueType;
+    use crate::raster::Values;
 
     /// Classes that were put together of parts give every number the code that the classes of the whole give it.
     #[test]

@@ -12,8 +12,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::ClassesError;
-use super::cell::each;
 use crate::observe::{Cancelled, Observer};
+use crate::raster::cell::each;
 use crate::raster::{Raster, Values};
 
 /// Cells of a piece, unless a block has more.
@@ -122,7 +122,7 @@ mod tests {
         fn cols(&self) -> usize {
             self.0.cols()
         }
-        fn value_type(&self) -> crate::raster::ValueType {
+        fn value_type(&self) -> crate::numbers::ValueType {
             self.0.value_type()
         }
         fn block(&self) -> (usize, usize) {

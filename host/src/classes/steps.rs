@@ -3,9 +3,9 @@
 //! Whatever the rule, a code changes at few keys only: where a listed number begins and ends, at the edges of bins, at the number that is no
 //! data, and where NaNs end and begin. There the rule is asked; in between nothing changes.
 
-use super::cell::{Cell, of_type};
 use super::{Classes, Rule};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
+use crate::raster::cell::{Cell, of_type};
 
 /// What is no class: what kernels know as such. Devices count no more codes than are below.
 const MISFIT: u16 = 1 << 8;

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{Cell, each};
 use super::{ClassesError, pass};
-use crate::entropy::MAX_LEVELS;
+use crate::codes::MAX_LEVELS;
 use crate::io::{Nodata, Value};
 use crate::observe::Observer;
+use crate::raster::cell::{Cell, each};
 use crate::raster::{Raster, Values};
 
 /// Different values after which counting is given up.

@@ -99,7 +99,7 @@ impl Raster for Numbers {
 
 /// The same whole numbers in a type, if it has them all.
 pub(crate) fn of_type(kind: ValueType, numbers: &[i128]) -> Option<Values> {
-    fn all<T: cell::Cell>(numbers: &[i128]) -> Option<Vec<T>> {
+    fn all<T: crate::raster::cell::Cell>(numbers: &[i128]) -> Option<Vec<T>> {
         numbers.iter().map(|&number| T::exact(number)).collect()
     }
     Some(match kind {
@@ -567,7 +567,7 @@ fn quantile_bins_are_equally_full_whatever_the_type() {
 }
 
 fn each_f64(values: &Values, i: usize) -> f64 {
-    cell::each!(values, values => cell::Cell::to_f64(values[i]))
+    crate::raster::cell::each!(values, values => crate::raster::cell::Cell::to_f64(values[i]))
 }
 
 #[test]

@@ -2,12 +2,12 @@
 #![doc(hidden)]
 
 use super::plan::{Engine, Force};
-use super::{Real, Task, measures, run_codes, run_forced};
+use super::{Task, measures, run_codes, run_forced};
 use crate::codes::Code;
-use crate::entropy::Base;
 use crate::grid::{GridView, GridViewMut};
 use crate::measure::window::{Scales, Window};
-use crate::measure::{Edge, Footprint, Measure};
+use crate::measure::{Base, Edge, Footprint, Measure};
+use crate::numbers::Real;
 
 /// Which engine to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Choice {
 
 /// Instruction sets of this machine by name, worst first.
 pub fn instruction_sets() -> Vec<String> {
-    super::isa::Isa::available().iter().map(|isa| format!("{:?}", isa.kind())).collect()
+    crate::isa::Isa::available().iter().map(|isa| format!("{:?}", isa.kind())).collect()
 }
 
 /// Entropy in nats of a whole grid; `set` is an index into [`instruction_sets`].
@@ -40,7 +40,7 @@ pub fn entropy<T: Real>(
         Choice::Planes => Some(Engine::Planes),
         Choice::Histogram => Some(Engine::Histogram),
     };
-    let isa = set.map(|set| super::isa::Isa::available()[set]);
+    let isa = set.map(|set| crate::isa::Isa::available()[set]);
     run_forced(&task, out, &(), Force { engine, isa }).expect("nothing cancels");
 }
 
@@ -67,6 +67,6 @@ pub fn measure<T: Real>(
         Choice::Planes => Some(measures::Engine::Planes),
         Choice::Histogram => Some(measures::Engine::Histogram),
     };
-    let isa = set.map(|set| super::isa::Isa::available()[set]);
+    let isa = set.map(|set| crate::isa::Isa::available()[set]);
     measures::run_forced(&task, &window, outs, &(), measures::Force { engine, isa }).expect("nothing cancels");
 }

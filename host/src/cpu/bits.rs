@@ -21,13 +21,13 @@
 use super::aligned::Aligned;
 use super::consumer::Consumer;
 use super::count::is_wide;
-use super::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use super::isa::Kind;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_bits;
 use super::{Layout, Place};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 use crate::measure::window::{Reach, Stretch, Window};
 use crate::part::STRIP;
 

@@ -4,8 +4,12 @@
 //! [`super::deltas`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
 //! [`super::measures`] for all else). Both are compiled together for each instruction set.
 
-use super::isa::Isa;
 use super::lookup::Group;
+#[cfg(target_arch = "x86_64")]
+use super::x86_deltas;
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Takes the counts of a tile's windows, row by row and group of levels by group.
 ///
@@ -21,4 +25,17 @@ pub trait Consumer {
     fn nothing(&mut self, slot: usize);
     /// Writes the results of row `i` of the tile. `nodata`: how many cells of each window are nodata, where any may be.
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>);
+}
+
+/// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+#[inline(always)]
+pub fn prefetch<V>(isa: Isa, row: &[V]) {
+    match isa.kind() {
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { x86_deltas::prefetch(row) },
+        _ => {
+            let _ = row;
+        }
+    }
 }

@@ -28,15 +28,15 @@
 //! first-level cache, and so do the sums of the rows in the second.
 
 use super::aligned::Aligned;
-use super::consumer::Consumer;
+use super::consumer::{Consumer, prefetch};
 use super::count::Count;
-use super::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use super::isa::Kind;
 use super::lookup::{BLOCK, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_deltas;
 use super::{Layout, Place};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Rows that a group of levels takes before the next group's turn, where there are several.
 const ROWS: usize = 16;
@@ -210,7 +210,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
         let leaves = |i: usize, y: usize| i > 0 && y > radius;
         for i in start..end {
             let (y, at) = (place.top + i, (i - start) * across);
-            isa.prefetch(&cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
+            prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
             consumer.announce(isa, (i + AHEAD).min(place.height - 1));
             if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);

@@ -12,8 +12,9 @@ use std::sync::OnceLock;
 
 use super::measures::{Precision, Shared};
 use super::table::Tables;
-use super::{Job, Real, measures};
+use super::{Job, Summed, measures};
 use crate::measure::window::Window;
+use crate::numbers::Real;
 use crate::observe::Cancelled;
 use crate::part::{Tile, Tiles};
 
@@ -49,17 +50,23 @@ pub fn is_few(few: usize, n: usize) -> bool {
     n < few && n > 1
 }
 
+/// What stands for a result that is still to be computed: never an entropy.
+#[inline(always)]
+pub fn mark<T: Real>() -> T {
+    T::from_f64(f64::NEG_INFINITY)
+}
+
 /// The entropy of a window of `n` valid cells whose sum is `sum`, or the mark of one of too few.
 #[inline(always)]
-pub fn entropy_or_mark<T: Real>(tables: &Tables<T::Sum>, n: usize, sum: T::Sum) -> T {
+pub fn entropy_or_mark<T: Summed>(tables: &Tables<T::Sum>, n: usize, sum: T::Sum) -> T {
     if is_few(tables.few, n) {
-        return T::MARK;
+        return mark::<T>();
     }
     T::entropy(tables.f[n], sum, tables.mask, T::from_f64(tables.factor[n]))
 }
 
 /// Computes the marked cells of a tile of bytes.
-pub fn complete<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
+pub fn complete<T: Summed>(job: &Job<'_, T>, tile: &mut Tile<'_, T>) {
     if job.layout.task.nodata.is_none() {
         return;
     }
@@ -93,7 +100,7 @@ pub fn replace<T: Real>(
     for (rows, values) in tile.planes.iter_mut().zip(&planes) {
         for (row, values) in rows[high.clone()].iter_mut().zip(values.chunks_exact(wide.len())) {
             for (cell, &value) in row[wide.clone()].iter_mut().zip(values) {
-                *cell = if *cell == T::MARK { value } else { *cell };
+                *cell = if *cell == mark::<T>() { value } else { *cell };
             }
         }
     }
@@ -105,11 +112,11 @@ fn marked<T: Real>(planes: &[Vec<&mut [T]>]) -> Option<(Range<usize>, Range<usiz
     let mut found: Option<(Range<usize>, Range<usize>)> = None;
     for (y, row) in planes.iter().flat_map(|rows| rows.iter().enumerate()) {
         // A loop without an exit, which becomes vector instructions: hardly any row has a mark.
-        if !row.iter().fold(false, |any, &cell| any | (cell == T::MARK)) {
+        if !row.iter().fold(false, |any, &cell| any | (cell == mark::<T>())) {
             continue;
         }
-        let first = row.iter().position(|&cell| cell == T::MARK).unwrap_or(0);
-        let end = row.iter().rposition(|&cell| cell == T::MARK).map_or(0, |last| last + 1);
+        let first = row.iter().position(|&cell| cell == mark::<T>()).unwrap_or(0);
+        let end = row.iter().rposition(|&cell| cell == mark::<T>()).map_or(0, |last| last + 1);
         let (high, wide) = found.get_or_insert((y..y + 1, first..end));
         *high = high.start.min(y)..high.end.max(y + 1);
         *wide = wide.start.min(first)..wide.end.max(end);

@@ -1,15 +1,15 @@
 //! From counts by way of sums to entropies: the window sizes of a row of cells, and the division by N.
 
 use super::aligned::Aligned;
-use super::consumer::Consumer;
+use super::consumer::{Consumer, prefetch};
 use super::few::entropy_or_mark;
-use super::isa::Isa;
 use super::lookup::{Group, Lookup};
 use super::table::Fixed;
-use super::{Job, Real, Tile};
+use super::{Job, Summed, Tile};
+use crate::isa::Isa;
 
 /// Shannon's entropy of a tile's windows: Σ F(n) by table ([`Lookup`]), then [`Finish`].
-pub struct Entropies<'a, 'b, T: Real> {
+pub struct Entropies<'a, 'b, T: Summed> {
     job: &'a Job<'a, T>,
     tile: &'a mut Tile<'b, T>,
     /// A row a slot.
@@ -18,7 +18,7 @@ pub struct Entropies<'a, 'b, T: Real> {
     finish: Finish<T>,
 }
 
-impl<'a, 'b, T: Real> Entropies<'a, 'b, T> {
+impl<'a, 'b, T: Summed> Entropies<'a, 'b, T> {
     /// For a tile; the memory is used again.
     pub fn new(job: &'a Job<'a, T>, tile: &'a mut Tile<'b, T>, sums: &'a mut Aligned<T::Sum>) -> Self {
         let finish = Finish::new(job, tile.left, tile.width());
@@ -26,7 +26,7 @@ impl<'a, 'b, T: Real> Entropies<'a, 'b, T> {
     }
 }
 
-impl<T: Real> Consumer for Entropies<'_, '_, T> {
+impl<T: Summed> Consumer for Entropies<'_, '_, T> {
     #[inline(always)]
     fn reserve(&mut self, slots: usize, padded: usize) {
         self.sums.resize(slots * padded);
@@ -35,7 +35,7 @@ impl<T: Real> Consumer for Entropies<'_, '_, T> {
 
     #[inline(always)]
     fn announce(&self, isa: Isa, i: usize) {
-        isa.prefetch(&*self.tile.rows[i]);
+        prefetch(isa, &*self.tile.rows[i]);
     }
 
     #[inline(always)]
@@ -62,7 +62,7 @@ impl<T: Real> Consumer for Entropies<'_, '_, T> {
 }
 
 /// Window sizes of the cells of a tile, and what depends on them, for the rows of one height.
-pub struct Finish<T: Real> {
+pub struct Finish<T: Summed> {
     /// Columns of each cell's window that lie inside the grid.
     widths: Vec<u16>,
     /// Rows that the two arrays below are for.
@@ -76,7 +76,7 @@ pub fn extent(at: usize, radius: usize, len: usize) -> usize {
     len.min(at + radius + 1) - at.saturating_sub(radius)
 }
 
-impl<T: Real> Finish<T> {
+impl<T: Summed> Finish<T> {
     /// For the `width` cells from column `left`.
     pub fn new(job: &Job<'_, T>, left: usize, width: usize) -> Self {
         let (radius, cols) = (job.layout.task.size / 2, job.layout.task.cells.cols());
@@ -130,6 +130,6 @@ impl<T: Real> Finish<T> {
 
 /// The sum without the cells of a level that occurs `n` times.
 #[inline(always)]
-pub fn without<T: Real>(job: &Job<'_, T>, sum: T::Sum, n: u16) -> T::Sum {
+pub fn without<T: Summed>(job: &Job<'_, T>, sum: T::Sum, n: u16) -> T::Sum {
     sum.minus(job.tables.f[usize::from(n)])
 }

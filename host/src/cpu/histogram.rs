@@ -20,19 +20,19 @@ use super::few::entropy_or_mark;
 #[cfg(target_arch = "x86_64")]
 use super::finish::Finish;
 use super::finish::{extent, without};
-use super::isa::{Isa, Kind};
 use super::table::Fixed;
 #[cfg(target_arch = "x86_64")]
 use super::table::Tables;
 #[cfg(target_arch = "x86_64")]
 use super::x86_histogram::{Strip, WINDOWS};
-use super::{Job, Real, Tile};
+use super::{Job, Summed, Tile};
+use crate::isa::{Isa, Kind};
 
 /// Columns that slide together.
 const LANES: usize = 4;
 
 /// How many windows slide together, sharing the cells that they see.
-pub fn together<T: Real>(isa: Isa) -> usize {
+pub fn together<T: Summed>(isa: Isa) -> usize {
     match isa.kind() {
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 if size_of::<T::Sum>() == 4 => WINDOWS,
@@ -41,7 +41,7 @@ pub fn together<T: Real>(isa: Isa) -> usize {
 }
 
 /// Computes a tile.
-pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, isa: Isa) {
+pub fn run<T: Summed>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, isa: Isa) {
     #[cfg(target_arch = "x86_64")]
     if let (Kind::Avx512, Some(tables)) = (isa.kind(), T::Sum::single(job.tables)) {
         return strips(job, tile, tables);
@@ -62,7 +62,7 @@ pub fn run<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, isa: Isa) {
 
 /// Computes a tile on a machine with AVX-512, 32 columns of windows at a time.
 #[cfg(target_arch = "x86_64")]
-fn strips<T: Real>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, tables: &Tables<u32>) {
+fn strips<T: Summed>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, tables: &Tables<u32>) {
     let (cells, nodata) = (job.layout.task.cells, job.layout.task.nodata);
     let (rows, cols, radius) = (cells.rows(), cells.cols(), job.layout.task.size / 2);
     let (end, mut columns) = (tile.left + tile.width(), Vec::new());
@@ -133,7 +133,7 @@ fn leave<S: Fixed, const L: usize>(row: &[u8], counts: &mut [Counts; L], sums: &
 
 /// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the
 /// left or the right.
-fn lanes<T: Real, const L: usize>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, x: usize) {
+fn lanes<T: Summed, const L: usize>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, x: usize) {
     let cells = job.layout.task.cells;
     let (rows, cols, radius) = (cells.rows(), cells.cols(), job.layout.task.size / 2);
     let width = extent(x, radius, cols);

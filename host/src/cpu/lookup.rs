@@ -6,12 +6,12 @@
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
 
-use super::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use super::isa::Kind;
 use super::table::{Fixed, Tables};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Cells that are looked up together; rows of counts are padded to a multiple of it.
 pub const BLOCK: usize = 64;

@@ -27,7 +27,9 @@ use std::ops::Range;
 
 use crate::codes::{Code, CodesView};
 use crate::grid::{GridView, GridViewMut};
+use crate::isa::Isa;
 use crate::measure::window::Window;
+use crate::numbers::{Planes, Real};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Part, Tile};
 
@@ -40,13 +42,12 @@ mod deltas;
 mod few;
 mod finish;
 mod histogram;
-pub(crate) mod isa;
 mod log;
 mod lookup;
 pub(crate) mod measures;
 mod plan;
 mod planes;
-mod real;
+mod summed;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -64,9 +65,8 @@ mod x86_histogram;
 use aligned::Aligned;
 use few::Precise;
 use finish::Entropies;
-use isa::Isa;
 use plan::{Engine, Force};
-pub use real::Real;
+use summed::Summed;
 use table::Tables;
 
 /// The longest side of a window whose entropy has sums of its own for f32 results.
@@ -83,7 +83,7 @@ pub(crate) struct Task<'a, C = u8> {
     pub rows: Range<usize>,
     /// The output columns to compute, counted in `cells`.
     pub cols: Range<usize>,
-    /// Window size, odd, 1..=[`MAX_SIZE`](crate::entropy::MAX_SIZE).
+    /// Window size, odd, 1..=[`MAX_SIZE`](crate::measure::MAX_SIZE).
     pub size: usize,
     /// Every cell is below `levels` (1..=[`Code::LEVELS`]) or equal to `nodata`. Of words more may be below it than occur.
     pub levels: usize,
@@ -153,7 +153,7 @@ impl<'a> Layout<'a> {
 }
 
 /// A task and what all its tiles share.
-struct Job<'a, T: Real> {
+struct Job<'a, T: Summed> {
     layout: Layout<'a>,
     tables: &'a Tables<T::Sum>,
     precise: &'a Precise,
@@ -175,6 +175,19 @@ pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &
 
 /// [`run`], with a say in how.
 fn run_forced<T: Real>(
+    task: &Task<'_>,
+    out: GridViewMut<'_, T>,
+    observer: &dyn Observer,
+    force: Force,
+) -> Result<(), Cancelled> {
+    match T::planes(vec![out]) {
+        Planes::F32(mut outs) => run_summed(task, outs.remove(0), observer, force),
+        Planes::F64(mut outs) => run_summed(task, outs.remove(0), observer, force),
+    }
+}
+
+/// [`run_forced`] for a precision that has its own sums.
+fn run_summed<T: Summed>(
     task: &Task<'_>,
     out: GridViewMut<'_, T>,
     observer: &dyn Observer,
@@ -210,10 +223,10 @@ fn run_forced<T: Real>(
 }
 
 /// Memory that a thread needs for a tile.
-type Scratch<T> = (planes::Scratch, Aligned<<T as real::Sealed>::Sum>);
+type Scratch<T> = (planes::Scratch, Aligned<<T as Summed>::Sum>);
 
 /// Computes a tile, by the engine that is forced or the one that the plan chooses.
-fn run_tile<T: Real>(
+fn run_tile<T: Summed>(
     job: &Job<'_, T>,
     tile: &mut Tile<'_, T>,
     (scratch, sums): &mut Scratch<T>,

@@ -19,11 +19,11 @@
 //! ratios matter.
 
 use super::histogram;
-use super::isa::{Isa, Kind};
 use super::lookup::{BLOCK, GROUP};
 use super::planes::{BY_CELL, slides};
 use super::table::SMALL;
-use super::{Job, Layout, Place, Real, Tile};
+use super::{Job, Layout, Place, Summed, Tile};
+use crate::isa::{Isa, Kind};
 use crate::part::STRIP;
 
 /// The two engines.
@@ -61,7 +61,7 @@ const START: f64 = 3.0;
 const UPDATE: f64 = 2.0;
 
 /// The engine for a tile.
-pub fn engine<T: Real>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
+pub fn engine<T: Summed>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engine {
     let (cells, size) = (job.layout.task.cells, job.layout.task.size);
     let (width, height) = (size.min(cells.cols()) as f64, size.min(cells.rows()) as f64);
     let together = histogram::together::<T>(isa);

@@ -18,13 +18,13 @@
 use super::consumer::Consumer;
 use super::count::is_wide;
 use super::deltas;
-use super::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use super::isa::Kind;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
 use super::table::SMALL;
 use super::window::{Between, Steps, room, slide, sum_bytes, sum_words};
 use super::{Layout, Place};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Above this many planes the column counts are updated cell by cell.
 pub const BY_CELL: usize = 48;

@@ -1,10 +1,10 @@
 //! One table of cases, one runner, every path: both engines, every instruction set, both precisions,
 //! several thread counts, against the oracle.
 
-use super::isa::Isa;
 use super::plan::{Engine, Force};
 use super::*;
 use crate::grid::Grid;
+use crate::isa::Isa;
 use crate::part::{BAND, STRIP};
 use crate::reference;
 

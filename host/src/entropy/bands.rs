@@ -27,10 +27,10 @@ use rayon::prelude::*;
 use super::census::Coding;
 use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel, Report};
-use crate::cpu::Real;
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::grid::{GridView, GridViewMut};
 use crate::ladder::device::CellType;
+use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
 use crate::part::{Axis, Part};
 

@@ -12,15 +12,15 @@ use simt::launch::{Arg, KernelEntry, LaunchConfig};
 use super::Kernel;
 use super::bands::Frame;
 use super::census::Coding;
-use super::fixed::{FINE, Nested, table_u32, table_u64};
 use super::program::{self, Near, Program};
 use crate::arrays::Look;
-use crate::cpu::Real;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
 use crate::ladder::device::{CellType, DeviceRung};
+use crate::measure::fixed::{FINE, Nested, table_u32, table_u64};
 use crate::measure::window::Window;
+use crate::numbers::Real;
 
 impl Kernel {
     /// The fastest kernel that fits.

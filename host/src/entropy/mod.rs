@@ -26,7 +26,6 @@ use std::sync::Arc;
 
 pub(crate) mod bands;
 pub(crate) mod census;
-pub(crate) mod fixed;
 mod kernel;
 mod launch;
 mod program;
@@ -38,27 +37,20 @@ pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
 use crate::classes::ClassesError;
+pub use crate::codes::{BYTE_LEVELS, MAX_LEVELS};
 use crate::codes::{Code, CodesView};
 use crate::cpu;
-pub use crate::cpu::Real;
+pub use crate::engine::Engine;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
 use crate::ladder::{self, How, Rung};
 use crate::machine;
 use crate::measure::window::{Scales, Window};
+pub use crate::measure::{Base, MAX_SIZE};
 use crate::measure::{Edge, Footprint, Measure};
+pub use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
-
-/// The largest window: 4,095 × 4,095 cells, in the CPU engine; devices take 255 × 255, and 1,023 × 1,023 for Shannon's entropy of squares in f32. Results in f64 of windows of more than 1,447 rows and
-/// columns are within 6e-12 of the definition instead of 1e-12 where only a handful of the window's cells are valid.
-pub const MAX_SIZE: usize = 4095;
-
-/// The most levels: all values of 16 bits.
-pub const MAX_LEVELS: usize = 1 << 16;
-
-/// The most levels of devices, ladders and bytes.
-pub const BYTE_LEVELS: usize = 1 << 8;
 
 /// The most measures at a time.
 pub const MAX_MEASURES: usize = 64;
@@ -224,47 +216,6 @@ impl Error {
     fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled(_))
     }
-}
-
-/// The unit of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Base {
-    /// Nats: the natural logarithm.
-    #[default]
-    E,
-    /// Bits: base 2.
-    Two,
-    /// Hartleys: base 10.
-    Ten,
-}
-
-impl Base {
-    /// The base's natural logarithm.
-    pub fn ln(self) -> f64 {
-        match self {
-            Self::E => 1.0,
-            Self::Two => std::f64::consts::LN_2,
-            Self::Ten => std::f64::consts::LN_10,
-        }
-    }
-
-    /// The unit's name.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::E => "nats",
-            Self::Two => "bits",
-            Self::Ten => "hartleys",
-        }
-    }
-}
-
-/// Where the work runs.
-#[derive(Clone)]
-pub enum Engine {
-    /// The CPU engine, on the current rayon thread pool.
-    Cpu,
-    /// Devices, concurrently, each taking the next piece when it is free. At least one.
-    Devices(Vec<Arc<dyn Device>>),
 }
 
 /// A grid in memory whose values are codes of classes, as [`Cells`](crate::raster::Cells) reads them of a raster: bytes, or 16-bit

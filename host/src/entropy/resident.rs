@@ -11,9 +11,9 @@ use super::bands::{Frame, allocate, pick, upload};
 use super::census::Coding;
 use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel};
-use crate::cpu::Real;
 use crate::exec::{Buffer, Device, Rows};
 use crate::grid::{GridView, GridViewMut};
+use crate::numbers::Real;
 
 /// The most copies: each takes two allocations.
 const MOST_COPIES: usize = 512;

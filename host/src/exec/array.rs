@@ -6,10 +6,10 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::cpu::Real;
-use crate::grid::ShapeError;
-use crate::raster::ValueType;
 use simt_exec::{Buffer, Device, DeviceError, Part};
+
+use crate::grid::ShapeError;
+use crate::numbers::{Real, ValueType};
 
 /// Why memory on a device cannot be used as an array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -137,7 +137,7 @@ impl Layout {
 /// ```
 /// use std::sync::Arc;
 /// use halotile::exec::{Buffer, Device, DeviceGrid, emulator::EmulatedDevice};
-/// use halotile::raster::ValueType;
+/// use halotile::numbers::ValueType;
 ///
 /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
 /// // An external array of 2 rows and 3 columns; and the same upside down.

@@ -14,6 +14,7 @@ use std::ops::{Range, RangeInclusive};
 use rayon::prelude::*;
 
 use super::{GOLDEN, mix};
+use crate::apsp::files::graph::EdgeSource;
 use crate::apsp::{Graph, MatrixError};
 use crate::observe::{Cancelled, Observer};
 
@@ -341,6 +342,28 @@ fn after(from: u64, other: u64) -> u64 {
 
 fn before(from: u64, to: u64) -> u64 {
     to - u64::from(to > from)
+}
+
+impl EdgeSource for GraphGenerator {
+    fn vertices(&self) -> usize {
+        self.vertices()
+    }
+
+    fn edges(&self, observer: &dyn Observer) -> Result<u64, Cancelled> {
+        self.edges(observer)
+    }
+
+    fn parts(&self) -> usize {
+        self.parts()
+    }
+
+    fn part(&self, part: usize, take: impl FnMut(u32, u32, i32)) {
+        self.part(part, take);
+    }
+
+    fn row(&self, from: usize, take: impl FnMut(u32, i32)) {
+        self.row(from, take);
+    }
 }
 
 #[cfg(test)]

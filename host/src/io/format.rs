@@ -137,7 +137,7 @@ impl OutputFormat {
     }
 }
 
-pub(super) fn detect<F: Copy>(path: &Path, known: &[(&'static str, &'static str, F)]) -> Result<F, UnknownFormat> {
+pub(crate) fn detect<F: Copy>(path: &Path, known: &[(&'static str, &'static str, F)]) -> Result<F, UnknownFormat> {
     let ending = path.extension().unwrap_or_default();
     known.iter().find(|(e, ..)| ending.eq_ignore_ascii_case(e)).map(|&(.., f)| f).ok_or_else(|| {
         let list: Vec<String> = known.iter().map(|(e, name, _)| format!(".{e} ({name})")).collect();
@@ -175,7 +175,7 @@ pub enum UnknownFormat {
     },
 }
 
-pub(super) fn by_name<F: Copy>(name: &str, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, UnknownFormat> {
+pub(crate) fn by_name<F: Copy>(name: &str, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, UnknownFormat> {
     all.iter().copied().find(|&f| name_of(f).eq_ignore_ascii_case(name)).ok_or_else(|| {
         let known: Vec<_> = all.iter().map(|&f| name_of(f)).collect();
         UnknownFormat::Name { name: name.to_owned(), known: known.join(", ") }

@@ -8,7 +8,7 @@
 //!                 └─ png ────────┘                      atomic ─── the file all of it goes to, temporary until it is finished
 //! ```
 //!
-//! Graphs and distances, larger than all that, go by position from all threads: `graph` in, `distances` out, `at` the reads and writes.
+//! Files that are read and written by position, from all threads, have `at`: rasters, and the graphs and distances of [`apsp`](crate::apsp).
 //!
 //! Readers take any `Read`, so that a pipe works like a file, and a name for their messages. They trust nothing: memory
 //! grows with what has arrived, and whatever the bytes, the outcome is a grid or one line of error ([`FormatError`]).
@@ -21,21 +21,19 @@ use std::path::Path;
 pub(crate) mod at;
 pub mod atomic;
 mod cells;
-mod decimal;
-pub mod distances;
+pub(crate) mod decimal;
 mod error;
-mod format;
-pub mod graph;
+pub(crate) mod format;
 mod intake;
 pub mod npy;
 pub(crate) mod npy_header;
-mod ordered;
+pub(crate) mod ordered;
 pub mod pgm;
 pub mod png;
 pub mod preview;
 pub mod reals;
 mod results;
-mod scan;
+pub(crate) mod scan;
 pub mod seed_binary;
 pub mod seed_text;
 mod temporary;

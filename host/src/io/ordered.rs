@@ -12,7 +12,7 @@ use super::{FormatError, write_failed};
 const HELD: usize = 32;
 
 /// Writes `parts` parts. `make` fills a buffer, which is empty, with one and says how much the observer is to hear of it.
-pub(super) fn write_parts(
+pub(crate) fn write_parts(
     out: &mut dyn Write,
     parts: usize,
     observer: &dyn Observer,
@@ -33,7 +33,7 @@ pub(super) fn write_parts(
 }
 
 /// What to say when writing ends early.
-pub(super) fn ended(name: &str, error: Error) -> FormatError {
+pub(crate) fn ended(name: &str, error: Error) -> FormatError {
     match error.get_ref().is_some_and(|e| e.is::<Cancelled>()) {
         true => FormatError::cancelled(name),
         false => write_failed(name, error),

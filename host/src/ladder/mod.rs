@@ -12,10 +12,10 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::cpu::Real;
 use crate::entropy::census::Coding;
 use crate::entropy::{Engine, Error, Kernel, Report};
 use crate::grid::{GridView, GridViewMut};
+use crate::numbers::Real;
 use crate::observe::Observer;
 use crate::part::Part;
 

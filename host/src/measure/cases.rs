@@ -1,8 +1,7 @@
 //! The table of cases that every engine for measures goes through, and the comparison with the oracle.
 
 use super::window::{Scales, Window};
-use super::{Edge, Footprint, Measure};
-use crate::entropy::Base;
+use super::{Base, Edge, Footprint, Measure};
 use crate::grid::{Grid, GridView};
 use crate::reference::{Windows, measures, measures_at};
 

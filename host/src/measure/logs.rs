@@ -1,5 +1,5 @@
 //! F(n) = n·log2 n in fixed point for windows of so many cells that a count takes 32 bits, as
-//! [`table_bits`](crate::entropy::fixed::table_bits) has it for smaller ones.
+//! [`table_bits`](super::fixed::table_bits) has it for smaller ones.
 //!
 //! ```text
 //! n = 2^k·m, m odd:   F(n) = 2^k·F(m) + k·2^k·m       in units of 2^−places, modulo 2^64
@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::entropy::MAX_LEVELS;
-use crate::entropy::fixed::Kept;
+use super::fixed::Kept;
+use crate::codes::MAX_LEVELS;
 
 /// Digits of F behind the point, for windows of up to `count` cells.
 fn places(count: usize) -> u32 {
@@ -56,7 +56,7 @@ fn entry(n: usize, places: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::fixed::table_bits;
+    use crate::measure::fixed::table_bits;
 
     /// The unit of 1,001 × 1,001 cells, and the table of 255 × 255 that was made by integers alone.
     #[test]

@@ -9,14 +9,17 @@
 //! the window, and where fewer cells are valid than the share that was asked for. That share is one of *all* cells of the
 //! window: cells beyond the edge of the grid count as missing, unless the edge makes the grid go on.
 
+mod base;
 #[cfg(test)]
 pub(crate) mod cases;
 mod edge;
+pub(crate) mod fixed;
 mod footprint;
 mod kind;
 pub(crate) mod logs;
 pub(crate) mod window;
 
+pub use base::Base;
 pub use edge::{Edge, UnknownEdge};
-pub use footprint::{Footprint, FootprintError};
+pub use footprint::{Footprint, FootprintError, MAX_SIZE};
 pub use kind::{Measure, UnknownMeasure};

@@ -23,9 +23,8 @@
 
 use std::f64::consts::LN_2;
 
-use super::{Edge, Footprint, Measure, logs};
-use crate::entropy::Base;
-use crate::entropy::fixed::table_bits;
+use super::fixed::table_bits;
+use super::{Base, Edge, Footprint, Measure, logs};
 use crate::grid::GridView;
 
 /// What entropies in nats are multiplied by.

@@ -1,23 +1,69 @@
-//! Whether a mask lies where the raster lies that it is put on.
+//! Masks: what they hide, and whether one lies where the raster lies that it is put on.
 //!
 //! A mask of the same shape may be of another region, and every cell of the result would be silently about the wrong place. So corners are
 //! compared, in cells of the raster, and codes of coordinate reference systems. What cannot be compared (one of the two says
 //! nothing, or spells its system out) is said, not refused: masks are drawn in programs that keep no georeference.
 
-use super::{Georeference, Raster};
-use crate::classes::ClassesError;
+use std::ops::Range;
+
+use super::cell::{Cell, each};
+use super::{Georeference, Origins, Raster, Values};
+use crate::io::{FormatError, Nodata};
+use crate::numbers::ValueType;
 
 /// Corners may differ by this part of a cell: programs write coordinates with a few digits, and resample with a few more.
 const TOLERANCE: f64 = 0.01;
 
+/// Why a mask cannot be put on a raster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MaskError {
+    /// The mask has another shape than the raster.
+    #[error(
+        "{mask}: the mask has {mask_rows} rows and {mask_cols} columns, and {name} has {rows} and {cols}; \
+         crop or resample one of them"
+    )]
+    Shape {
+        /// The mask.
+        mask: String,
+        /// Its rows.
+        mask_rows: usize,
+        /// Its columns.
+        mask_cols: usize,
+        /// The raster.
+        name: String,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+    },
+    /// The mask is of another place than the raster.
+    #[error(
+        "{mask}: the mask lies elsewhere: its {what} is {mask_place}, and that of {name} is {place}; \
+         give a mask of the same place, as with gdalwarp"
+    )]
+    Elsewhere {
+        /// The mask.
+        mask: String,
+        /// The raster.
+        name: String,
+        /// What differs: a corner, or the coordinate reference system.
+        what: String,
+        /// What the mask has.
+        mask_place: String,
+        /// What the raster has.
+        place: String,
+    },
+}
+
 /// Checks that `mask` can be put on `raster`; what could not be compared, if that is worth knowing.
 ///
 /// # Errors
-/// [`ClassesError::MaskShape`] and [`ClassesError::MaskElsewhere`].
-pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<String>, ClassesError> {
+/// [`MaskError::Shape`] and [`MaskError::Elsewhere`].
+pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<String>, MaskError> {
     let (rows, cols) = (raster.rows(), raster.cols());
     if (mask.rows(), mask.cols()) != (rows, cols) {
-        return Err(ClassesError::MaskShape {
+        return Err(MaskError::Shape {
             mask: mask.name().to_owned(),
             mask_rows: mask.rows(),
             mask_cols: mask.cols(),
@@ -26,7 +72,7 @@ pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<Strin
             cols,
         });
     }
-    let elsewhere = |what: &str, its: String, ours: String| ClassesError::MaskElsewhere {
+    let elsewhere = |what: &str, its: String, ours: String| MaskError::Elsewhere {
         mask: mask.name().to_owned(),
         name: raster.name().to_owned(),
         what: what.to_owned(),
@@ -98,11 +144,109 @@ fn in_cells(t: [f64; 6], (x, y): (f64, f64)) -> (f64, f64) {
     ((x * t[5] - y * t[2]) / determinant, (y * t[1] - x * t[4]) / determinant)
 }
 
+/// Gives a raster and the mask that will be laid over it their shares of the memory, as [`Raster::keep`] does for one.
+///
+/// # Errors
+/// As for [`Raster::keep`].
+pub fn keep(raster: &mut dyn Raster, mask: Option<&mut dyn Raster>, bytes: usize) -> Result<(), FormatError> {
+    let Some(mask) = mask else { return raster.keep(bytes) };
+    // By what a cell takes in each.
+    let (ours, masks) = (raster.value_type().bytes(), mask.value_type().bytes());
+    let share = bytes / (ours + masks) * ours;
+    raster.keep(share)?;
+    mask.keep(bytes - share)
+}
+
+/// A raster of which a mask hides some cells, for who looks through it to find what its classes are
+/// ([`Classes::survey`](crate::classes::Classes::survey), [`Classes::bins`](crate::classes::Classes::bins)): what is hidden counts for nothing there either.
+pub struct Uncovered<'a> {
+    raster: &'a dyn Raster,
+    mask: &'a dyn Raster,
+}
+
+impl<'a> Uncovered<'a> {
+    /// `raster` without the cells at which `mask` is 0, no data or NaN; `None` unless both have one shape.
+    pub fn new(raster: &'a dyn Raster, mask: &'a dyn Raster) -> Option<Self> {
+        ((raster.rows(), raster.cols()) == (mask.rows(), mask.cols())).then_some(Self { raster, mask })
+    }
+}
+
+impl Raster for Uncovered<'_> {
+    fn name(&self) -> &str {
+        self.raster.name()
+    }
+
+    fn rows(&self) -> usize {
+        self.raster.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.raster.cols()
+    }
+
+    fn value_type(&self) -> ValueType {
+        self.raster.value_type()
+    }
+
+    fn block(&self) -> (usize, usize) {
+        self.raster.block()
+    }
+
+    fn in_order(&self) -> bool {
+        self.raster.in_order() || self.mask.in_order()
+    }
+
+    fn nodata(&self) -> Option<Nodata> {
+        self.raster.nodata()
+    }
+
+    fn georeference(&self) -> Option<&Georeference> {
+        self.raster.georeference()
+    }
+
+    fn has_mask(&self) -> bool {
+        true
+    }
+
+    fn origins(&self) -> Origins {
+        self.raster.origins()
+    }
+
+    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
+        self.raster.read(rows, cols)
+    }
+
+    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        covered_by(self.raster, self.mask, rows, cols).map(Some)
+    }
+}
+
+/// Where the raster's own mask hides a cell, or `mask` does, which may have one of its own too.
+pub(crate) fn covered_by(
+    raster: &dyn Raster,
+    mask: &dyn Raster,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) -> Result<Vec<bool>, FormatError> {
+    let nodata = mask.nodata();
+    let values = mask.read(rows.clone(), cols.clone())?;
+    let mut covered: Vec<bool> =
+        each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
+    for own in [raster.covered(rows.clone(), cols.clone())?, mask.covered(rows, cols)?].into_iter().flatten() {
+        covered.iter_mut().zip(own).for_each(|(covered, own)| *covered |= own);
+    }
+    Ok(covered)
+}
+
+/// True where a mask hides the cell.
+fn is_covered<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
+    value.is_nan() || T::exact(0) == Some(value) || nodata.is_some_and(|nodata| T::nodata(nodata) == Some(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::classes::tests::Numbers;
-    use crate::raster::Values;
     use crate::raster::georeference::CrsKind;
 
     fn placed(code: u16, t: [f64; 6]) -> Georeference {
@@ -170,5 +314,28 @@ mod tests {
         assert!(said(spelled("a"), spelled("b")).contains("cannot be compared"));
         let unplaced = Georeference { pixel_scale: None, tiepoints: None, ..placed(32633, t) };
         assert!(said(Some(placed(32633, t)), Some(unplaced)).starts_with("mask: the file does not say where"));
+    }
+
+    /// What a mask hides is no class, counts in no bin and need be no whole number.
+    #[test]
+    fn what_is_hidden_is_not_looked_at() {
+        use crate::classes::{BinRule, Classes, ClassesError};
+        let mask = Numbers::new(2, 3, Values::U8(vec![1, 1, 0, 1, 1, 0]));
+        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.0, -7.5]));
+        let seen = Uncovered::new(&raster, &mask).unwrap();
+        let (classes, survey) = Classes::survey(&seen, None, &()).unwrap();
+        assert_eq!((classes.levels(), survey.cells), (4, vec![1, 1, 1, 1]));
+        assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
+        for rule in [BinRule::EqualWidth, BinRule::Quantile] {
+            let classes = Classes::bins(&seen, 4, rule, None, &()).unwrap();
+            let mut codes = [9u8; 6];
+            classes.encode(&Values::F64(vec![0.0, 10.0, 20.0, 30.0, 0.0, 0.0]), &mut codes).unwrap();
+            assert_eq!(codes[..4], [0, 1, 2, 3], "{rule:?}");
+        }
+        // The place of what is wrong is that in the raster.
+        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.25, -7.5]));
+        let seen = Uncovered::new(&raster, &mask).unwrap();
+        assert!(matches!(Classes::survey(&seen, None, &()), Err(ClassesError::Fraction { row: 1, col: 1, .. })));
+        assert!(Uncovered::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
     }
 }

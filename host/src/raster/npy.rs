@@ -16,10 +16,11 @@ use std::path::Path;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::{Georeference, Raster, ValueType, Values};
+use super::{Georeference, Raster, Values};
 use crate::io::at::read_exact_at;
 use crate::io::npy_header::{self, Kind};
 use crate::io::{FormatError, Nodata, Place, Problem, check_shape};
+use crate::numbers::ValueType;
 
 /// A 2-D array of an NPY file, in C or in Fortran order. Booleans are bytes, 0 and 1.
 ///

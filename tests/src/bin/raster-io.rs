@@ -11,8 +11,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use halotile::grid::GridView;
 use halotile::io::{Nodata, Number, OutputFile};
+use halotile::numbers::ValueType;
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
-use halotile::raster::{NpyRaster, Raster, ResultSink, ValueType, Values};
+use halotile::raster::{NpyRaster, Raster, ResultSink, Values};
 use serde_json::json;
 
 /// Reads and writes rasters through the library.

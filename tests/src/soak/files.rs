@@ -125,7 +125,7 @@ fn ours(random: &mut Random, map: &Map, cells: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Numbers as the library writes results, of which NaN is no data.
-fn results<T: halotile::io::Number + halotile::cpu::Real>(random: &mut Random, map: &Map) -> Result<Vec<u8>> {
+fn results<T: halotile::io::Number + halotile::numbers::Real>(random: &mut Random, map: &Map) -> Result<Vec<u8>> {
     let options = CreationOptions::parse(&creation(random))?;
     let cast = |&value: &f64| {
         let mut number = T::default();

@@ -9,7 +9,7 @@ use std::time::Instant;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
 use crate::apsp::Distance;
-use crate::cpu::isa::{Isa, Kind};
+use crate::isa::{Isa, Kind};
 
 /// Steps of a run: some milliseconds.
 const STEPS: usize = 1 << 19;

@@ -30,7 +30,7 @@ use rayon::prelude::*;
 
 use super::aligned::Aligned;
 use super::{Distance, Matrix, SIDE};
-use crate::cpu::isa::Isa;
+use crate::isa::Isa;
 use crate::observe::{Cancelled, Observer};
 
 pub(crate) mod ceiling;

@@ -13,7 +13,7 @@ use super::vector::Lanes;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
 use crate::apsp::{Distance, SIDE};
-use crate::cpu::isa::{Isa, Kind};
+use crate::isa::{Isa, Kind};
 
 /// Cells of a tile.
 pub(super) const CELLS: usize = SIDE * SIDE;

@@ -8,11 +8,10 @@ use std::f64::consts::LN_2;
 use super::single;
 use super::slide::Counts;
 use super::tables::Tables;
-use crate::cpu::Real;
 use crate::cpu::count::Count;
-use crate::cpu::few::is_few;
-use crate::cpu::real::Sealed;
+use crate::cpu::few::{is_few, mark};
 use crate::measure::window::{Plane, Quantity, TABULATED, Window, term};
+use crate::numbers::Real;
 
 /// What is known of some windows beside their counts, a number a window. Nodata is not in it. Where the window's measures do not need
 /// a sum it may be empty.
@@ -137,7 +136,7 @@ pub fn finish<H: Histogram, const AT_ONCE: usize>(
     }
     if tables.few > 0 && matches!(plane.quantity, Quantity::Shannon | Quantity::Evenness) {
         for (value, &total) in values.iter_mut().zip(total) {
-            *value = if is_few(tables.few, total as usize) { f64::MARK } else { *value };
+            *value = if is_few(tables.few, total as usize) { mark() } else { *value };
         }
     }
 }

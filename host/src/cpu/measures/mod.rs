@@ -37,11 +37,12 @@ use std::sync::OnceLock;
 
 use super::bits::{self, Moves};
 use super::few::replace;
-use super::isa::Isa;
 use super::planes;
-use super::{Layout, Place, Real, Task};
+use super::{Layout, Place, Task};
 use crate::grid::GridViewMut;
+use crate::isa::Isa;
 use crate::measure::window::{Stretch, Window};
+use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
 use crate::part::{LARGE_STRIP, SMALL, STRIP, Tiles, for_each_tile_of};
 pub use finish::Precision;

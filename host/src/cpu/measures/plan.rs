@@ -17,11 +17,11 @@
 use super::finish::goes_through;
 use super::{Job, Shape};
 use crate::cpu::Place;
-use crate::cpu::isa::{Isa, Kind};
 use crate::cpu::lookup::GROUP;
 use crate::cpu::plan::{lanes, present};
 use crate::cpu::planes::slides;
 use crate::cpu::table::SMALL;
+use crate::isa::{Isa, Kind};
 use crate::measure::window::Window;
 use crate::part::STRIP;
 

@@ -3,9 +3,9 @@
 use super::Job;
 use super::finish::{Counted, Logs, Precision, finish, most};
 use super::tables::{Steps, Tables};
-use crate::cpu::Real;
 use crate::cpu::count::is_wide;
 use crate::measure::window::{Needs, Plane, Reach, Window};
+use crate::numbers::Real;
 use crate::observe::Cancelled;
 use crate::part::Tiles;
 

@@ -8,11 +8,12 @@
 use super::Job;
 use super::areas::Areas;
 use super::finish::{Counted, Logs, Precision, finish};
+use crate::cpu::Place;
 use crate::cpu::aligned::Aligned;
-use crate::cpu::consumer::Consumer;
-use crate::cpu::isa::Isa;
+use crate::cpu::consumer::{Consumer, prefetch};
 use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup};
-use crate::cpu::{Place, Real};
+use crate::isa::Isa;
+use crate::numbers::Real;
 use crate::part::Tiles;
 
 /// Memory that a thread needs for a tile: what is kept of each window, a row a slot.
@@ -115,7 +116,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn announce(&self, isa: Isa, i: usize) {
         for rows in &self.tile.planes {
-            isa.prefetch(&*rows[i]);
+            prefetch(isa, &*rows[i]);
         }
     }
 

@@ -1,11 +1,10 @@
 //! The engine against the oracle, over the table of cases; and against itself, cut and shared in every way.
 
 use super::*;
-use crate::entropy::Base;
 use crate::grid::{Grid, GridView};
 use crate::measure::cases::{Case, cases, large};
 use crate::measure::window::Scales;
-use crate::measure::{Edge, Footprint, Measure};
+use crate::measure::{Base, Edge, Footprint, Measure};
 
 fn task<'a>(case: &Case, cells: GridView<'a, u8>) -> Task<'a> {
     Task { levels: case.levels, nodata: case.nodata, ..Task::whole(cells, 1) }

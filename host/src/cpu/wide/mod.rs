@@ -31,9 +31,10 @@ use super::count::is_wide;
 use super::few::{Precise, replace};
 use super::measures::{self, Precision, Shared};
 use super::table::{Tables, is_single_enough};
-use super::{Isa, Job, Layout, MOST, Real, Scratch, Task, run_tile};
+use super::{Isa, Job, Layout, MOST, Scratch, Summed, Task, run_tile};
 use crate::grid::GridViewMut;
 use crate::measure::window::{Reach, Window};
+use crate::numbers::{Planes, Real};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{STRIP, Tile, Tiles, for_each_tile_of};
 use numbering::Numbering;
@@ -48,6 +49,19 @@ const LEAST: usize = 64;
 
 /// Fills `outs` as [`run_codes`](super::run_codes) says.
 pub(super) fn run<T: Real>(
+    task: &Task<'_, u16>,
+    window: Option<&Window>,
+    outs: Vec<GridViewMut<'_, T>>,
+    observer: &dyn Observer,
+) -> Result<(), Cancelled> {
+    match T::planes(outs) {
+        Planes::F32(outs) => run_summed(task, window, outs, observer),
+        Planes::F64(outs) => run_summed(task, window, outs, observer),
+    }
+}
+
+/// [`run`] for a precision that has its own sums.
+fn run_summed<T: Summed>(
     task: &Task<'_, u16>,
     window: Option<&Window>,
     outs: Vec<GridViewMut<'_, T>>,
@@ -112,14 +126,14 @@ trait Way<T: Real>: Sync {
 }
 
 /// Shannon's entropy of squares.
-struct Squares<'a, T: Real> {
+struct Squares<'a, T: Summed> {
     tables: Tables<T::Sum>,
     largest: usize,
     window: &'a Window,
     precise: Precise,
 }
 
-impl<T: Real> Way<T> for Squares<'_, T> {
+impl<T: Summed> Way<T> for Squares<'_, T> {
     type Scratch = Scratch<T>;
 
     fn scratch() -> Self::Scratch {

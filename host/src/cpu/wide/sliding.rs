@@ -18,8 +18,9 @@ use crate::cpu::few::entropy_or_mark;
 use crate::cpu::measures::finish::{Counted, Histogram, Logs, Precision, finish};
 use crate::cpu::measures::tables::{self, Steps};
 use crate::cpu::table::{Fixed, Tables, boxed};
-use crate::cpu::{Real, Task};
+use crate::cpu::{Summed, Task};
 use crate::measure::window::{Reach, Window};
+use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
 use crate::part::Tiles;
 
@@ -69,7 +70,7 @@ pub struct Plain<'a, S: Fixed> {
     pub tables: &'a Tables<S>,
 }
 
-impl<T: Real> Kept<T> for Plain<'_, T::Sum> {
+impl<T: Summed> Kept<T> for Plain<'_, T::Sum> {
     type Sums = T::Sum;
 
     #[inline(always)]

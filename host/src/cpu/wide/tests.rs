@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::cpu::run_codes;
-use crate::entropy::Base;
 use crate::grid::{Grid, GridView};
 use crate::measure::window::Scales;
-use crate::measure::{Edge, Footprint, Measure};
+use crate::measure::{Base, Edge, Footprint, Measure};
 use crate::reference::{self, Windows};
 
 /// A number that looks random, the same for the same place.

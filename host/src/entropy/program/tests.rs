@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::cpu::Real;
 use crate::entropy::Kernel;
 use crate::entropy::census::Coding;
 use crate::entropy::launch::{Prepared, Work, at_once};
@@ -11,6 +10,7 @@ use crate::exec::Device;
 use crate::exec::emulator::{EmulatedDevice, Order};
 use crate::grid::Grid;
 use crate::measure::cases::{Case, cases};
+use crate::numbers::Real;
 
 /// All planes of the rows from `first` on, `count` of them, in one launch. Cells are taken as they are; a nodata value that is no
 /// code of the kernel's is made one, as a census would.

@@ -25,7 +25,6 @@ use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
 use crate::classes::{Classes, Misfit};
 use crate::codes::{self, Code};
-use crate::cpu::Real;
 use crate::entropy::bands::{Frame, pick};
 use crate::entropy::census::{Coding, FEW};
 use crate::entropy::launch::{Prepared, pitch};
@@ -33,8 +32,9 @@ use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, ContextGuard, Device, DeviceError, DeviceGrid, DeviceGridMut};
 use crate::io::Place;
+use crate::numbers::Real;
+use crate::numbers::ValueType;
 use crate::observe::{Cancelled, Observer};
-use crate::raster::ValueType;
 
 /// Bytes of codes, and of results, that are on the device beside the caller's arrays, unless a single row takes more.
 const SCRATCH: usize = 1 << 29;
@@ -69,7 +69,7 @@ impl Entropy {
     /// use halotile::classes::Classes;
     /// use halotile::entropy::Entropy;
     /// use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, emulator::EmulatedDevice};
-    /// use halotile::raster::ValueType;
+    /// use halotile::numbers::ValueType;
     ///
     /// let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
     /// let (theirs, out) = (Buffer::from_slice(&device, &[11i32, 11, 95, 95])?, Buffer::new(&device, 4 * 8)?);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::Plan;
 use super::depot::{Depot, Over};
 use super::piece::{Input, Output, Piece};
-use crate::cpu::Real;
 use crate::entropy::bands::{Frame, pick};
 use crate::entropy::launch::{Prepared, at_once, pitch};
 use crate::entropy::{Error, Report};
 use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
 use crate::exec::{Buffer, Device, DeviceError};
+use crate::numbers::Real;
 
 /// Pieces on a device at a time, if there is room: one in flight in each direction, one between.
 pub(super) const SLOTS: usize = 3;

@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use super::piece::{Output, Piece};
-use crate::cpu::Real;
 use crate::entropy::Error;
 use crate::exec::queue::Writable;
 use crate::grid::{GridView, GridViewMut};
+use crate::numbers::Real;
 use crate::raster::ResultSink;
 
 /// Where results are stored.

@@ -570,10 +570,10 @@ fn codes_that_are_none_and_wholes_that_are_too_small_are_refused() {
 #[test]
 fn many_classes_come_in_pieces_as_they_do_in_memory() {
     use crate::classes::Classes;
+    use crate::classes::CodedRaster;
     use crate::classes::tests::Numbers;
     use crate::entropy::Codes;
     use crate::measure::{Footprint, Measure};
-    use crate::raster::CodedRaster;
     let (rows, cols) = (61, 83);
     let value = |r: usize, c: usize| (r / 2 * 7919 + c / 3 * 104_729) % 907;
     let cells = Grid::from_fn(rows, cols, |r, c| value(r, c) as u16).unwrap();

@@ -33,7 +33,8 @@ use super::layout::{Layout, number};
 use super::tables::Tables;
 use super::{damaged, explain};
 use crate::io::{FormatError, Place, Problem};
-use crate::raster::{ValueType, Values};
+use crate::numbers::ValueType;
+use crate::raster::Values;
 
 /// Bytes that an image may take before [`Image::keep`] says otherwise.
 pub(super) const BUDGET: usize = 256 << 20;

@@ -16,7 +16,7 @@ use super::decode::predict::Predictor;
 use super::decode::rows::{Format, Sample};
 use super::{convert, damaged};
 use crate::io::{Problem, check_shape};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 
 /// GDAL's and Adobe's names of codecs that are not read.
 const NOT_READ: [(u64, &str); 22] = [

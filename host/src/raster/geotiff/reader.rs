@@ -23,10 +23,11 @@ use super::image::Image;
 use super::source::FileSource;
 use super::validity::Found;
 use super::{damaged, explain, tags, validity};
-use crate::classes::cell::each;
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
+use crate::numbers::ValueType;
+use crate::raster::cell::each;
 use crate::raster::sidecar::{self, Said};
-use crate::raster::{Georeference, Origins, Raster, ValueType, Values};
+use crate::raster::{Georeference, Origins, Raster, Values};
 
 /// One band of a GeoTIFF.
 ///
@@ -34,7 +35,8 @@ use crate::raster::{Georeference, Origins, Raster, ValueType, Values};
 /// use halotile::grid::GridView;
 /// use halotile::io::OutputFile;
 /// use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffCells};
-/// use halotile::raster::{Raster, ValueType, Values};
+/// use halotile::raster::{Raster, Values};
+/// use halotile::numbers::ValueType;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("map.tif");
 /// let mut out = OutputFile::create(&path, false)?;

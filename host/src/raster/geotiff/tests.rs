@@ -15,7 +15,8 @@ use super::*;
 use crate::generate::SplitMix64;
 use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, OutputFile};
-use crate::raster::{Georeference, Raster, ResultSink, ValueType, Values};
+use crate::numbers::ValueType;
+use crate::raster::{Georeference, Raster, ResultSink, Values};
 
 /// How a test file is stored.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use tiff_reader::{Ifd, TiffFile};
 
 use super::tags;
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 use crate::raster::sidecar::with_suffix;
 
 /// NewSubfileType: bit 0 is an overview, bit 2 a mask.

@@ -12,7 +12,7 @@ use super::codec::Codec;
 use super::rows::{Format, first};
 use super::stored::Stored;
 use super::{Fault, zeros};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 
 fn fault(reason: impl std::fmt::Display) -> Fault {
     Fault::data(format_args!("LERC: {reason}"))

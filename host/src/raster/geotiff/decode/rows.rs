@@ -12,7 +12,7 @@ use super::predict::{Predictor, take_back};
 use super::stored::{Failure, Stored, ends_early};
 use super::unpack::unpack;
 use super::{Fault, float, zeros};
-use crate::raster::ValueType;
+use crate::numbers::ValueType;
 
 /// Bytes that the codec is asked for at once, unless a row has more.
 const GROUP: usize = 128 << 10;

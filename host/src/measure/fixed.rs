@@ -45,7 +45,7 @@ fn table<I>(len: usize, largest: usize, top: f64, round: impl Fn(f64) -> I) -> (
 }
 
 /// The 32-bit table.
-pub(super) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
+pub(crate) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
     table(len, largest, f64::from(u32::MAX), |value| value as u32)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn table_u32(len: usize, largest: usize) -> (Vec<u32>, f64) {
 /// What a kernel sums up is N·H, at most N·ln(levels), and only that has to fit: sums may wrap. So the unit is finer by 3 to 20 times than
 /// where F of the largest window fits. The error of a result is that of some roundings over N: where nodata may leave few cells of a large
 /// window, those have tables of their own.
-pub(super) struct Nested {
+pub(crate) struct Nested {
     /// That for all windows, then the middle, then the fine one.
     pub entries: Vec<u32>,
     /// The most valid cells that the fine and the middle one are for; 0 where there is none.
@@ -161,7 +161,7 @@ fn log2(n: u64) -> u128 {
 /// The least S with which a 32-bit table is exact enough where nodata leaves few cells of a large window.
 ///
 /// Few cells are the worst case, for example four in two pairs: three roundings of half a unit over 4, 0.375/S.
-pub(super) const FINE: f64 = 800_000.0;
+pub(crate) const FINE: f64 = 800_000.0;
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use super::text::{Fields, Lines, MOST_VERTICES, digits, value, vertex};
 use super::weight::{FileWeight, Refused, weight};
 use super::{Edges, Pass, Stop};
 use crate::apsp::EdgeSink;
-use crate::io::error::quote;
+use crate::io::quote;
 use crate::io::{FormatError, Place, Problem};
 
 /// What the line p says, and the lines after it.

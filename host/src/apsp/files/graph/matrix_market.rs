@@ -17,7 +17,7 @@ use super::text::{Fields, Lines, MOST_VERTICES, digits, value, vertex};
 use super::weight::{FileWeight, Refused, weight};
 use super::{Edges, Pass, Stop};
 use crate::apsp::EdgeSink;
-use crate::io::error::quote;
+use crate::io::quote;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// What the first lines say, and the lines after them.

@@ -4,8 +4,9 @@
 //! too where it is clear, and all bits where it is set (negative floats sort backwards as bits). So counting, sorting
 //! and selection are written once, on integers.
 
+use super::Values;
 use crate::io::{Nodata, Value};
-use crate::raster::{ValueType, Values};
+use crate::numbers::ValueType;
 
 /// A number of a raster.
 pub(crate) trait Cell: Copy + PartialOrd + Send + Sync + 'static {
@@ -195,11 +196,11 @@ pub(crate) use each;
 /// Does the same with `$type` being the type that a [`ValueType`] names.
 macro_rules! of_type {
     ($values:expr, $type:ident => $do:expr) => {
-        $crate::classes::cell::of_type!(@ $values, $type, $do; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
+        $crate::raster::cell::of_type!(@ $values, $type, $do; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
     };
     (@ $values:expr, $type:ident, $do:expr; $($variant:ident $number:ty),*) => {
         match $values {
-            $($crate::raster::ValueType::$variant => {
+            $($crate::numbers::ValueType::$variant => {
                 type $type = $number;
                 $do
             })*
@@ -223,6 +224,13 @@ impl Values {
             Self::F32(_) => ValueType::F32,
             Self::F64(_) => ValueType::F64,
         }
+    }
+}
+
+impl ValueType {
+    /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.
+    pub fn can_be(self, nodata: Nodata) -> bool {
+        of_type!(self, T => T::nodata(nodata).is_some()) || self.is_real()
     }
 }
 

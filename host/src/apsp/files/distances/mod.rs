@@ -21,11 +21,11 @@ use rayon::prelude::*;
 
 pub use read::MatrixFile;
 
-use super::at::write_all_at;
-use super::format::{by_name, detect};
-use super::ordered::{ended, write_parts};
-use super::{FormatError, OutputFile, Place, Problem, UnknownFormat, npy_header};
 use crate::apsp::{Distance, Matrix};
+use crate::io::at::write_all_at;
+use crate::io::format::{by_name, detect};
+use crate::io::ordered::{ended, write_parts};
+use crate::io::{FormatError, OutputFile, Place, Problem, UnknownFormat, npy_header};
 use crate::observe::{Cancelled, Observer};
 
 /// A format of distances.
@@ -117,7 +117,7 @@ fn encoding<T: Distance>(vertices: usize, format: DistanceFormat) -> Result<Enco
 /// ```
 /// use halotile::apsp::Matrix;
 /// use halotile::io::OutputFile;
-/// use halotile::io::distances::{DistanceFormat, MatrixFile, write_distances};
+/// use halotile::apsp::files::distances::{DistanceFormat, MatrixFile, write_distances};
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("distances.npy");
 /// let matrix = Matrix::from_fn(3, |i, j| (10 * i + j) as i32)?;

@@ -1,4 +1,4 @@
-//! The instruction sets the engine has code for, and proof that one is there.
+//! The instruction sets that engines on the CPU have code for, and proof that one is there.
 
 /// An instruction set that this machine has. Values exist only after detection, which is what makes
 /// it sound to call code compiled for one.
@@ -41,19 +41,6 @@ impl Isa {
     /// The best of them.
     pub fn best() -> Isa {
         Self::available().pop().unwrap_or(Isa(Kind::Portable))
-    }
-
-    /// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
-    #[inline(always)]
-    pub fn prefetch<V>(self, row: &[V]) {
-        match self.0 {
-            // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { super::x86_deltas::prefetch(row) },
-            _ => {
-                let _ = row;
-            }
-        }
     }
 
     /// Which one it is.

@@ -18,7 +18,7 @@ const CELL: u64 = 4;
 /// A file with a matrix of 32-bit integers, V x V: the source's binary, or NPY (`<i4`, C order).
 ///
 /// ```
-/// use halotile::io::distances::MatrixFile;
+/// use halotile::apsp::files::distances::MatrixFile;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("distances.bin");
 /// std::fs::write(&path, [0i32, 5, 7, 0].map(i32::to_le_bytes).as_flattened())?;

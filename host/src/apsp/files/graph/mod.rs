@@ -34,7 +34,7 @@ use std::path::Path;
 
 pub use arrays::{GraphArrays, read_arrays};
 pub use format::GraphFormat;
-pub use write::GraphWriter;
+pub use write::{EdgeSource, GraphWriter};
 
 use self::source::{Progress, Source};
 use self::weight::{FileWeight, Refused};
@@ -91,7 +91,7 @@ impl AnyGraph {
 /// before anything is made of it.
 ///
 /// ```
-/// use halotile::io::graph::{AnyGraph, GraphFormat, GraphOptions, read_graph};
+/// use halotile::apsp::files::graph::{AnyGraph, GraphFormat, GraphOptions, read_graph};
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("three.bin");
 /// // Three vertices, two edges: 0 to 1 weighs 5, 1 to 2 weighs 7.

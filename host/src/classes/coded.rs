@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Cells, Georeference, Origins, Raster, ValueType, Values, check_mask};
-use crate::classes::cell::{Cell, each};
-use crate::classes::{Classes, ClassesError, HIDDEN, Misfit};
+use super::{Classes, ClassesError, HIDDEN, Misfit};
 use crate::codes::{Code, CodesMut};
 use crate::grid::GridViewMut;
-use crate::io::{FormatError, Nodata, Place};
+use crate::io::{FormatError, Place};
+use crate::raster::mask::covered_by;
+use crate::raster::{Cells, Georeference, Origins, Raster, check_mask};
 
 /// Cells of a piece, unless a row of blocks has more.
 const PIECE: usize = 1 << 22;
@@ -20,9 +20,9 @@ const PIECE: usize = 1 << 22;
 /// A raster, the classes of its numbers, and a mask.
 ///
 /// ```
-/// use halotile::classes::Classes;
+/// use halotile::classes::{Classes, CodedRaster};
 /// use halotile::grid::{Grid, GridViewMut};
-/// use halotile::raster::{Cells, CodedRaster, GridRaster};
+/// use halotile::raster::{Cells, GridRaster};
 ///
 /// let map = GridRaster::new("map", Grid::from_vec(vec![11u8, 95, 21, 95], 2, 2)?, None);
 /// let mask = GridRaster::new("mask", Grid::from_vec(vec![1u8, 1, 0, 1], 2, 2)?, None);
@@ -205,135 +205,14 @@ impl CodedRaster {
     }
 }
 
-/// Gives a raster and the mask that will be laid over it their shares of the memory, as [`Raster::keep`] does for one.
-///
-/// # Errors
-/// As for [`Raster::keep`].
-pub fn keep(raster: &mut dyn Raster, mask: Option<&mut dyn Raster>, bytes: usize) -> Result<(), FormatError> {
-    let Some(mask) = mask else { return raster.keep(bytes) };
-    // By what a cell takes in each.
-    let (ours, masks) = (raster.value_type().bytes(), mask.value_type().bytes());
-    let share = bytes / (ours + masks) * ours;
-    raster.keep(share)?;
-    mask.keep(bytes - share)
-}
-
-/// A raster of which a mask hides some cells, for who looks through it to find what its classes are
-/// ([`Classes::survey`], [`Classes::bins`]): what is hidden counts for nothing there either.
-pub struct Uncovered<'a> {
-    raster: &'a dyn Raster,
-    mask: &'a dyn Raster,
-}
-
-impl<'a> Uncovered<'a> {
-    /// `raster` without the cells at which `mask` is 0, no data or NaN; `None` unless both have one shape.
-    pub fn new(raster: &'a dyn Raster, mask: &'a dyn Raster) -> Option<Self> {
-        ((raster.rows(), raster.cols()) == (mask.rows(), mask.cols())).then_some(Self { raster, mask })
-    }
-}
-
-impl Raster for Uncovered<'_> {
-    fn name(&self) -> &str {
-        self.raster.name()
-    }
-
-    fn rows(&self) -> usize {
-        self.raster.rows()
-    }
-
-    fn cols(&self) -> usize {
-        self.raster.cols()
-    }
-
-    fn value_type(&self) -> ValueType {
-        self.raster.value_type()
-    }
-
-    fn block(&self) -> (usize, usize) {
-        self.raster.block()
-    }
-
-    fn in_order(&self) -> bool {
-        self.raster.in_order() || self.mask.in_order()
-    }
-
-    fn nodata(&self) -> Option<Nodata> {
-        self.raster.nodata()
-    }
-
-    fn georeference(&self) -> Option<&Georeference> {
-        self.raster.georeference()
-    }
-
-    fn has_mask(&self) -> bool {
-        true
-    }
-
-    fn origins(&self) -> Origins {
-        self.raster.origins()
-    }
-
-    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
-        self.raster.read(rows, cols)
-    }
-
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
-        covered_by(self.raster, self.mask, rows, cols).map(Some)
-    }
-}
-
-/// Where the raster's own mask hides a cell, or `mask` does, which may have one of its own too.
-fn covered_by(
-    raster: &dyn Raster,
-    mask: &dyn Raster,
-    rows: Range<usize>,
-    cols: Range<usize>,
-) -> Result<Vec<bool>, FormatError> {
-    let nodata = mask.nodata();
-    let values = mask.read(rows.clone(), cols.clone())?;
-    let mut covered: Vec<bool> =
-        each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
-    for own in [raster.covered(rows.clone(), cols.clone())?, mask.covered(rows, cols)?].into_iter().flatten() {
-        covered.iter_mut().zip(own).for_each(|(covered, own)| *covered |= own);
-    }
-    Ok(covered)
-}
-
-/// True where a mask hides the cell.
-fn is_covered<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
-    value.is_nan() || T::exact(0) == Some(value) || nodata.is_some_and(|nodata| T::nodata(nodata) == Some(value))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::classes::tests::{Numbers, of_type};
     use crate::grid::Grid;
-    use crate::raster::ValueType;
-
-    /// What a mask hides is no class, counts in no bin and need be no whole number.
-    #[test]
-    fn what_is_hidden_is_not_looked_at() {
-        use crate::classes::{BinRule, Classes, ClassesError};
-        use crate::raster::Values;
-        let mask = Numbers::new(2, 3, Values::U8(vec![1, 1, 0, 1, 1, 0]));
-        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.0, -7.5]));
-        let seen = Uncovered::new(&raster, &mask).unwrap();
-        let (classes, survey) = Classes::survey(&seen, None, &()).unwrap();
-        assert_eq!((classes.levels(), survey.cells), (4, vec![1, 1, 1, 1]));
-        assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
-        for rule in [BinRule::EqualWidth, BinRule::Quantile] {
-            let classes = Classes::bins(&seen, 4, rule, None, &()).unwrap();
-            let mut codes = [9u8; 6];
-            classes.encode(&Values::F64(vec![0.0, 10.0, 20.0, 30.0, 0.0, 0.0]), &mut codes).unwrap();
-            assert_eq!(codes[..4], [0, 1, 2, 3], "{rule:?}");
-        }
-        // The place of what is wrong is that in the raster.
-        let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.25, -7.5]));
-        let seen = Uncovered::new(&raster, &mask).unwrap();
-        assert!(matches!(Classes::survey(&seen, None, &()), Err(ClassesError::Fraction { row: 1, col: 1, .. })));
-        assert!(Uncovered::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
-    }
+    use crate::io::Nodata;
+    use crate::numbers::ValueType;
+    use crate::raster::Values;
 
     fn read(coded: &CodedRaster) -> Result<Grid<u8>, FormatError> {
         read_as(coded)

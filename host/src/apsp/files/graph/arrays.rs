@@ -10,9 +10,9 @@ use super::npy::{Number, negative};
 use super::weight::{FileWeight, Refused, weight};
 use super::{AnyGraph, Edges, GraphOptions, Pass, Stop, build, source::Progress};
 use crate::apsp::EdgeSink;
-use crate::classes::cell::{Cell, each};
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;
+use crate::raster::cell::{Cell, each};
 use crate::raster::{Raster, Values};
 
 /// Numbers of a part, about.
@@ -43,7 +43,7 @@ pub enum GraphArrays<'a> {
 ///
 /// ```
 /// use halotile::grid::Grid;
-/// use halotile::io::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
+/// use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 /// use halotile::raster::GridRaster;
 /// let weights = GridRaster::new("weights", Grid::from_vec(vec![0u8, 5, 9, 0], 2, 2)?, None);
 /// let AnyGraph::Whole(graph) = read_arrays(GraphArrays::Matrix(&weights), &GraphOptions::default(), &())? else {

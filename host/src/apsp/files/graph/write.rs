@@ -4,19 +4,39 @@ use std::io::Write;
 
 use super::GraphFormat;
 use crate::apsp::Distance;
-use crate::generate::graph::GraphGenerator;
 use crate::io::ordered::{ended, write_parts};
 use crate::io::{FormatError, Place, Problem, decimal, npy_header};
-use crate::observe::Observer;
+use crate::observe::{Cancelled, Observer};
 
 /// Bytes of a part of a matrix, unless a row has more.
 const PART: usize = 1 << 20;
 
-/// Writes a graph that a generator makes.
+/// A graph that is made part by part and row by row, each the same whenever it is asked for.
+pub trait EdgeSource: Sync {
+    /// Vertices, 1 to 2^31 - 1.
+    fn vertices(&self) -> usize;
+
+    /// Edges, counted.
+    ///
+    /// # Errors
+    /// The observer stopped the work.
+    fn edges(&self, observer: &dyn Observer) -> Result<u64, Cancelled>;
+
+    /// Parts that the edges come in.
+    fn parts(&self) -> usize;
+
+    /// The edges of a part: from, to, weight.
+    fn part(&self, part: usize, take: impl FnMut(u32, u32, i32));
+
+    /// The edges from a vertex: to, weight.
+    fn row(&self, from: usize, take: impl FnMut(u32, i32));
+}
+
+/// Writes a graph that is made while it is written.
 ///
 /// ```
 /// use halotile::generate::graph::{GraphGenerator, GraphShape};
-/// use halotile::io::graph::{GraphFormat, GraphWriter};
+/// use halotile::apsp::files::graph::{GraphFormat, GraphWriter};
 /// let ring = GraphGenerator::new(GraphShape::Ring, 3, 5..=5, 0)?;
 /// let mut file = Vec::new();
 /// GraphWriter::new(&ring, GraphFormat::Dimacs, "ring.gr", &())?.write(&mut file, &())?;
@@ -24,20 +44,20 @@ const PART: usize = 1 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct GraphWriter<'g> {
-    generator: &'g GraphGenerator,
+pub struct GraphWriter<'g, G> {
+    generator: &'g G,
     format: GraphFormat,
     name: String,
     edges: u64,
 }
 
-impl<'g> GraphWriter<'g> {
+impl<'g, G: EdgeSource> GraphWriter<'g, G> {
     /// Counts the edges, which most formats begin with. `name` is the file's, for messages.
     ///
     /// # Errors
     /// More edges than [`GraphFormat::Binary`] can count, 2^31 - 1; or the observer stopped the work.
     pub fn new(
-        generator: &'g GraphGenerator,
+        generator: &'g G,
         format: GraphFormat,
         name: &str,
         observer: &dyn Observer,
@@ -124,8 +144,8 @@ impl<'g> GraphWriter<'g> {
 mod tests {
     use super::*;
     use crate::apsp::Graph;
-    use crate::generate::graph::GraphShape;
-    use crate::io::graph::{AnyGraph, GraphOptions, read_graph_from};
+    use crate::apsp::files::graph::{AnyGraph, GraphOptions, read_graph_from};
+    use crate::generate::graph::{GraphGenerator, GraphShape};
 
     fn written(generator: &GraphGenerator, format: GraphFormat) -> Vec<u8> {
         let mut file = Vec::new();

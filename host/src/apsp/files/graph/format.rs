@@ -50,7 +50,7 @@ impl GraphFormat {
     /// The format that the ending of `path` stands for.
     ///
     /// ```
-    /// use halotile::io::graph::GraphFormat;
+    /// use halotile::apsp::files::graph::GraphFormat;
     /// assert_eq!(GraphFormat::detect("roads.GR".as_ref()), Ok(GraphFormat::Dimacs));
     /// assert_eq!(
     ///     GraphFormat::detect("roads.xml".as_ref()).unwrap_err().to_string(),

@@ -6,7 +6,7 @@
 use super::Stop;
 use super::source::{Progress, Source};
 use super::weight::Refused;
-use crate::io::error::quote;
+use crate::io::quote;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// Bytes of a part.
