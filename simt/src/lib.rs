@@ -49,7 +49,7 @@ use emulator::backend;
 pub mod launch;
 
 /// Without an operating system a panic can only stop the thread. Kernels are written so that none is left in
-/// the PTX. It is here for every crate of kernels: a program has one handler.
+/// the PTX. A crate of kernels has no handler of its own: there can be one, and this is it.
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -1,4 +1,4 @@
-//! The rungs: naive, blocked by 32, blocked by 64.
+//! All-pairs shortest paths, the rungs: naive, blocked by 32, blocked by 64. The kernels for use are `kernels/src/apsp/tiled`.
 //!
 //! | rung | from | what it changes |
 //! |---|---|---|
