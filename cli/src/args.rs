@@ -15,16 +15,16 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, ArgMatches, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use halotile::bench::{CPU_ENGINE, Effort, Plan, Repeat};
 use halotile::choice::{Devices, UnknownDevices};
 use halotile::classes::BinRule;
 use halotile::entropy::{self, Base, Entropy, Kernel};
-use halotile::generate::Pattern;
 use halotile::io::reals::RealFormat;
 use halotile::io::{InputFormat, Nodata, OutputFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::occupancy::Architecture;
-use halotile::resources;
+use halotile_lab::bench::{CPU_ENGINE, Effort, Plan, Repeat};
+use halotile_lab::generate::Pattern;
+use halotile_lab::resources;
 
 pub use apsp::{ApspArgs, PathArgs};
 pub use bench_apsp::BenchApspArgs;
@@ -689,13 +689,13 @@ fn named<T: Copy + Send + Sync + 'static>(values: &[(&'static str, T)]) -> impl 
 }
 
 fn kernels() -> impl TypedValueParser<Value = KernelArg> {
-    let all = Kernel::all().map(|kernel| (kernel.name(), KernelArg(Some(kernel))));
+    let all = halotile_lab::entropy::kernels().map(|kernel| (kernel.name(), KernelArg(Some(kernel))));
     named(&std::iter::once(("auto", KernelArg(None))).chain(all).collect::<Vec<_>>())
 }
 
 /// What `halotile occupancy` knows: every kernel of a device, and every entry of the PTX.
 fn occupied() -> Vec<&'static str> {
-    let kernels = Kernel::all().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
+    let kernels = halotile_lab::entropy::kernels().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
     kernels.chain(resources::kernels()).collect()
 }
 
@@ -795,7 +795,7 @@ fn side(text: &str) -> Result<usize, String> {
 
 /// The names that `--kernels` takes, in the order of the table.
 fn bench_names() -> Vec<&'static str> {
-    std::iter::once(CPU_ENGINE).chain(Kernel::all().map(Kernel::name)).collect()
+    std::iter::once(CPU_ENGINE).chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect()
 }
 
 fn bench_kernels(text: &str) -> Result<KernelList, String> {

@@ -8,6 +8,7 @@ use std::io::Write;
 
 use halotile::entropy::{Kernel, Place};
 use halotile::io::write_failed;
+use halotile_lab::entropy::{kernels, ladder};
 
 use crate::outcome::Done;
 
@@ -22,17 +23,17 @@ pub fn run() -> anyhow::Result<Done> {
 pub fn list() -> String {
     let mut text = "auto               any       the fastest that fits\n".to_owned();
     let mut rungs = false;
-    for kernel in Kernel::all() {
+    for kernel in kernels() {
         let (name, place) = (kernel.name(), place(kernel));
         // A string takes whatever is written to it.
-        let _ = match kernel {
-            Kernel::Rung(rung) => {
+        let _ = match ladder::rung(name) {
+            Some(rung) => {
                 if !std::mem::replace(&mut rungs, true) {
                     text += "\nSteps of the ladders, for 5 x 5 windows of up to 16 classes, and what each changes:\n";
                 }
                 writeln!(text, "{name:18} {place:9} {}", rung.idea)
             }
-            _ => writeln!(text, "{name:18} {place:9} {}", about(kernel)),
+            None => writeln!(text, "{name:18} {place:9} {}", about(kernel)),
         };
     }
     text.trim_end().to_owned()

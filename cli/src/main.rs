@@ -53,7 +53,7 @@ use std::process::ExitCode;
 
 use args::{Args, Bench, Command, Generate};
 use clap::Parser;
-use halotile::primer;
+use halotile_lab::primer;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {

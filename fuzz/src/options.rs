@@ -3,16 +3,15 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
+use halotile::apsp::Weight;
 use halotile::apsp::files::distances::DistanceFormat;
 use halotile::apsp::files::graph::GraphFormat;
-use halotile::apsp::{self, Weight};
 use halotile::choice::Devices;
-use halotile::entropy::Kernel;
-use halotile::generate::Pattern;
 use halotile::io::reals::RealFormat;
 use halotile::io::{InputFormat, Nodata, OutputFormat};
 use halotile::measure::{Edge, Measure};
 use halotile::raster::geotiff::CreationOptions;
+use halotile_lab::generate::Pattern;
 
 use crate::check::{one_line, value};
 
@@ -24,7 +23,7 @@ pub fn options(input: &[u8]) {
     for line in lines {
         again::<Measure>(line);
         again::<Devices>(line);
-        again::<apsp::Kernel>(line);
+        again::<halotile_lab::apsp::Kernel>(line);
         value(line.parse::<Nodata>());
         value(line.parse::<Edge>());
         value(line.parse::<Pattern>());
@@ -35,7 +34,7 @@ pub fn options(input: &[u8]) {
         value(line.parse::<GraphFormat>());
         value(line.parse::<DistanceFormat>());
         value(CreationOptions::parse(&[line]));
-        if let Some(kernel) = Kernel::from_name(line) {
+        if let Some(kernel) = halotile_lab::entropy::kernel(line) {
             assert_eq!(kernel.name(), line);
         }
         let path = std::path::Path::new(line);

@@ -7,7 +7,6 @@
 
 pub mod apsp;
 mod arrays;
-pub mod bench;
 pub mod choice;
 pub mod classes;
 pub mod codes;
@@ -16,16 +15,14 @@ pub mod cpu;
 pub mod engine;
 pub mod entropy;
 pub mod exec;
-pub mod generate;
 pub mod grid;
 pub mod io;
 mod isa;
-pub mod ladder;
 pub mod measure;
 pub mod numbers;
 pub mod observe;
-mod part;
-pub mod primer;
+#[doc(hidden)]
+pub mod part;
 pub mod raster;
 pub mod reference;
 pub mod resources;

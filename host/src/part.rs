@@ -19,7 +19,7 @@ use crate::observe::{Cancelled, Observer};
 
 /// Along what a grid is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Axis {
+pub enum Axis {
     /// Into bands of whole rows.
     Rows,
     /// Into strips of columns.
@@ -27,7 +27,7 @@ pub(crate) enum Axis {
 }
 
 /// A rectangle of the output.
-pub(crate) struct Part<'a, T> {
+pub struct Part<'a, T> {
     /// Its first row in the grid.
     pub top: usize,
     /// Its first column in the grid.
@@ -152,7 +152,7 @@ impl<'a, T> Part<'a, T> {
 }
 
 /// A rectangle of the output, as rows: what one thread fills at a time.
-pub(crate) struct Tile<'a, T> {
+pub struct Tile<'a, T> {
     pub top: usize,
     pub left: usize,
     pub rows: Vec<&'a mut [T]>,
@@ -235,7 +235,7 @@ impl<T: Send> Part<'_, T> {
 }
 
 /// The same rectangle of several outputs, as rows: what one thread fills at a time where there are several results a cell.
-pub(crate) struct Tiles<'a, T> {
+pub struct Tiles<'a, T> {
     pub top: usize,
     pub left: usize,
     /// The rows of each output.

@@ -17,100 +17,34 @@
 
 pub use simt_exec::resources::{Report, Resources};
 
-/// The reports on the kernels for use, and on those for learning and measuring.
-fn reports() -> impl Iterator<Item = &'static Report> {
-    [&halotile_kernels::MODULE, &halotile_lab_kernels::MODULE].into_iter().map(Report::of)
+/// The report on the library's kernels.
+pub fn report() -> &'static Report {
+    Report::of(&halotile_kernels::MODULE)
 }
 
 /// What a kernel uses on an architecture, as `sm_90`; `None` when the report has no such kernel or architecture.
 pub fn kernel(name: &str, arch: &str) -> Option<Resources> {
-    reports().find_map(|report| report.kernel(name, arch))
+    report().kernel(name, arch)
 }
 
-/// The names of all kernels, each crate's sorted.
+/// The names of all kernels, sorted.
 pub fn kernels() -> impl Iterator<Item = &'static str> {
-    reports().flat_map(Report::kernels)
+    report().kernels()
 }
 
 /// The architectures that the report covers, oldest first.
 pub fn architectures() -> impl Iterator<Item = &'static str> {
-    Report::of(&halotile_kernels::MODULE).architectures()
+    report().architectures()
 }
 
 /// The version of the assembler that made the report, as `13.5.37`.
 pub fn assembler() -> &'static str {
-    Report::of(&halotile_kernels::MODULE).assembler()
+    report().assembler()
 }
 
 #[cfg(test)]
 mod tests {
-    use simt_exec::cuda::ptx_of;
-
     use super::*;
-
-    #[test]
-    fn every_kernel_is_reported_on_every_architecture() {
-        assert!(kernels().count() > 0);
-        for name in kernels() {
-            for arch in architectures() {
-                let Some(used) = kernel(name, arch) else {
-                    let entry = halotile_kernels::find(name)
-                        .or_else(|| halotile_lab_kernels::find(name))
-                        .expect("a kernel of ours");
-                    assert!(format!("sm_{}", entry.arch).as_str() > arch, "{name} is not reported on {arch}");
-                    continue;
-                };
-                assert!((1..=255).contains(&used.registers), "{name} on {arch}: {used:?}");
-                assert!((1..=1024).contains(&used.max_threads) && used.min_blocks >= 1, "{name}: {used:?}");
-                // A spill lives on the stack.
-                assert!(used.spill_stores == 0 || used.stack_bytes > 0, "{name} on {arch}: {used:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_report_has_architectures_that_are_known() {
-        for name in architectures() {
-            assert!(simt_exec::occupancy::Architecture::named(name).is_some(), "there is a report of {name}");
-        }
-    }
-
-    #[test]
-    fn the_driver_is_handed_one_entry_and_all_variables() {
-        for kernel in [halotile_kernels::FAMILIES, halotile_lab_kernels::FAMILIES].concat().into_iter().flatten() {
-            let ptx = ptx_of(kernel).expect("every kernel has PTX");
-            assert_eq!(ptx.matches(".visible .entry").count(), 1, "{}", kernel.name);
-            assert!(ptx.contains(&format!(".visible .entry {}(", kernel.name)));
-            assert!(ptx.contains(".extern .shared .align 16 .b8 simt_dynamic_shared[];"));
-            assert!(ptx.contains(".version") && ptx.matches('{').count() == ptx.matches('}').count());
-        }
-    }
-
-    /// One that a compiler copied into both ways of a branch is never reached by all threads.
-    #[test]
-    fn barriers_are_where_the_source_has_them() {
-        let barriers =
-            |kernel| ptx_of(halotile_lab_kernels::find(kernel).unwrap()).unwrap().matches("bar.sync").count();
-        // Nine halvings of 512 numbers, and one before the clocks are read.
-        assert_eq!(barriers("primer_clock_minima"), 10);
-        assert_eq!(barriers("apsp_blocked64_phase2"), 1);
-    }
-
-    #[test]
-    fn the_report_covers_the_embedded_ptx() {
-        let modules = [&halotile_kernels::MODULE, &halotile_lab_kernels::MODULE];
-        let mut entries: Vec<&str> = modules
-            .iter()
-            .flat_map(|module| module.ptx)
-            .flat_map(|ptx| ptx.lines())
-            .filter_map(|line| line.strip_prefix(".visible .entry "))
-            .filter_map(|line| line.split('(').next())
-            .collect();
-        entries.sort_unstable();
-        let mut reported: Vec<&str> = kernels().collect();
-        reported.sort_unstable();
-        assert_eq!(reported, entries, "run cargo xtask ptx-report");
-    }
 
     #[test]
     fn architectures_come_oldest_first() {

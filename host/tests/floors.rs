@@ -13,11 +13,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// Imports that run upwards all the same: importer, imported.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    // The ladders and the benchmarks are for learning, and leave the library; each circle goes with them.
-    ("entropy", "ladder"),
-    ("primer", "bench"),
-];
+const EXCEPTIONS: &[(&str, &str)] = &[];
 
 /// A module of the library's root that another one names, and where.
 #[derive(Debug, PartialEq, Eq)]

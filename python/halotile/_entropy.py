@@ -122,7 +122,7 @@ def entropy(
         ``"cpu"``, ``"cuda"``, ``"cuda:0,1"`` (several share the work), ``"emulator"``. ``"auto"`` estimates what is faster; what it chose, and
         why, is logged under the name ``halotile`` at the level INFO.
     kernel : str, optional
-        A kernel or a step of the ladders by its name, as ``halotile entropy --kernel`` has it; the fastest that fits by default.
+        A kernel by its name, as ``halotile kernels`` lists them; the fastest that fits by default. The steps of the ladders are in the program only.
     threads : int, optional
         Threads of the CPU, 1 to 1024; as many as there are cores by default.
     dtype : {"float32", "float64"}

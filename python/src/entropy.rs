@@ -82,8 +82,13 @@ impl Fields {
         };
         let edge: Edge = self.edge.parse().map_err(|error| value_error("edge", error))?;
         let kernel = self.kernel.as_deref().map(|name| {
-            let kernel = Kernel::all().find(|kernel| kernel.name() == name);
-            kernel.ok_or_else(|| value_error("kernel", format!("there is no kernel {name:?}")))
+            Kernel::from_name(name).ok_or_else(|| {
+                let names = Kernel::ALL.map(Kernel::name).join(", ");
+                let said = format!(
+                    "one of {names}, not {name:?}; the steps of the ladders are in the program (halotile entropy --kernel {name})"
+                );
+                value_error("kernel", said)
+            })
         });
         let entropy = Entropy::new()
             .footprint(window)

@@ -428,6 +428,11 @@ def test_no_dtype_and_the_kernel_auto_are_the_defaults(codes):
     same(halotile.entropy(codes, dtype=None, kernel="auto"), halotile.entropy(codes))
 
 
+def test_steps_of_the_ladders_are_in_the_program_only(codes):
+    with pytest.raises(ValueError, match=r"^kernel: one of naive, .*, not \"v10\"; the steps .* in the program"):
+        halotile.entropy(codes, kernel="v10")
+
+
 def test_lists_and_array_likes(codes):
     class Like:
         def __array__(self, dtype=None, copy=None):

@@ -6,10 +6,10 @@
 use halotile::apsp::predecessors::{NONE, walk};
 use std::sync::Arc;
 
-pub use halotile::apsp::Kernel;
 use halotile::apsp::device::{self, SolveError};
 use halotile::apsp::{Distance, Matrix, reference};
 use halotile::exec::Device;
+pub use halotile_lab::apsp::Kernel;
 
 /// A graph: the weight of the edge from i to j, where there is one.
 pub struct Case {
@@ -41,9 +41,9 @@ impl AnyMatrix<'_> {
     /// Distances by a kernel.
     pub fn solve(&mut self, kernel: Kernel, devices: &[Arc<dyn Device>]) -> Result<(), SolveError> {
         match self {
-            Self::I32(matrix) => device::solve(matrix, kernel, devices, &()),
-            Self::U16(matrix) => device::solve(matrix, kernel, devices, &()),
-            Self::F32(matrix) => device::solve(matrix, kernel, devices, &()),
+            Self::I32(matrix) => halotile_lab::apsp::solve(matrix, kernel, devices, &()),
+            Self::U16(matrix) => halotile_lab::apsp::solve(matrix, kernel, devices, &()),
+            Self::F32(matrix) => halotile_lab::apsp::solve(matrix, kernel, devices, &()),
         }
         .map(drop)
     }

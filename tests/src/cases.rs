@@ -5,8 +5,8 @@
 //! random, clustered, striped, at the maximum of levels, or codes far apart; nodata is nowhere, scattered, everywhere, or everywhere but
 //! in one cell.
 
-use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
+use halotile_lab::generate::{Generator, Pattern};
 
 /// A grid and what is asked of it.
 pub struct Case {

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, Result, ensure};
 use halotile::entropy::{Base, Engine, Entropy, Error, Kernel};
-use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::measure::{Edge, Footprint, Measure};
 use halotile::numbers::Real;
 use halotile::reference::{Windows, measures};
+use halotile_lab::generate::{Generator, Pattern};
 
 /// All measures, orders in every branch of their formulas among them.
 pub fn all() -> Vec<Measure> {

@@ -1,10 +1,10 @@
 //! The runner: one engine, one case, against the oracle.
 
 use anyhow::{Context as _, Result, ensure};
-use halotile::bench;
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Real};
 use halotile::grid::Grid;
 use halotile::reference;
+use halotile_lab::bench;
 
 use crate::cases::Case;
 

@@ -7,6 +7,7 @@ use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Device, DeviceError};
 use halotile::grid::{Grid, GridView};
 use halotile::observe::Observer;
+use halotile_lab::entropy::kernels;
 use halotile_tests::cases::large;
 use halotile_tests::runner::{Checked, check, checked, compare, table};
 
@@ -97,7 +98,7 @@ kernels! {
 #[test]
 fn rungs_on_the_cpu() {
     let mut ran = 0;
-    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+    for kernel in kernels().filter(|kernel| kernel.place() != Place::Device) {
         for engine in [Engine::Cpu, emulated(3)] {
             let done = all::<f32>(&engine, Some(kernel));
             assert!(done >= 50, "{kernel}: only {done} cases fit");
@@ -113,7 +114,7 @@ fn rungs_on_the_cpu() {
 fn plans_over_devices() {
     let cells = Grid::from_fn(405, 405, |r, c| ((r * r + 7 * c * c + r * c) % 16) as u8).unwrap();
     let expected = halotile::reference::entropy(cells.view(), 5, None);
-    for kernel in ["v14", "v14-parallel", "v14-share"].map(|name| Kernel::from_name(name).unwrap()) {
+    for kernel in ["v14", "v14-parallel", "v14-share"].map(|name| halotile_lab::entropy::kernel(name).unwrap()) {
         let mut out = Grid::<f32>::zeros(405, 405).unwrap();
         let entropy = Entropy::new().kernel(kernel);
         let report = entropy.compute_into(&emulated(2), cells.view(), out.view_mut(), &()).unwrap();
@@ -132,7 +133,7 @@ fn rungs_on_the_cpu_say_what_they_do_not_do() {
         let mut out = Grid::<f32>::zeros(6, 7).unwrap();
         entropy.compute_into(engine, cells.view(), out.view_mut(), &()).unwrap_err().to_string()
     };
-    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+    for kernel in kernels().filter(|kernel| kernel.place() != Place::Device) {
         let entropy = Entropy::new().kernel(kernel);
         let misfit = |what: &str| format!("kernel {kernel} cannot do this: {what}");
         assert_eq!(refused(&entropy, &Engine::Cpu), misfit("it takes up to 16 levels, and there are 42"));
@@ -177,7 +178,7 @@ fn rungs_on_the_cpu_take_scattered_codes_and_units_and_can_be_stopped() {
     let cells = Grid::from_fn(30, 90, |r, c| codes[r * c % 8]).unwrap();
     let nats = halotile::reference::entropy(cells.view(), 5, None);
     let bits = Grid::from_fn(30, 90, |r, c| nats.row(r)[c] / 2f64.ln()).unwrap();
-    for kernel in Kernel::all().filter(|kernel| kernel.place() != Place::Device) {
+    for kernel in kernels().filter(|kernel| kernel.place() != Place::Device) {
         let entropy = Entropy::new().kernel(kernel).base(Base::Two);
         compare(&entropy.compute::<f32>(cells.view()).unwrap(), &bits, false, 1e-5).unwrap();
         let mut out = Grid::<f32>::zeros(30, 90).unwrap();

@@ -48,9 +48,9 @@ fn the_cpu_engine_in_other_numbers() {
 #[test]
 fn plain_threads() {
     for threads in [1, 3] {
-        run(cpu::threads, threads, |weight| weight, small());
+        run(halotile_lab::apsp::threads, threads, |weight| weight, small());
     }
-    run(cpu::threads, 2, |weight| weight, shapes(1000));
-    run(cpu::threads, 3, |weight| weight as u16, of_16_bits());
-    run(cpu::threads, 3, |weight| weight as f32, of_16_bits());
+    run(halotile_lab::apsp::threads, 2, |weight| weight, shapes(1000));
+    run(halotile_lab::apsp::threads, 3, |weight| weight as u16, of_16_bits());
+    run(halotile_lab::apsp::threads, 3, |weight| weight as f32, of_16_bits());
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use halotile::apsp::device::{Report, SolveError, solve};
-use halotile::apsp::{Kernel, Matrix};
+use halotile::apsp::Matrix;
+use halotile::apsp::device::{Report, SolveError};
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Device, DeviceError};
 use halotile::observe::Observer;
+use halotile_lab::apsp::{Kernel, solve};
 use halotile_tests::apsp::{Case, SIZES, random, shapes};
 
 fn emulated(count: usize) -> Vec<Arc<dyn Device>> {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use halotile::apsp::device::{SolveError, solve};
-use halotile::apsp::{Distance, Kernel, Matrix};
+use halotile::apsp::device::SolveError;
+use halotile::apsp::{Distance, Matrix};
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::exec::{Device, DeviceError};
 use halotile::observe::Observer;
+use halotile_lab::apsp::{Kernel, solve};
 use halotile_tests::apsp::{Case, random, shapes};
 
 fn devices(count: usize) -> Vec<Arc<dyn Device>> {

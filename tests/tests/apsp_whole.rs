@@ -1,8 +1,9 @@
 //! From a graph to its solution: types, negative weights and predecessors, over the table of graphs.
 
-use halotile::apsp::{Apsp, Distance, Distances, Error, Graph, Kernel, Matrix, MatrixError, Solution, Weight};
+use halotile::apsp::{Apsp, Distance, Distances, Error, Graph, Matrix, MatrixError, Solution, Weight};
 use halotile::apsp::{memory_needed, reference};
 use halotile::engine::Engine;
+use halotile_lab::apsp::Kernel;
 use halotile_tests::apsp::{Case, SIZES, check_paths, random, shapes};
 
 /// The graph of a matrix.
@@ -169,7 +170,7 @@ fn what_is_refused() {
     assert_eq!(needed, 3 * 64 * 64 * 4);
     let error = refused(Apsp::new().predecessors(true).memory(Some(needed - 1)), &heavy);
     assert_eq!(error.to_string(), "3 vertices need 1 MiB of memory, and there are 0 MiB");
-    let error = refused(Apsp::new().kernel(Some(Kernel::Tiled)), &heavy);
+    let error = refused(Apsp::new().kernel(Some(Kernel::Tiled.into())), &heavy);
     assert_eq!(error.to_string(), "kernel tiled cannot do this: it runs on a device");
     let real = Graph::<f32>::build(2, |_| Ok::<(), MatrixError>(())).unwrap();
     let error = Apsp::new().weight(Weight::I32).run(&Engine::Cpu, real, &()).unwrap_err();
@@ -180,8 +181,9 @@ fn what_is_refused() {
 fn the_rung_on_the_cpu_gives_the_same() {
     for case in cases(65) {
         let weights = case.weights(|weight| weight);
-        let solution = Apsp::new().kernel(Some(Kernel::Threads)).run(&Engine::Cpu, graph(&weights), &()).unwrap();
-        assert_eq!(solution.report.kernel, Some(Kernel::Threads));
+        let solution =
+            Apsp::new().kernel(Some(Kernel::Threads.into())).run(&Engine::Cpu, graph(&weights), &()).unwrap();
+        assert_eq!(solution.report.kernel, Some(Kernel::Threads.into()));
         let Distances::I32(distances) = solution.distances else { panic!("i32") };
         case.compare(&distances, 0.0).unwrap_or_else(|wrong| panic!("{wrong}"));
     }

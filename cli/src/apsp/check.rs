@@ -1,9 +1,10 @@
 //! What the options of `halotile apsp` say together, and where they contradict each other: all of it before anything is read.
 
+use halotile::apsp::Weight;
 use halotile::apsp::files::distances::DistanceFormat;
 use halotile::apsp::files::graph::GraphFormat;
-use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
+use halotile_lab::apsp::Kernel;
 
 use crate::args::ApspArgs;
 use crate::files::Roles;

@@ -107,7 +107,7 @@ fn solve(
         let apsp = Apsp::new()
             .weight(args.weight)
             .predecessors(args.paths.is_some())
-            .kernel(args.kernel.0)
+            .kernel(args.kernel.0.map(Into::into))
             .memory(memory.allowed.map(u128::from));
         match staged("compute", || apsp.run(&engine, graph, console)) {
             Ok(solution) => return Ok(solution),

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use halotile::apsp::Kernel;
 use halotile::choice::{Devices, Vertices};
 use halotile::engine::Engine;
 use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;
+use halotile_lab::apsp::Kernel;
 
 use crate::console::Console;
 use crate::engine::{Choice, Chosen};

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use clap::builder::TypedValueParser;
+use halotile::apsp::Weight;
 use halotile::apsp::files::distances::DistanceFormat;
 use halotile::apsp::files::graph::GraphFormat;
-use halotile::apsp::{Kernel, Weight};
 use halotile::choice::Devices;
+use halotile_lab::apsp::Kernel;
 
 use super::{Loudness, ProfileArgs, device, memory, named, threads};
 

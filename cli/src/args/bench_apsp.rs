@@ -1,8 +1,8 @@
 //! The command line of `halotile bench apsp`.
 
 use halotile::apsp::Weight;
-use halotile::bench::apsp::{GraphKind, Plan, Subject};
 use halotile::choice::Devices;
+use halotile_lab::bench::apsp::{GraphKind, Plan, Subject};
 
 use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named, threads};
 
@@ -113,7 +113,7 @@ impl BenchApspArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halotile::apsp::Kernel;
+    use halotile_lab::apsp::Kernel;
 
     #[test]
     fn kernels_come_in_the_order_of_the_table() {

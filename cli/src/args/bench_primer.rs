@@ -1,8 +1,8 @@
 //! The command line of `halotile bench copy`, `stride` and the other topics of the primer, and of `bench primer`, which is all of them.
 
-use halotile::bench::primer::Plan;
 use halotile::choice::Devices;
-use halotile::primer::{Elements, Size, TOPICS, Topic};
+use halotile_lab::bench::primer::Plan;
+use halotile_lab::primer::{Elements, Size, TOPICS, Topic};
 
 use super::{EffortArgs, ExportArgs, Loudness, ProfileArgs, device, named};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, ValueHint};
 use halotile::apsp::files::graph::GraphFormat;
-use halotile::generate::graph::GraphShape;
+use halotile_lab::generate::graph::GraphShape;
 
 use super::{Loudness, named, side};
 

@@ -1,7 +1,7 @@
 //! The options of `halotile bench entropy --sweep`: the axes of the table, each a list whose first entry belongs to the base.
 
-use halotile::bench::sweep::{Axes, Plan, Precision, Shape, default_effort};
 use halotile::measure::Measure;
+use halotile_lab::bench::sweep::{Axes, Plan, Precision, Shape, default_effort};
 
 use super::{BenchArgs, levels_of_bytes, measure, named, size};
 

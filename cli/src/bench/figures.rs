@@ -1,6 +1,6 @@
 //! Numbers as people read them: the columns that the table on the terminal, Markdown and HTML have in common.
 
-use halotile::bench::{Row, Timing};
+use halotile_lab::bench::{Row, Timing};
 
 /// The columns after the kernel's name, as headings.
 pub const HEADINGS: [&str; 9] =

@@ -24,12 +24,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
-use halotile::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
 use halotile::choice::Devices;
 use halotile::entropy::Error;
 use halotile::exec::DeviceError;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
+use halotile_lab::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
 
 use crate::args::{BenchArgs, ExportArgs, ProfileArgs};
 use crate::console::Console;
@@ -310,8 +310,8 @@ impl<R: serde::Serialize> Exports<R> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use halotile::bench::{Facts, Run, Values, Way};
     use halotile::grid::{Grid, GridView};
+    use halotile_lab::bench::{Facts, Run, Values, Way};
 
     use super::*;
     use crate::args::{Args, Bench, Command};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use halotile::bench::{Head, Outcome, Record, Row};
+use halotile_lab::bench::{Head, Outcome, Record, Row};
 
 use super::figures::{HEADINGS, columns, shape as shape_of, significant};
 

@@ -180,7 +180,7 @@ fn fits(args: &EntropyArgs, kernel: Kernel, input: Option<InputFormat>) -> Resul
         }
         _ => {}
     }
-    if !matches!(kernel, Kernel::Rung(_)) {
+    if !matches!(kernel, Kernel::Custom(_)) {
         return Ok(());
     }
     // Rungs are there to be compared with each other, at the one thing that all of them do.

@@ -304,7 +304,7 @@ impl Run<'_> {
             self.console.cells("computing", (rows * cols) as u64);
             let sink = outputs.sink((rows, cols), self.cells.georeference(), preview.as_mut())?;
             let result = match self.args.kernel.0 {
-                Some(Kernel::Rung(_)) => self.in_memory(&chosen.engine, sink)?,
+                Some(Kernel::Custom(_)) => self.in_memory(&chosen.engine, sink)?,
                 _ => self.entropy.stream(&chosen.engine, self.cells, sink, self.args.memory, self.console),
             };
             match result {

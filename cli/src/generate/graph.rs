@@ -1,7 +1,7 @@
 //! `halotile generate graph`: a synthetic graph, made and written part by part so that it may be larger than memory.
 
 use halotile::apsp::files::graph::{GraphFormat, GraphWriter};
-use halotile::generate::graph::{GraphGenerator, GraphShape};
+use halotile_lab::generate::graph::{GraphGenerator, GraphShape};
 
 use crate::args::GraphArgs;
 use crate::console::Console;

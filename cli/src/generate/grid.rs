@@ -4,11 +4,11 @@
 use std::io::{self, BufWriter};
 
 use anyhow::{Context, bail};
-use halotile::generate::Generator;
 use halotile::grid::GridView;
 use halotile::io::{CellWriter, InputFormat, write_failed};
 use halotile::observe::Observer;
 use halotile::raster::geotiff::{CreationOptions, GeoTiffCells};
+use halotile_lab::generate::Generator;
 use rayon::prelude::*;
 
 use crate::args::GridArgs;

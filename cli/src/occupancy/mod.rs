@@ -9,10 +9,10 @@ mod svg;
 use std::io::Write;
 
 use anyhow::Context;
-use halotile::entropy::Kernel;
 use halotile::io::write_failed;
 use halotile::occupancy::{Architecture, Demand, Misfit, Occupancy, Resource, WARP};
-use halotile::resources::{self, Resources};
+use halotile_lab::entropy::kernels;
+use halotile_lab::resources::{self, Resources};
 use serde_json::{Value, json};
 
 use crate::args::{BlockArg, OccupancyArgs};
@@ -58,8 +58,8 @@ struct Case {
 impl Case {
     fn new(args: &OccupancyArgs) -> Result<Self, anyhow::Error> {
         let name = args.kernel.as_str();
-        let kernel = Kernel::all()
-            .find(|kernel| kernel.name() == name || kernel.entry().is_some_and(|entry| entry.name == name));
+        let kernel =
+            kernels().find(|kernel| kernel.name() == name || kernel.entry().is_some_and(|entry| entry.name == name));
         let entry = match kernel {
             Some(kernel) => kernel
                 .entry()

@@ -1,11 +1,11 @@
 //! `halotile bench entropy`: what it prints, what it exports, what it refuses. That a wrong kernel is not timed is tested where one can be
-//! planted: in `halotile::bench` and in `src/bench` of the program.
+//! planted: in `halotile_lab::bench` and in `src/bench` of the program.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use halotile::bench::{Clock, Outcome, Record};
 use halotile::entropy::Kernel;
+use halotile_lab::bench::{Clock, Outcome, Record};
 
 use crate::place::{Place, ended};
 
@@ -22,7 +22,8 @@ fn the_emulator_times_every_kernel_and_exports_every_format() {
     assert_eq!(place.names(), ["r.csv", "r.html", "r.json", "r.md"]);
     let record = record(&place.read("r.json"));
     let names: BTreeSet<_> = record.results.iter().map(|row| row.kernel.as_str()).collect();
-    let expected: BTreeSet<_> = std::iter::once("cpu").chain(Kernel::all().map(Kernel::name)).collect();
+    let expected: BTreeSet<_> =
+        std::iter::once("cpu").chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect();
     assert_eq!(names, expected);
     assert_eq!(record.results.len(), 2 * expected.len());
     for row in &record.results {
@@ -102,7 +103,8 @@ fn misfits_are_skipped_with_all_and_refused_by_name() {
 fn what_is_refused() {
     let place = Place::new();
     place.write("there.csv", "");
-    let names = std::iter::once("cpu").chain(Kernel::all().map(Kernel::name)).collect::<Vec<_>>().join(", ");
+    let names =
+        std::iter::once("cpu").chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect::<Vec<_>>().join(", ");
     let size = |given: &str| {
         format!(
             "invalid value '{given}' for '--sizes <LIST>': a size is a number of at least 1, or rows x columns as 300x500; \

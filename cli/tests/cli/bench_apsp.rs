@@ -1,8 +1,8 @@
 //! `halotile bench apsp`: what it prints, what it exports, what it refuses.
 
 use halotile::apsp::Kernel;
-use halotile::bench::Outcome;
-use halotile::bench::apsp::Record;
+use halotile_lab::bench::Outcome;
+use halotile_lab::bench::apsp::Record;
 
 use crate::place::Place;
 

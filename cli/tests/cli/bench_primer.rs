@@ -1,7 +1,7 @@
 //! `halotile bench copy`, `stride` and the other topics of the primer: what they print, what they export, what they refuse.
 
-use halotile::bench::primer::{Record, Unit};
-use halotile::bench::{Clock, Outcome};
+use halotile_lab::bench::primer::{Record, Unit};
+use halotile_lab::bench::{Clock, Outcome};
 
 use crate::place::Place;
 

@@ -1,7 +1,7 @@
 //! `halotile bench entropy --sweep`: what it prints, what it exports, what it refuses. That a wrong result is not timed, and which ratios
-//! are named, is tested where one can be planted: in `halotile::bench::sweep`.
+//! are named, is tested where one can be planted: in `halotile_lab::bench::sweep`.
 
-use halotile::bench::sweep::{Precision, Record};
+use halotile_lab::bench::sweep::{Precision, Record};
 
 use crate::place::Place;
 

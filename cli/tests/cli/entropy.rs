@@ -1,6 +1,6 @@
 //! `halotile entropy` where it works.
 
-use halotile::entropy::{Kernel, Place as Where};
+use halotile::entropy::Place as Where;
 use halotile::grid::{Grid, GridView};
 use halotile::io::reals::{RealFormat, read};
 use halotile::reference;
@@ -212,7 +212,7 @@ fn every_kernel_agrees_with_the_cpu() {
     let cells = random(26, 45, 16);
     place.cells("c.npy", &cells);
     let wanted = reference::entropy(cells.view(), 5, None);
-    for kernel in Kernel::all() {
+    for kernel in halotile_lab::entropy::kernels() {
         let name = kernel.name();
         let (device, called) = match kernel.place() {
             Where::Cpu => ("cpu", "cpu"),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use halotile::entropy::Kernel;
 use halotile::exec::cuda;
 use halotile::occupancy::Architecture;
-use halotile::resources;
+use halotile_lab::resources;
 use png::{BitDepth, ColorType};
 
 use crate::place::{Place, VECTOR, npy, picture, random, seed_binary};
@@ -219,7 +219,8 @@ fn files_that_are_no_grids() {
 fn command_lines_that_cannot_be_meant() {
     let place = Place::new();
     place.write("v.txt", VECTOR).write("v.jpg", VECTOR).write("v.dat", VECTOR);
-    let kernels = ["auto"].into_iter().chain(Kernel::all().map(Kernel::name)).collect::<Vec<_>>().join(", ");
+    let kernels =
+        ["auto"].into_iter().chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect::<Vec<_>>().join(", ");
     assert!(kernels.starts_with("auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, sliding, "));
     let see = "see halotile entropy --help";
     for (options, message) in [
@@ -398,7 +399,7 @@ fn command_lines_that_cannot_be_meant() {
 #[test]
 fn occupancies_that_there_are_not() {
     let place = Place::new();
-    let kernels = Kernel::all().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
+    let kernels = halotile_lab::entropy::kernels().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
     let known = kernels.chain(resources::kernels()).collect::<Vec<_>>().join(", ");
     let archs = Architecture::ALL.map(|arch| arch.name).join(", ");
     let block = "a block is X or X,Y threads, whole numbers of at least 1, 1024 together at most";

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use halotile::apsp::files::graph::{AnyGraph, GraphFormat, GraphOptions, read_graph};
-use halotile::generate::graph::{GraphGenerator, GraphShape};
+use halotile_lab::generate::graph::{GraphGenerator, GraphShape};
 
 use crate::place::{Place, ended};
 

@@ -2,7 +2,7 @@
 
 use halotile::entropy::Kernel;
 use halotile::occupancy::Architecture;
-use halotile::resources;
+use halotile_lab::resources;
 use serde_json::Value;
 
 use crate::place::Place;
@@ -50,7 +50,7 @@ fn every_kernel_on_every_architecture_has_an_answer() {
         assert!(blocks >= 1 && warps == 2 * blocks, "{found}");
         assert_eq!(found["occupancy"].as_f64(), Some(warps as f64 / f64::from(arch.warps)), "{found}");
     }
-    let devices = Kernel::all().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
+    let devices = halotile_lab::entropy::kernels().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
     for kernel in devices.chain(resources::kernels()) {
         let found = json(&place, kernel);
         assert!(found["blocks"].as_u64() > Some(0) && found["misfit"].is_null(), "{kernel}: {found}");

@@ -1,9 +1,9 @@
 //! The commands beside `entropy`.
 
-use halotile::generate::{Generator, Pattern};
 use halotile::io::{InputFormat, ReadOptions, read};
 use halotile::raster::geotiff::GeoTiff;
 use halotile::raster::{Raster, Values};
+use halotile_lab::generate::{Generator, Pattern};
 use serde_json::Value;
 
 use crate::place::{Place, VECTOR, VECTOR_ENTROPY};

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::io::{InputFormat, write_cells};
+use halotile_lab::generate::{Generator, Pattern};
 use tempfile::TempDir;
 
 /// The test vector of the second report, as seed-text.

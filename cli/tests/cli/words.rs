@@ -1,6 +1,5 @@
 //! What the program says without being asked, and its help.
 
-use halotile::entropy::Kernel;
 use halotile::grid::Grid;
 
 use crate::place::{Place, VECTOR, VECTOR_ENTROPY, random};
@@ -110,7 +109,7 @@ fn kernels_have_a_page() {
     let place = Place::new();
     let list = place.run("kernels").quietly();
     let names: Vec<_> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    for kernel in Kernel::all() {
+    for kernel in halotile_lab::entropy::kernels() {
         assert!(names.contains(&kernel.name()), "{kernel}");
     }
     for page in ["help kernels", "kernels --help", "man kernels"] {

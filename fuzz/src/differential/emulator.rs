@@ -15,7 +15,7 @@ use crate::case::Case;
 
 /// The kernels that run on a device, and none for the one that the library chooses.
 static KERNELS: LazyLock<Vec<Option<Kernel>>> = LazyLock::new(|| {
-    let kernels = Kernel::all().filter(|kernel| kernel.place() == Place::Device);
+    let kernels = halotile_lab::entropy::kernels().filter(|kernel| kernel.place() == Place::Device);
     kernels.map(Some).chain([None]).collect()
 });
 
@@ -32,7 +32,7 @@ pub fn emulator(input: &[u8]) {
     let engine = Engine::Devices((0..case.number(1, 2)).map(device).collect());
     let plain = case.flip();
     let question = Question::draw(&mut case, (8, 40), 7, plain);
-    let within = halotile::bench::tolerance(kernel, double);
+    let within = halotile_lab::bench::tolerance(kernel, double);
     let run = || match double {
         true => asked::<f64>(&question, &engine, kernel, within),
         false => asked::<f32>(&question, &engine, kernel, within),

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use bytemuck::Pod;
 
 use super::cpu::vector::Lanes;
+use super::kernel::MatrixMut;
+use super::matrix::Matrix;
 
 /// A type of distances, none of them negative. Implemented for `i32`, `u16` and `f32`.
 ///
@@ -32,10 +34,13 @@ pub trait Distance: Lanes + Pod + PartialEq + PartialOrd + Debug + Display + Sen
 
     /// As a number for comparisons: exact, and infinite for [`UNREACHABLE`](Self::UNREACHABLE).
     fn to_f64(self) -> f64;
+
+    /// A matrix of this type as one whose type is a value.
+    fn any(matrix: &mut Matrix<Self>) -> MatrixMut<'_>;
 }
 
 macro_rules! whole {
-    ($($t:ty, $unreachable:expr, $npy:literal;)*) => {$(
+    ($($t:ty, $kind:ident, $unreachable:expr, $npy:literal;)*) => {$(
         impl Distance for $t {
             const UNREACHABLE: Self = $unreachable;
             const ZERO: Self = 0;
@@ -55,12 +60,16 @@ macro_rules! whole {
             fn to_f64(self) -> f64 {
                 if self == Self::UNREACHABLE { f64::INFINITY } else { f64::from(self) }
             }
+
+            fn any(matrix: &mut Matrix<Self>) -> MatrixMut<'_> {
+                MatrixMut::$kind(matrix)
+            }
         }
     )*};
 }
 whole! {
-    i32, (1 << 30) - 1, "<i4";
-    u16, (1 << 15) - 1, "<i2";
+    i32, I32, (1 << 30) - 1, "<i4";
+    u16, U16, (1 << 15) - 1, "<i2";
 }
 
 impl Distance for f32 {
@@ -82,6 +91,10 @@ impl Distance for f32 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+
+    fn any(matrix: &mut Matrix<Self>) -> MatrixMut<'_> {
+        MatrixMut::F32(matrix)
     }
 }
 

@@ -1,58 +1,38 @@
 //! The algorithms for distances by name; the engine on the CPU has none.
 
 use std::fmt;
-use std::str::FromStr;
+use std::sync::Arc;
 
-/// A rung of the ladder, or the kernels for use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+use super::device::{Report, SolveError};
+use super::{Distance, Matrix};
+use crate::exec::Device;
+use crate::observe::Observer;
+
+/// The kernels that devices run, or an algorithm from outside the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kernel {
-    /// On the CPU: three loops, the rows dealt out to threads, which wait for each other after every k. The source's first version.
-    Threads,
-    /// A launch for every k, a thread a cell.
-    Naive,
-    /// Blocked: tiles of 32 x 32 in shared memory, a thread a cell.
-    Blocked32,
-    /// Blocked: tiles of 64 x 64, four cells a thread. The source's second version; over several devices its third.
-    Blocked64,
-    /// For use: tiles in registers, the next pivot made on the way; any number of devices, matrices larger than their memory.
+    /// Tiles in registers, the next pivot made on the way; any number of devices, matrices larger than their memory.
     Tiled,
+    /// An algorithm from outside the library; chosen by name only.
+    Custom(Custom),
 }
 
 impl Kernel {
-    /// All of them, in the order of the ladder.
-    pub const ALL: [Kernel; 5] = [Self::Threads, Self::Naive, Self::Blocked32, Self::Blocked64, Self::Tiled];
-
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Threads => "threads",
-            Self::Naive => "naive",
-            Self::Blocked32 => "blocked32",
-            Self::Blocked64 => "blocked64",
             Self::Tiled => "tiled",
+            Self::Custom(Custom(algorithm)) => algorithm.name(),
         }
     }
 
     /// Whether it runs on a device, and not on the CPU.
     pub fn on_device(self) -> bool {
-        self != Self::Threads
-    }
-
-    /// What it changes about the rung before it.
-    pub fn idea(self) -> &'static str {
         match self {
-            Self::Threads => "three loops on the CPU, rows dealt out to threads",
-            Self::Naive => "a launch for every k, a thread a cell",
-            Self::Blocked32 => "tiles of 32 x 32 in shared memory, a thread a cell",
-            Self::Blocked64 => "tiles of 64 x 64, four cells a thread",
-            Self::Tiled => "8 x 8 words a thread in registers, vector loads, the next pivot on the way",
+            Self::Tiled => true,
+            Self::Custom(Custom(algorithm)) => algorithm.on_device(),
         }
-    }
-
-    /// The rung before it.
-    pub fn before(self) -> Option<Kernel> {
-        let at = Self::ALL.iter().position(|&kernel| kernel == self).unwrap_or(0);
-        at.checked_sub(1).map(|at| Self::ALL[at])
     }
 }
 
@@ -62,15 +42,70 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// Not the name of a [`Kernel`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no kernel is called {0:?}; the kernels are threads, naive, blocked32, blocked64, tiled")]
-pub struct UnknownKernel(String);
+/// A matrix of one of the types of distances.
+pub enum MatrixMut<'a> {
+    /// 32-bit integers.
+    I32(&'a mut Matrix<i32>),
+    /// 16-bit integers.
+    U16(&'a mut Matrix<u16>),
+    /// Floating-point numbers.
+    F32(&'a mut Matrix<f32>),
+}
 
-impl FromStr for Kernel {
-    type Err = UnknownKernel;
+impl<'a> MatrixMut<'a> {
+    /// The matrix, whichever type its distances have.
+    pub fn of<T: Distance>(matrix: &'a mut Matrix<T>) -> Self {
+        T::any(matrix)
+    }
+}
 
-    fn from_str(name: &str) -> Result<Self, UnknownKernel> {
-        Self::ALL.into_iter().find(|kernel| kernel.name() == name).ok_or_else(|| UnknownKernel(name.to_owned()))
+/// A way to compute distances that the library does not have.
+pub trait Algorithm: Send + Sync {
+    /// Its name, unlike those of the library's kernels.
+    fn name(&self) -> &'static str;
+
+    /// Whether it runs on devices, and not on the CPU.
+    fn on_device(&self) -> bool;
+
+    /// Makes distances of weights, in place. No weight is negative. `devices` are none for an algorithm on the CPU, at least one for others.
+    /// `observer` hears of each finished vertex: V of them in all.
+    ///
+    /// # Errors
+    /// [`SolveError::Misfit`] for what it cannot do. After an error the matrix is neither weights nor distances.
+    fn solve(
+        &self,
+        matrix: MatrixMut<'_>,
+        devices: &[Arc<dyn Device>],
+        observer: &dyn Observer,
+    ) -> Result<Report, SolveError>;
+}
+
+/// An [`Algorithm`], as a [`Kernel`] is one: it is its name.
+#[derive(Clone, Copy)]
+pub struct Custom(&'static dyn Algorithm);
+
+impl Custom {
+    /// The algorithm under its name. Two of one name are the same.
+    pub const fn new(algorithm: &'static dyn Algorithm) -> Self {
+        Self(algorithm)
+    }
+
+    /// The algorithm.
+    pub fn algorithm(self) -> &'static dyn Algorithm {
+        self.0
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Custom {}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.0.name()).finish()
     }
 }

@@ -20,8 +20,9 @@
 //! | `graph` | the weights of a graph, made edge by edge from all threads |
 //! | `potential` | Bellman and Ford's algorithm: negative cycles, and weights without a sign |
 //! | `width` | the type of the numbers: whether distances fit, and how that is proved |
-//! | `cpu` | the engine on the CPU, and the source's rung |
-//! | `device` | the engines on devices: rungs and production |
+//! | `cpu` | the engine on the CPU |
+//! | `device` | the engine on devices |
+//! | `kernel` | its kernels by name, and algorithms from outside the library |
 //! | `predecessors` | the second matrix |
 //! | `trees` | the same of floating-point weights |
 //! | `solve` | all of it in its order: [`Apsp`] |
@@ -45,6 +46,6 @@ pub mod width;
 
 pub use distance::{Distance, Weight};
 pub use graph::{EdgeError, EdgeSink, EdgeWeight, Graph};
-pub use kernel::{Kernel, UnknownKernel};
+pub use kernel::{Algorithm, Custom, Kernel, MatrixMut};
 pub use matrix::{Matrix, MatrixError, SIDE};
 pub use solve::{Apsp, Distances, Error, Report, Solution, memory_needed};

@@ -226,7 +226,7 @@ impl Apsp {
         Self { predecessors, ..self }
     }
 
-    /// The kernel; none for the fastest. [`Kernel::Threads`] runs on the CPU, all others on devices.
+    /// The kernel; none for the fastest. An algorithm [from outside](Kernel::Custom) may run on the CPU.
     pub fn kernel(self, kernel: Option<Kernel>) -> Self {
         Self { kernel, ..self }
     }
@@ -443,12 +443,12 @@ impl Run<'_> {
         let _stage = stage("distances");
         match (self.engine, self.options.kernel) {
             (Engine::Cpu, None) => cpu::solve(matrix, self.observer)?,
-            (Engine::Cpu, Some(kernel @ Kernel::Threads)) => {
-                cpu::threads(matrix, self.observer)?;
+            (Engine::Cpu, Some(kernel @ Kernel::Custom(custom))) if !kernel.on_device() => {
+                custom.algorithm().solve(T::any(matrix), &[], self.observer)?;
                 report.kernel = Some(kernel);
             }
             (Engine::Cpu, Some(kernel)) => return misfit(kernel, "it runs on a device"),
-            (Engine::Devices(_), Some(kernel @ Kernel::Threads)) => return misfit(kernel, "it runs on the CPU"),
+            (Engine::Devices(_), Some(kernel)) if !kernel.on_device() => return misfit(kernel, "it runs on the CPU"),
             (Engine::Devices(devices), kernel) => {
                 let kernel = kernel.unwrap_or(Kernel::Tiled);
                 report.device = Some(device::solve(matrix, kernel, devices, self.observer)?);

@@ -134,7 +134,7 @@ mod tests {
     const NONE_F: f32 = f32::INFINITY;
 
     fn mix(i: usize, j: usize) -> u64 {
-        crate::generate::at_lattice(7, i as i64, j as i64)
+        fastrand::Rng::with_seed((i << 32 | j) as u64).u64(..)
     }
 
     /// Walks along the trees, compared with the definition.

@@ -1,13 +1,13 @@
-//! The kernels by name: the production kernels and the rungs of the ladders.
+//! The kernels by name.
 
 use std::fmt;
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::KernelEntry;
 
-use crate::ladder::{self, How, Rung};
+use super::algorithm::Custom;
 
-/// A way to compute moving-window entropy: a production kernel, or a rung of a ladder.
+/// A way to compute moving-window entropy: a kernel of the library, or an algorithm from outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kernel {
@@ -39,8 +39,8 @@ pub enum Kernel {
     Measures,
     /// The same with results in f64.
     MeasuresF64,
-    /// A rung of a ladder: made to be read and compared, chosen by name only.
-    Rung(&'static Rung),
+    /// An algorithm from outside the library; chosen by name only.
+    Custom(Custom),
 }
 
 /// Where a kernel runs.
@@ -57,7 +57,7 @@ pub enum Place {
 impl Kernel {
     /// The kernels that are chosen automatically, or written to check those; from the simplest to the fastest, then those that do
     /// more than Shannon's entropy in squares.
-    pub const PRODUCTION: [Kernel; 14] = [
+    pub const ALL: [Kernel; 14] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -74,12 +74,7 @@ impl Kernel {
         Self::ColumnsMeasuresF64,
     ];
 
-    /// All of them: [`PRODUCTION`](Self::PRODUCTION), then the rungs of the ladders.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::PRODUCTION.into_iter().chain(ladder::rungs().map(Self::Rung))
-    }
-
-    /// Its name for users: "sliding", "v7".
+    /// Its name for users, as "sliding".
     pub fn name(self) -> &'static str {
         match self {
             Self::Naive => "naive",
@@ -96,7 +91,7 @@ impl Kernel {
             Self::TensorCounted => "tensor-counted",
             Self::Measures => "measures",
             Self::MeasuresF64 => "measures-f64",
-            Self::Rung(rung) => rung.name,
+            Self::Custom(custom) => custom.algorithm().name(),
         }
     }
 
@@ -108,7 +103,7 @@ impl Kernel {
     /// assert_eq!(Kernel::from_name("fastest"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|kernel| kernel.name() == name)
+        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
     /// Its description, for an executor; `None` when it is a function on the CPU or a plan.
@@ -128,40 +123,15 @@ impl Kernel {
             Self::TensorCounted => kernels::entropy_tensor_counted::ENTRY,
             Self::Measures => kernels::entropy_measures::ENTRY,
             Self::MeasuresF64 => kernels::entropy_measures_f64::ENTRY,
-            Self::Rung(rung) => match &rung.how {
-                How::Device(device) => device.entry(),
-                How::Cpu(_) | How::Plan(_) => return None,
-            },
+            Self::Custom(custom) => return custom.algorithm().entry(),
         })
     }
 
     /// Where it runs.
     pub fn place(self) -> Place {
         match self {
-            Self::Rung(rung) => match rung.how {
-                How::Device(_) => Place::Device,
-                How::Cpu(_) => Place::Cpu,
-                How::Plan(_) => Place::Both,
-            },
+            Self::Custom(custom) => custom.algorithm().place(),
             _ => Place::Device,
-        }
-    }
-
-    /// The rung before it on its ladder. The ladder of v0 goes on through s1 to s4 to the two
-    /// fastest production kernels; the others are on none.
-    ///
-    /// ```
-    /// use halotile::entropy::Kernel;
-    /// assert_eq!(Kernel::Tensor.before(), Some(Kernel::Sliding));
-    /// assert_eq!(Kernel::Sliding.before(), Kernel::from_name("s4"));
-    /// assert_eq!(Kernel::Tiled.before(), None);
-    /// ```
-    pub fn before(self) -> Option<Self> {
-        match self {
-            Self::Rung(rung) => rung.before.and_then(Self::from_name),
-            Self::Sliding => Self::from_name("s4"),
-            Self::Tensor => Some(Self::Sliding),
-            _ => None,
         }
     }
 
@@ -169,10 +139,7 @@ impl Kernel {
     pub fn is_f64(self) -> bool {
         match self {
             Self::HistogramF64 | Self::MeasuresF64 | Self::ColumnsMeasuresF64 => true,
-            Self::Rung(rung) => match &rung.how {
-                How::Device(device) => device.is_f64(),
-                How::Cpu(_) | How::Plan(_) => false,
-            },
+            Self::Custom(custom) => custom.algorithm().is_f64(),
             _ => false,
         }
     }
@@ -190,18 +157,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_found_again() {
-        for kernel in Kernel::all() {
+        for kernel in Kernel::ALL {
             assert_eq!(Kernel::from_name(kernel.name()), Some(kernel));
         }
         assert_eq!(Kernel::from_name("fastest"), None);
-    }
-
-    #[test]
-    fn every_rung_but_the_first_of_a_ladder_has_one_before_it() {
-        for rung in ladder::rungs() {
-            if let Some(before) = rung.before {
-                assert!(Kernel::from_name(before).is_some(), "{}: there is no {before}", rung.name);
-            }
-        }
     }
 }

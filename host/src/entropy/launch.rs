@@ -10,14 +10,14 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use super::Kernel;
-use super::bands::Frame;
+use super::algorithm::Launcher;
 use super::census::Coding;
+use super::frame::Frame;
 use super::program::{self, Near, Program};
 use crate::arrays::Look;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
-use crate::ladder::device::{CellType, DeviceRung};
 use crate::measure::fixed::{FINE, Nested, table_u32, table_u64};
 use crate::measure::window::Window;
 use crate::numbers::Real;
@@ -74,7 +74,7 @@ impl Kernel {
         let far = |entry: usize| if histogram_near(work, entry) { 1.0 } else { 2.0 + 0.01 * (size - 51.0).max(0.0) };
         let histogram = |entry: usize| 0.9 * crowd + 0.165 * (0.33 * crowd).max(1.0) * size * far(entry);
         match self {
-            Self::Naive | Self::Tiled | Self::Rung(_) => size * size,
+            Self::Naive | Self::Tiled | Self::Custom(_) => size * size,
             Self::Histogram => histogram(4),
             Self::HistogramWide | Self::HistogramF64 => 1.2 * histogram(8),
             Self::Measures | Self::MeasuresF64 => 2.2 + 0.6 * work.runs.map_or(size, |runs| runs as f64),
@@ -100,7 +100,7 @@ impl Kernel {
 
     /// Why the kernel cannot do this work on such a device; `None` when it can.
     pub(super) fn misfit(self, work: &Work, limits: &Limits) -> Option<String> {
-        let Work { size, cols, levels, nodata, largest, f64, .. } = *work;
+        let Work { size, levels, nodata, largest, f64, .. } = *work;
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
         }
@@ -117,9 +117,6 @@ impl Kernel {
         }
         if work.runs.is_some() && !self.measures() {
             return Some("it measures Shannon's entropy in squares, and nothing else".into());
-        }
-        if let Some(reason) = self.rung().and_then(|rung| rung.misfit(size, cols, levels, nodata)) {
-            return Some(reason);
         }
         if self.columns() && self.measures() {
             if !work.square {
@@ -186,20 +183,11 @@ impl Kernel {
         self.columns() && work.sweeps() == 1 && large
     }
 
-    /// The rung that is launched, where the kernel is one.
-    fn rung(self) -> Option<&'static DeviceRung> {
-        match self {
-            Self::Rung(rung) => rung.device(),
-            _ => None,
-        }
-    }
-
     /// The least shared memory of a block that the kernel runs with.
     fn shared_needed(self, work: &Work) -> u32 {
         let size = work.size as u32;
         match self {
-            Self::Naive => 0,
-            Self::Rung(_) => self.rung().map_or(0, DeviceRung::shared_bytes),
+            Self::Naive | Self::Custom(_) => 0,
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()) + kernels::MEASURES_STATIC,
@@ -242,7 +230,7 @@ impl Kernel {
             }
             Self::Sliding | Self::SlidingNarrow => (0, self.shared_needed(work), kernels::SLIDING_THREADS),
             Self::Tensor | Self::TensorCounted => (0, self.shared_needed(work), kernels::TENSOR_THREADS),
-            Self::Rung(_) => (0, self.shared_needed(work), self.rung().map_or(0, DeviceRung::threads)),
+            Self::Custom(_) => (0, 0, 0),
         };
         Shape { near, shared_bytes, threads }
     }
@@ -255,6 +243,9 @@ impl Kernel {
     /// assert_eq!(Kernel::Tiled.block_of(99 * 1024), Some((256, 36 * 12)));
     /// ```
     pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
+        if let Self::Custom(custom) = self {
+            return custom.algorithm().block();
+        }
         self.entry()?;
         let work = Work {
             size: 5,
@@ -463,6 +454,7 @@ impl Prepared {
             Kernel::Measures | Kernel::MeasuresF64 | Kernel::ColumnsMeasures | Kernel::ColumnsMeasuresF64 => {
                 unreachable!("they have been prepared above")
             }
+            Kernel::Custom(_) => unreachable!("algorithms from outside prepare themselves"),
             // Logarithms are computed, in bits; no table.
             Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
             Kernel::Columns if kernel.has_heads(&work) => (None, scale * std::f64::consts::LN_2),
@@ -470,9 +462,6 @@ impl Prepared {
                 // One more than windows have cells: what is read where a cell takes the place of another of its class.
                 let (table, units) = table_u64(entries + 1, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
-            }
-            Kernel::Rung(_) if !kernel.rung().is_some_and(DeviceRung::takes_fixed_table) => {
-                (kernel.rung().map_or(Ok(None), |rung| rung.table(device))?, scale)
             }
             Kernel::Columns => {
                 let tables = Nested::of(work.size, work.largest, work.levels, work.nodata);
@@ -484,7 +473,7 @@ impl Prepared {
                 let (table, units) = table_u32(entries + 1, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
-            Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor | Kernel::TensorCounted | Kernel::Rung(_) => {
+            Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor | Kernel::TensorCounted => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
@@ -510,66 +499,16 @@ impl Prepared {
         })
     }
 
-    /// Threads that the device holds at once.
-    pub fn resident_threads(&self) -> u32 {
-        self.resident * self.threads
-    }
-
-    /// The most output rows that one launch takes.
-    pub fn rows_at_most(&self) -> usize {
-        match self.kernel {
-            // One row of blocks each: a grid has at most 65,535 along y.
-            Kernel::Naive | Kernel::Tiled => 65_535 * kernels::TILE_ROWS as usize,
-            kernel => kernel.rung().map_or(1 << 30, DeviceRung::rows_at_most),
-        }
-    }
-
-    /// Cells from a row to the next on a device.
-    pub fn pitch(&self, cols: usize) -> usize {
-        let asked = self.kernel.rung().and_then(|rung| rung.pitch(cols));
-        asked.unwrap_or_else(|| pitch(cols))
-    }
-
     /// The kernel.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// What cells are on the device.
-    pub fn cell_type(&self) -> CellType {
-        self.kernel.rung().map_or(CellType::U8, DeviceRung::cell_type)
-    }
-
-    /// Bytes on the device for each row of `cols` cells, beside them and their results.
-    pub fn bytes_per_row(&self, cols: usize) -> usize {
-        self.kernel.rung().map_or_else(|| head_bytes(self.kernel, &self.work, cols), DeviceRung::bytes_per_row)
-    }
-
-    /// Memory for what a launch over a frame of up to `rows` × `cols` cells makes first, if it does: histograms of each row at the heads of strips.
-    pub fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
-        let bytes = head_bytes(self.kernel, &self.work, cols);
-        (bytes > 0).then(|| Buffer::new(&self.device, rows * bytes)).transpose()
-    }
-
-    /// Computes a band. Returns the seconds that the kernel took.
-    pub fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
-        if let Some(rung) = self.kernel.rung() {
-            return rung.launch(&self.device, frame, self.table.as_ref(), self.scale);
-        }
-        let mut seconds = 0.0;
-        for (entry, config, args) in self.launches(frame) {
-            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; tables have the entries
-            // that each asks for; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
-            // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads have been made.
-            seconds += unsafe { self.device.launch(&entry, &config, &args) }?;
-        }
-        Ok(seconds)
-    }
-
-    /// The same on a queue of the device; for kernels that are no rungs, which need more than a launch.
+    /// Computes a frame, on a queue of the device.
     pub fn launch_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>) -> Result<(), DeviceError> {
         for (entry, config, args) in self.launches(frame) {
-            // SAFETY: as above; the queue is waited for before anything else changes what lies in the buffers, and freeing them
+            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; levels, tables and shared memory are as
+            // `Prepared` made them. The queue is waited for before anything else changes what lies in the buffers, and freeing them
             // waits for it.
             unsafe { queue.launch(&entry, &config, &args) }?;
         }
@@ -678,7 +617,7 @@ impl Prepared {
             | Kernel::MeasuresF64
             | Kernel::ColumnsMeasures
             | Kernel::ColumnsMeasuresF64
-            | Kernel::Rung(_) => unreachable!("they have been launched above"),
+            | Kernel::Custom(_) => unreachable!("they have been launched above"),
         };
         args.push(if self.kernel.is_f64() { Arg::F64(self.scale) } else { Arg::F32(self.scale as f32) });
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
@@ -714,7 +653,46 @@ impl Prepared {
     }
 }
 
-/// Cells from a row to the next on a device, for kernels that are no rungs: whole sectors of 32 bytes where a row has many; a
+impl Launcher for Prepared {
+    fn pitch(&self, cols: usize) -> usize {
+        pitch(cols)
+    }
+
+    fn bytes_per_row(&self, pitch: usize) -> usize {
+        head_bytes(self.kernel, &self.work, pitch)
+    }
+
+    fn rows_at_most(&self) -> usize {
+        match self.kernel {
+            // One row of blocks each: a grid has at most 65,535 along y.
+            Kernel::Naive | Kernel::Tiled => 65_535 * kernels::TILE_ROWS as usize,
+            _ => 1 << 30,
+        }
+    }
+
+    fn resident_threads(&self) -> u32 {
+        self.resident * self.threads
+    }
+
+    /// Histograms of each row at the heads of strips.
+    fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
+        let bytes = head_bytes(self.kernel, &self.work, cols);
+        (bytes > 0).then(|| Buffer::new(&self.device, rows * bytes)).transpose()
+    }
+
+    fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
+        let mut seconds = 0.0;
+        for (entry, config, args) in self.launches(frame) {
+            // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; tables have the entries
+            // that each asks for; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
+            // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads have been made.
+            seconds += unsafe { self.device.launch(&entry, &config, &args) }?;
+        }
+        Ok(seconds)
+    }
+}
+
+/// Cells from a row to the next on a device: whole sectors of 32 bytes where a row has many; a
 /// narrow grid would pay too much for its padding.
 pub(super) fn pitch(cols: usize) -> usize {
     cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
@@ -819,7 +797,7 @@ mod tests {
         assert_eq!(Kernel::choose(&window(false), &hopper), Ok(Kernel::Measures));
         assert_eq!(Kernel::choose(&window(true), &turing), Ok(Kernel::MeasuresF64));
         let only = Some("it measures Shannon's entropy in squares, and nothing else".to_owned());
-        for kernel in Kernel::all().filter(|kernel| !kernel.measures() && !kernel.is_f64()) {
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| !kernel.measures() && !kernel.is_f64()) {
             assert_eq!(kernel.misfit(&window(false), &hopper), only, "{kernel}");
         }
     }

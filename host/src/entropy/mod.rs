@@ -24,15 +24,21 @@
 
 use std::sync::Arc;
 
-pub(crate) mod bands;
+mod algorithm;
 pub(crate) mod census;
+mod frame;
 mod kernel;
 mod launch;
 mod program;
 mod resident;
 mod stream;
 
+pub use crate::numbers::Planes;
+pub use algorithm::{Algorithm, Custom, Launcher, Task};
 use census::Coding;
+pub use frame::Frame;
+#[doc(hidden)]
+pub use frame::allocate;
 pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
@@ -44,13 +50,19 @@ pub use crate::engine::Engine;
 use crate::exec::{Device, DeviceError};
 use crate::grid::{Grid, GridView, GridViewMut, ShapeError};
 use crate::io::FormatError;
-use crate::ladder::{self, How, Rung};
 use crate::machine;
 use crate::measure::window::{Scales, Window};
 pub use crate::measure::{Base, MAX_SIZE};
 use crate::measure::{Edge, Footprint, Measure};
 pub use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
+
+/// F(n) = n·ln n in fixed point for counts of 0 to `size`², and units of 1, for windows of which the largest has `largest` cells: what the
+/// library's kernels for few classes have.
+#[doc(hidden)]
+pub fn fixed_table(size: usize, largest: usize) -> (Vec<u32>, f64) {
+    crate::measure::fixed::table_u32(size * size + 1, largest)
+}
 
 /// The most measures at a time.
 pub const MAX_MEASURES: usize = 64;
@@ -213,7 +225,8 @@ impl Error {
         matches!(self, Self::NoKernel { .. } | Self::TooWide { .. } | Self::ManyClasses { .. } | Self::Device(_))
     }
 
-    fn is_cancelled(&self) -> bool {
+    /// True where the observer asked to stop.
+    pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled(_))
     }
 }
@@ -493,11 +506,11 @@ impl Entropy {
             return Err(Error::Measures(outs.len()));
         }
         self.check_place(on_device)?;
-        if let Some(Kernel::Rung(rung)) = self.kernel
+        if let Some(kernel @ Kernel::Custom(_)) = self.kernel
             && !(self.is_plain() && self.edge == Edge::Shrink)
         {
             let reason = "it knows Shannon's entropy of squares that are clipped at the edge, and nothing else".into();
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
         Ok(())
     }
@@ -614,7 +627,7 @@ impl Entropy {
         self.check_outs(cells, &outs, on_device)?;
         // Devices are faster than a scan of the cells: pieces are checked on their way, where that is enough.
         let promised = match self.kernel {
-            Some(Kernel::Rung(_)) => None,
+            Some(Kernel::Custom(_)) => None,
             _ if on_device => Coding::promised(self.levels, self.nodata_byte()),
             _ => None,
         };
@@ -735,11 +748,24 @@ impl Entropy {
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
         let report = match (engine, self.kernel, <[_; 1]>::try_from(outs)) {
-            (engine, Some(Kernel::Rung(rung @ Rung { how: How::Cpu(_) | How::Plan(_), .. })), Ok([out])) => {
-                ladder::run(rung, engine, cells, coding, self.size, self.scale(), out, observer)?
-            }
-            (Engine::Devices(devices), kernel @ Some(Kernel::Rung(_)), Ok([out])) => {
-                bands::run(devices, kernel, cells, coding, self.size, self.scale(), out, observer)?
+            (engine, Some(kernel @ Kernel::Custom(custom)), Ok([out])) => {
+                let coded = coding.coded(cells)?;
+                let task = Task {
+                    cells: coded.view(),
+                    levels: coding.levels,
+                    nodata: coding.nodata,
+                    size: self.size,
+                    scale: self.scale(),
+                    f64: size_of::<T>() == 8,
+                };
+                if let Some(reason) = custom.misfit(&task) {
+                    return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
+                }
+                if matches!(engine, Engine::Devices(devices) if devices.is_empty()) {
+                    return Err(Error::NoDevices);
+                }
+                let report = custom.algorithm().compute(engine, &task, T::planes(vec![out]), observer)?;
+                Report { kernel: Some(kernel), ..report }
             }
             (Engine::Cpu, _, Ok([out])) if self.is_plain() && self.edge == Edge::Shrink => {
                 let coded = coding.coded(cells)?;

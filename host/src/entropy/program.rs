@@ -3,7 +3,7 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::Arg;
 
-use super::bands::Frame;
+use super::frame::Frame;
 use super::launch::Put;
 use crate::exec::{Buffer, DeviceError};
 use crate::measure::window::{Plane, Quantity, Reach, Run, Window};

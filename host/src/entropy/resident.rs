@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::bands::{Frame, allocate, pick, upload};
+use super::algorithm::{Launcher, Task};
 use super::census::Coding;
+use super::frame::{Frame, allocate, pick};
 use super::launch::{Prepared, Work, at_once};
 use super::{Error, Kernel};
 use crate::exec::{Buffer, Device, Rows};
@@ -22,7 +23,7 @@ const MOST_COPIES: usize = 512;
 pub struct Resident<T> {
     device: Arc<dyn Device>,
     kernel: Kernel,
-    prepared: Prepared,
+    launcher: Box<dyn Launcher>,
     /// Copies of the grid, and their results.
     copies: Vec<(Buffer, Buffer)>,
     heads: Option<Buffer>,
@@ -44,29 +45,44 @@ impl<T: Real> Resident<T> {
         scale: f64,
         spread: usize,
     ) -> Result<Self, Error> {
-        let work = Work::new::<T>(cells, coding, size);
-        let kernel = pick(kernel, &work, device)?;
-        let prepared = Prepared::new(kernel, device, work, coding.nodata, scale, &mut at_once(device))?;
+        let coded = coding.coded(cells)?;
+        let cells = coded.view();
+        let (kernel, launcher): (Kernel, Box<dyn Launcher>) = match kernel {
+            Some(kernel @ Kernel::Custom(custom)) => {
+                let (levels, nodata) = (coding.levels, coding.nodata);
+                let task = Task { cells, levels, nodata, size, scale, f64: size_of::<T>() == 8 };
+                if let Some(reason) = custom.misfit(&task) {
+                    return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
+                }
+                (kernel, custom.algorithm().prepare(device, &task)?)
+            }
+            kernel => {
+                let work = Work::new::<T>(cells, coding, size);
+                let kernel = pick(kernel, &work, device)?;
+                let prepared = Prepared::new(kernel, device, work, coding.nodata, scale, &mut at_once(device))?;
+                (kernel, Box::new(prepared))
+            }
+        };
         let (rows, cols) = (cells.rows(), cells.cols());
-        if rows > prepared.rows_at_most() {
-            let reason = format!("one launch takes up to {} rows, not {rows}", prepared.rows_at_most());
+        if rows > launcher.rows_at_most() {
+            let reason = format!("one launch takes up to {} rows, not {rows}", launcher.rows_at_most());
             return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
-        let pitch = prepared.pitch(cols);
-        let cell_type = prepared.cell_type();
+        let pitch = launcher.pitch(cols);
+        let cell_bytes = launcher.cell_bytes();
         // More copies than half the memory holds would leave none for other users of the device.
-        let bytes = rows * (pitch * (cell_type.bytes() + size_of::<T>()) + prepared.bytes_per_row(pitch));
+        let bytes = rows * (pitch * (cell_bytes + size_of::<T>()) + launcher.bytes_per_row(pitch));
         let most = (device.free_memory()? / 2 / bytes).clamp(1, MOST_COPIES);
         let copies = (0..spread.div_ceil(bytes).clamp(1, most))
             .map(|_| {
-                let (grid, out) = allocate::<T>(device, cell_type, pitch, rows, 0)?;
-                upload(device, &grid, cell_type, pitch, cells, coding)?;
+                let (grid, out) = allocate::<T>(device, cell_bytes, pitch, rows, 0)?;
+                launcher.upload(&grid, pitch, cells)?;
                 Ok((grid, out))
             })
             .collect::<Result<_, Error>>()?;
-        let heads = prepared.heads(rows, pitch)?;
+        let heads = launcher.heads(rows, pitch)?;
         let device = Arc::clone(device);
-        Ok(Self { device, kernel, prepared, copies, heads, launches: 0, rows, cols, pitch, result: PhantomData })
+        Ok(Self { device, kernel, launcher, copies, heads, launches: 0, rows, cols, pitch, result: PhantomData })
     }
 
     /// The kernel.
@@ -77,7 +93,7 @@ impl<T: Real> Resident<T> {
     /// Threads of it that the device holds at once, as its driver says: these over the device's limit are its
     /// occupancy.
     pub fn resident_threads(&self) -> u32 {
-        self.prepared.resident_threads()
+        self.launcher.resident_threads()
     }
 
     /// How many grids, and places for results, launches take in turn.
@@ -97,7 +113,7 @@ impl<T: Real> Resident<T> {
         let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
         let heads = self.heads.as_ref();
         let frame = Frame { cells, out, heads, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
-        Ok(self.prepared.launch(&frame)?)
+        Ok(self.launcher.launch(&frame)?)
     }
 
     /// Copies the result of the last launch to `out`, which has the grid's shape. Before the first launch, and in cells that

@@ -180,12 +180,7 @@ impl<'a> DeviceGrid<'a> {
     }
 
     /// The rows of `cols` numbers, without gaps, at the beginning of a buffer.
-    pub(crate) fn of_buffer(
-        buffer: &'a Buffer,
-        values: ValueType,
-        rows: usize,
-        cols: usize,
-    ) -> Result<Self, ArrayError> {
+    pub fn of_buffer(buffer: &'a Buffer, values: ValueType, rows: usize, cols: usize) -> Result<Self, ArrayError> {
         check_length(buffer, values.bytes(), rows, cols)?;
         // SAFETY: the numbers are inside the buffer, which is borrowed for 'a: only launches, which are unsafe, write to what is borrowed.
         unsafe { Self::new(buffer.device(), buffer.address(), values, rows, cols, (cols as isize, 1)) }
@@ -259,7 +254,7 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     }
 
     /// Room for rows of `cols` numbers, without gaps, at the beginning of a buffer.
-    pub(crate) fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
+    pub fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
         check_length(buffer, size_of::<T>(), rows, cols)?;
         // SAFETY: the numbers are inside the buffer, each at its own address, and the buffer is borrowed exclusively for 'a.
         unsafe { Self::new(buffer.device(), buffer.address(), rows, cols, (cols as isize, 1)) }

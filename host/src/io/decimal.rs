@@ -110,7 +110,6 @@ fn push_rare(out: &mut Vec<u8>, value: f64, decimals: usize, width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::SplitMix64;
 
     fn ours(value: f64, decimals: usize, width: usize) -> String {
         let mut out = Vec::new();
@@ -131,18 +130,18 @@ mod tests {
 
     #[test]
     fn random_entropies_print_as_format_prints_them() {
-        let mut random = SplitMix64::new(1);
+        let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..1_000_000 {
-            let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            let unit = (random.u64(..) >> 11) as f64 / (1u64 << 53) as f64;
             check(unit * 5.6, 5);
         }
     }
 
     #[test]
     fn random_bit_patterns_print_as_format_prints_them() {
-        let mut random = SplitMix64::new(2);
+        let mut random = fastrand::Rng::with_seed(2);
         for i in 0..400_000 {
-            let bits = random.next_u64();
+            let bits = random.u64(..);
             // Half of them any f64 at all, half of a size that people print.
             let value = f64::from_bits(bits);
             let value = if i % 2 == 0 { value } else { (bits as i64 >> (bits % 53)) as f64 / 1e6 };

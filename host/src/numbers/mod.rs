@@ -2,8 +2,7 @@
 
 mod real;
 
-pub(crate) use real::Planes;
-pub use real::Real;
+pub use real::{Planes, Real};
 
 /// The type of the numbers of a raster, or of an array on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 //!
 //! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
 //! table of cases against the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's; then, with `--bench`, has the library
-//! (`halotile::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with
+//! (`halotile_lab::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with
 //! every raw time.
 
 use std::fs::File;
@@ -12,16 +12,16 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result, ensure};
 use clap::Parser;
-use halotile::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
 use halotile::classes::{BinRule, Classes};
 use halotile::entropy::{Engine, Entropy, Kernel};
 use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
-use halotile::generate::{Generator, Pattern};
 use halotile::grid::Grid;
 use halotile::numbers::ValueType;
 use halotile::occupancy::{Architecture, Demand};
-use halotile::primer;
-use halotile::resources;
+use halotile_lab::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
+use halotile_lab::generate::{Generator, Pattern};
+use halotile_lab::primer;
+use halotile_lab::resources;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
 use halotile_tests::{apsp, arrays, measures};
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
         same_words(&device)?;
         let table = table();
         let mut failed = 0;
-        for kernel in Kernel::all().map(Some).chain([None]) {
+        for kernel in halotile_lab::entropy::kernels().map(Some).chain([None]) {
             failed += if kernel.is_some_and(Kernel::is_f64) {
                 cases::<f64>(&device, kernel, &table)
             } else {
@@ -169,11 +169,11 @@ fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
 fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
     let one = std::slice::from_ref(device);
     let run = |case: &apsp::Case, kernel, devices: &[Arc<dyn Device>]| {
-        case.check_types(kernel != apsp::Kernel::Tiled, |matrix| {
+        case.check_types(kernel != halotile_lab::apsp::Kernel::Tiled, |matrix| {
             matrix.solve(kernel, devices).map_err(|error| format!("{kernel}: {error}"))
         })
     };
-    for kernel in apsp::Kernel::ALL.into_iter().filter(|kernel| kernel.on_device()) {
+    for kernel in halotile_lab::apsp::Kernel::ALL.into_iter().filter(|kernel| kernel.on_device()) {
         let mut count = 0;
         for vertices in apsp::SIZES {
             for case in apsp::random(vertices).into_iter().chain(apsp::shapes(vertices)) {
@@ -192,7 +192,7 @@ fn shortest_paths(device: &Arc<dyn Device>) -> Result<()> {
     for count in 1..=devices.len() {
         let mut graphs = 0;
         for case in [129, 1000, 4097].into_iter().flat_map(apsp::shapes) {
-            for kernel in [apsp::Kernel::Blocked64, apsp::Kernel::Tiled] {
+            for kernel in [halotile_lab::apsp::Kernel::Blocked64, halotile_lab::apsp::Kernel::Tiled] {
                 graphs += run(&case, kernel, &devices[..count]).map_err(Error::msg)?;
             }
             let in_blocks = |matrix: &mut apsp::AnyMatrix<'_>| {

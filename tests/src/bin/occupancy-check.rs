@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use halotile::occupancy::{Architecture, Demand, Resource};
-use halotile::resources;
+use halotile_lab::resources;
 use halotile_tests::cases::SplitMix64;
 
 /// What is asked of both calculators.

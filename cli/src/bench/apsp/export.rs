@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use halotile::bench::Outcome;
-use halotile::bench::apsp::{Record, Row};
+use halotile_lab::bench::Outcome;
+use halotile_lab::bench::apsp::{Record, Row};
 use serde::Serialize;
 
 use super::table::{HEADINGS, columns, head};
@@ -87,8 +87,8 @@ impl Exporter<Record> for Markdown {
 mod tests {
     use std::collections::HashMap;
 
-    use halotile::bench::apsp::{Plan, Subject, run};
-    use halotile::bench::{Effort, Target};
+    use halotile_lab::bench::apsp::{Plan, Subject, run};
+    use halotile_lab::bench::{Effort, Target};
 
     use super::super::html::Html;
     use super::super::{failures, table};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use halotile::bench::Times;
-use halotile::bench::apsp::{Record, Row, Timing};
+use halotile_lab::bench::Times;
+use halotile_lab::bench::apsp::{Record, Row, Timing};
 
 use super::table::{HEADINGS, columns};
 use crate::bench::export::Exporter;

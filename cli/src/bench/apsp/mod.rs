@@ -13,8 +13,8 @@ mod table;
 use std::sync::atomic::AtomicBool;
 
 use halotile::apsp::{Matrix, Weight};
-use halotile::bench::Target;
-use halotile::bench::apsp::{self, Event, Plan, Record, Subject};
+use halotile_lab::bench::Target;
+use halotile_lab::bench::apsp::{self, Event, Plan, Record, Subject};
 
 use super::{Exports, Stop, in_memory, open, wrong};
 use crate::args::BenchApspArgs;

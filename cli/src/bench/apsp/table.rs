@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use halotile::bench::apsp::{Record, Row, Timing};
+use halotile_lab::bench::apsp::{Record, Row, Timing};
 
 use crate::bench::figures::{ms, or_none, percent, significant};
 use crate::bench::table::{columns_of, line_of, machine};

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use halotile::bench::{Outcome, Record, Row};
+use halotile_lab::bench::{Outcome, Record, Row};
 use serde::Serialize;
 
 use super::Exporter;

@@ -1,4 +1,4 @@
-//! JSON: the record as it is. Its fields are described where they are declared, in `halotile::bench`.
+//! JSON: the record as it is. Its fields are described where they are declared, in `halotile_lab::bench`.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ impl<R: Serialize> Exporter<R> for Json {
 
 #[cfg(test)]
 mod tests {
-    use halotile::bench::Record;
+    use halotile_lab::bench::Record;
 
     use super::super::sample;
     use super::*;

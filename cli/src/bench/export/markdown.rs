@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use halotile::bench::{Head, Outcome, Record};
+use halotile_lab::bench::{Head, Outcome, Record};
 
 use super::Exporter;
 use crate::bench::figures::{HEADINGS, columns, shape};

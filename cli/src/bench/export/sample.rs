@@ -1,7 +1,7 @@
 //! A made-up record as large as a real one: both ladders and the production kernels on a GPU, three sizes, with everything that a row can
 //! be. For tests, and for looking at the page: the test of `html` writes it to the file that `HALOTILE_SAMPLE_HTML` names.
 
-use halotile::bench::{
+use halotile_lab::bench::{
     CEILING, Ceilings, Clock, DeviceInfo, Effort, Head, Machine, Options, Outcome, Record, Row, SCHEMA, Times, Timing,
     Usage,
 };

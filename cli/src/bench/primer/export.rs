@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use halotile::bench::Outcome;
-use halotile::bench::primer::{Record, Row, Timing};
+use halotile_lab::bench::Outcome;
+use halotile_lab::bench::primer::{Record, Row, Timing};
 use serde::Serialize;
 
 use super::table::{HEADINGS, columns, head, label, title};

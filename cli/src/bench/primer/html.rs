@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use halotile::bench::Times;
-use halotile::bench::primer::{Record, Row, Timing, Unit};
-use halotile::primer::{TOPICS, Topic};
+use halotile_lab::bench::Times;
+use halotile_lab::bench::primer::{Record, Row, Timing, Unit};
+use halotile_lab::primer::{TOPICS, Topic};
 
 use super::table::{HEADINGS, ceilings, columns, label, rate, title};
 use crate::bench::export::Exporter;

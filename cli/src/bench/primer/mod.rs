@@ -12,10 +12,10 @@ mod table;
 
 use std::sync::atomic::AtomicBool;
 
-use halotile::bench::Target;
-use halotile::bench::primer::{self, Event, Plan, Record};
 use halotile::choice::Devices;
-use halotile::primer::Topic;
+use halotile_lab::bench::Target;
+use halotile_lab::bench::primer::{self, Event, Plan, Record};
+use halotile_lab::primer::Topic;
 
 use super::{Exports, Stop, open, wrong};
 use crate::args::{BenchPrimerArgs, BenchTopicArgs};

@@ -1,7 +1,7 @@
 //! The columns of all tables, and the table on the terminal.
 
-use halotile::bench::primer::{Parameter, Record, Row, Timing, Unit};
-use halotile::primer::Reading;
+use halotile_lab::bench::primer::{Parameter, Record, Row, Timing, Unit};
+use halotile_lab::primer::Reading;
 
 use crate::bench::figures::{ms, or_none, percent, significant};
 use crate::bench::table::{columns_of, line_of, machine};

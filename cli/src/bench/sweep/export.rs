@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use halotile::bench::Outcome;
-use halotile::bench::sweep::{Edge, Record, Row};
+use halotile_lab::bench::Outcome;
+use halotile_lab::bench::sweep::{Edge, Record, Row};
 use serde::Serialize;
 
 use super::table::{facts, kernels, label, reasons, time};

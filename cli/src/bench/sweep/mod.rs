@@ -10,8 +10,8 @@ mod table;
 
 use std::sync::atomic::AtomicBool;
 
-use halotile::bench::Target;
-use halotile::bench::sweep::{self, Event, Record, Row};
+use halotile_lab::bench::Target;
+use halotile_lab::bench::sweep::{self, Event, Record, Row};
 
 use super::{Exports, Stop, check, explain, open, wrong};
 use crate::args::BenchArgs;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use halotile::bench::Outcome;
-use halotile::bench::sweep::{Cliff, Edge, Record, Row, Setting};
+use halotile_lab::bench::Outcome;
+use halotile_lab::bench::sweep::{Cliff, Edge, Record, Row, Setting};
 
 use crate::bench::figures::{ms, significant};
 use crate::bench::table::machine;
@@ -21,7 +21,7 @@ pub fn head(record: &Record) -> String {
     // What a result in f32 takes at least, at every size.
     if let Some(rate) = record.copy() {
         let cells = record.options.rows as f64 * record.options.cols as f64;
-        let copy = ms(cells * halotile::bench::BYTES_PER_CELL as f64 / rate);
+        let copy = ms(cells * halotile_lab::bench::BYTES_PER_CELL as f64 / rate);
         text += &columns_of("copy, 5 bytes a cell", &vec![copy; sizes.len()]);
     }
     text
@@ -157,8 +157,8 @@ fn columns_of(label: &str, columns: &[String]) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use halotile::bench::sweep::{Axes, Axis, Timing};
-    use halotile::bench::{Clock, Times};
+    use halotile_lab::bench::sweep::{Axes, Axis, Timing};
+    use halotile_lab::bench::{Clock, Times};
 
     use super::*;
 

@@ -17,7 +17,7 @@ const STEPS: usize = 1 << 19;
 const RUNS: usize = 10;
 
 /// Relaxations in a second, in the best instruction set, by all threads of the current rayon pool.
-pub(crate) fn measure<T: Distance>() -> f64 {
+pub fn measure<T: Distance>() -> f64 {
     let mut best = 0.0f64;
     for _ in 0..RUNS {
         let start = Instant::now();

@@ -13,7 +13,6 @@
 //! | `tile` | closing and the product, for every instruction set |
 //! | `vector`, `x86` | the vectors that it is done in |
 //! | `ceiling` | the compute ceiling of the machine |
-//! | `threads` | the source's rung |
 //!
 //! The usual form stores the matrix as tiles of 64 × 64 and takes 64 vertices at a time. Here the matrix keeps its layout, as in products of
 //! matrices (Goto and van de Geijn 2008): both factors, which are read repeatedly, are packed into contiguous memory, and of
@@ -33,18 +32,17 @@ use super::{Distance, Matrix, SIDE};
 use crate::isa::Isa;
 use crate::observe::{Cancelled, Observer};
 
-pub(crate) mod ceiling;
+#[doc(hidden)]
+pub mod ceiling;
 mod panels;
 #[cfg(test)]
 mod tests;
-mod threads;
 mod tile;
 pub(super) mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use panels::{pack, unpack};
-pub use threads::threads;
 use tile::{CELLS, DEPTH, Left, Operations};
 
 /// Rows from which on deep passes pay: in smaller matrices the pivots would be too large a part of the whole.

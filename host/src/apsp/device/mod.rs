@@ -2,7 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `ladder` | the rungs naive, blocked32 and blocked64 |
 //! | `family` | the kernels for a type of distances |
 //! | `tiled` | the kernels for use, on any number of devices |
 //! | `blocks` | the same where the devices' memory does not hold the matrix |
@@ -16,7 +15,6 @@ use crate::observe::{Cancelled, Observer};
 
 mod blocks;
 mod family;
-mod ladder;
 mod tiled;
 
 /// Why devices could not do it. The matrix is then neither weights nor distances.
@@ -41,8 +39,9 @@ pub enum SolveError {
     },
 }
 
+#[doc(hidden)]
 /// Waits for threads that are a device's each. Where one has failed the others were stopped: its failure, not their cancellation, is the reason.
-fn join<'s, R>(
+pub fn join<'s, R>(
     threads: impl IntoIterator<Item = ScopedJoinHandle<'s, Result<R, SolveError>>>,
 ) -> Result<Vec<R>, SolveError> {
     // A panic on a worker's thread is propagated.
@@ -86,6 +85,6 @@ pub fn solve<T: Distance>(
     assert!(kernel.on_device() && !devices.is_empty(), "{kernel} on {} devices", devices.len());
     match kernel {
         Kernel::Tiled => tiled::solve(matrix, devices, observer),
-        kernel => ladder::solve(matrix, kernel, devices, observer),
+        Kernel::Custom(custom) => custom.algorithm().solve(T::any(matrix), devices, observer),
     }
 }

@@ -1,5 +1,6 @@
 //! The kernels for measures against the oracle, in the emulator, over the table of cases.
 
+use crate::entropy::Launcher as _;
 use std::sync::Arc;
 
 use super::*;

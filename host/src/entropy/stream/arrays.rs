@@ -25,8 +25,9 @@ use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
 use crate::classes::{Classes, Misfit};
 use crate::codes::{self, Code};
-use crate::entropy::bands::{Frame, pick};
+use crate::entropy::algorithm::Launcher as _;
 use crate::entropy::census::{Coding, FEW};
+use crate::entropy::frame::{Frame, pick};
 use crate::entropy::launch::{Prepared, pitch};
 use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
 use crate::exec::queue::{Queue, scope};
@@ -96,9 +97,9 @@ impl Entropy {
     ) -> Result<Report, Error> {
         self.validate()?;
         self.check_place(true)?;
-        if let Some(Kernel::Rung(rung)) = self.kernel {
-            let reason = "rungs take grids in the host's memory".into();
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        if let Some(kernel @ Kernel::Custom(_)) = self.kernel {
+            let reason = "it takes grids in the host's memory".into();
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
         for out in &outs {
             self.check::<T>((cells.rows(), cells.cols()), (out.rows(), out.cols()), true)?;

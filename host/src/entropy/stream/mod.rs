@@ -38,8 +38,8 @@ use piece::{Input, Output, Piece};
 use shape::{Question, TooLarge, seen_along};
 use store::To;
 
-use super::bands::pick;
 use super::census::Coding;
+use super::frame::pick;
 use super::launch::{Work, head_bytes, pitch};
 use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
@@ -215,9 +215,9 @@ impl Entropy {
         self.validate()?;
         let workers = Workers::new(engine)?;
         self.check_place(matches!(workers, Workers::Devices(_)))?;
-        if let Some(Kernel::Rung(rung)) = self.kernel {
-            let reason = "rungs take grids in memory".into();
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        if let Some(kernel @ Kernel::Custom(_)) = self.kernel {
+            let reason = "it takes grids in memory".into();
+            return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
         let (levels, nodata) = (cells.levels(), cells.nodata_code());
         let grid = (cells.rows(), cells.cols());

@@ -237,26 +237,4 @@ mod tests {
         let e = preview.rows(GridView::new(&[1.0; 3], 1, 3).unwrap()).unwrap_err();
         assert_eq!(e.to_string(), "1 x 3 cells do not fit where 1 rows of 2 columns are to come");
     }
-
-    /// `cargo test preview_picture -- --ignored` makes pictures to look at.
-    #[test]
-    #[ignore = "makes pictures for a person to look at"]
-    fn preview_picture() {
-        use crate::generate::{Generator, Pattern};
-        let cells = Generator::new(Pattern::Clustered, 42, 16).unwrap().grid(400, 600).unwrap();
-        let mut entropy = crate::reference::entropy(cells.view(), 21, None);
-        for r in 300..360 {
-            entropy.as_mut_slice()[r * 600 + 40..r * 600 + 160].fill(f64::NAN);
-        }
-        let file = |name: &str| std::fs::File::create(std::env::temp_dir().join(name)).unwrap();
-        write_png(entropy.view(), 16f64.ln(), "nats", file("halotile-preview.png")).unwrap();
-        let small = crate::reference::entropy(
-            GridView::new(&[1u8, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6, 4, 5, 6, 7], 4, 4).unwrap(),
-            5,
-            None,
-        );
-        write_png(small.view(), 16f64.ln(), "bits", file("halotile-preview-small.png")).unwrap();
-        let flat = Grid::from_fn(3, 2000, |r, c| (r * 700 + c) as f64 / 3400.0).unwrap();
-        write_png(flat.view(), 1.0, "of ln 16", file("halotile-preview-flat.png")).unwrap();
-    }
 }

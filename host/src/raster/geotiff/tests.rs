@@ -12,7 +12,6 @@ use tiff_reader::source::BytesSource;
 use tiff_writer::{ImageBuilder, TiffVariant, TiffWriteSample, TiffWriter, WriteOptions};
 
 use super::*;
-use crate::generate::SplitMix64;
 use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, OutputFile};
 use crate::numbers::ValueType;
@@ -538,8 +537,8 @@ fn a_short_file_cannot_ask_for_much_memory() {
 
 #[test]
 fn damaged_files_are_errors_and_not_panics() {
-    let mut random = SplitMix64::new(20_240_817);
-    let mut below = |n: usize| (random.next_u64() % n as u64) as usize;
+    let mut random = fastrand::Rng::with_seed(20_240_817);
+    let mut below = |n: usize| (random.u64(..) % n as u64) as usize;
     let tags = [nodata_tag("3"), Tag::new(33550, TagValue::Double(vec![1.0, 1.0, 0.0]))];
     let mut files = Vec::new();
     for compression in [

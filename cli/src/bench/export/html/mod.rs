@@ -10,7 +10,7 @@ pub mod parts;
 
 use std::io::Write;
 
-use halotile::bench::{BYTES_PER_CELL, Record, Row, Times, Timing};
+use halotile_lab::bench::{BYTES_PER_CELL, Record, Row, Times, Timing};
 
 use super::Exporter;
 use crate::bench::figures::{HEADINGS, columns, ms, percent, shape, significant};

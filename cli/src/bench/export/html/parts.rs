@@ -1,7 +1,7 @@
 //! What pages of all benchmarks are made of: the frame, the facts, the list of what is wrong, bars, legends, tables. They look at rows
 //! as [`Item`]s, whatever was computed.
 
-use halotile::bench::{Head, Outcome, Times};
+use halotile_lab::bench::{Head, Outcome, Times};
 
 use super::chart::Bar;
 use crate::bench::figures::{ms, significant};

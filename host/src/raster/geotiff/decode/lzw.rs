@@ -57,7 +57,6 @@ mod tests {
     use weezl::encode::Encoder;
 
     use super::*;
-    use crate::generate::SplitMix64;
 
     /// A reader that gives three bytes at a time.
     struct Drops<'a>(&'a [u8]);
@@ -79,8 +78,8 @@ mod tests {
 
     #[test]
     fn both_kinds_are_told_apart_and_decoded_in_any_pieces() {
-        let mut random = SplitMix64::new(7);
-        let noise: Vec<u8> = (0..50_000).map(|_| random.next_u64() as u8).collect();
+        let mut random = fastrand::Rng::with_seed(7);
+        let noise: Vec<u8> = (0..50_000).map(|_| random.u64(..) as u8).collect();
         let smooth: Vec<u8> = (0..50_000u32).map(|i| (i / 300) as u8).collect();
         for data in [noise, smooth, vec![5], vec![]] {
             let new = Encoder::with_tiff_size_switch(BitOrder::Msb, 8).encode(&data).unwrap();

@@ -1,0 +1,162 @@
+//! Algorithms from outside the library, run in place of its own: what a user's own kernel, or a step of a ladder, is to
+//! [`Entropy`](super::Entropy).
+//!
+//! The library does what comes before and after: it checks the question, finds the codes and hands over a [`Task`]. An algorithm is
+//! chosen by name only ([`Kernel::Custom`](super::Kernel::Custom)), never by itself.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use simt::launch::KernelEntry;
+
+use super::{Engine, Error, Frame, Place, Report};
+use crate::exec::{Buffer, Device, DeviceError, Rows};
+use crate::grid::GridView;
+use crate::numbers::Planes;
+use crate::observe::Observer;
+
+/// Shannon's entropy of square windows that are clipped at the edge, of a grid of codes.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The codes: below `levels`, or `nodata`.
+    pub cells: GridView<'a, u8>,
+    /// Levels, 1 to 256.
+    pub levels: usize,
+    /// The code of cells without data; `None` where there are none.
+    pub nodata: Option<u8>,
+    /// Cells of a window's side, odd.
+    pub size: usize,
+    /// What the entropy in nats is multiplied by.
+    pub scale: f64,
+    /// Whether results are f64.
+    pub f64: bool,
+}
+
+/// A way to compute entropy that the library does not have.
+pub trait Algorithm: Send + Sync {
+    /// Its name, unlike those of the library's kernels.
+    fn name(&self) -> &'static str;
+
+    /// Where it runs.
+    fn place(&self) -> Place;
+
+    /// True when its results are f64.
+    fn is_f64(&self) -> bool {
+        false
+    }
+
+    /// The description of its kernel, where it is one.
+    fn entry(&self) -> Option<KernelEntry> {
+        None
+    }
+
+    /// Threads and bytes of dynamic shared memory of the blocks that its kernel is launched in.
+    fn block(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// Why it cannot do this; `None` when it can. What asks for more than [`Task`] has is refused before.
+    fn misfit(&self, task: &Task<'_>) -> Option<String>;
+
+    /// Fills the one plane of `out`, which has the grid's shape and is of the type that the task says, by `engine`: one that [`place`](Self::place) allows.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the observer says so, and whatever the engine's errors are.
+    fn compute(
+        &self,
+        engine: &Engine,
+        task: &Task<'_>,
+        out: Planes<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error>;
+
+    /// Makes its kernel ready on a device, for benchmarks that launch it again and again.
+    ///
+    /// # Errors
+    /// [`Error::KernelMisfit`] where it is no single kernel.
+    fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error>;
+}
+
+/// A kernel that has been made ready on a device: its tables are there.
+pub trait Launcher: Send + Sync {
+    /// Bytes of a cell on the device.
+    fn cell_bytes(&self) -> usize {
+        size_of::<u8>()
+    }
+
+    /// Cells from a row of `cols` cells to the next on the device: a multiple of 4.
+    fn pitch(&self, cols: usize) -> usize;
+
+    /// Bytes on the device for each row of `pitch` cells, beside them and their results.
+    fn bytes_per_row(&self, pitch: usize) -> usize {
+        let _ = pitch;
+        0
+    }
+
+    /// The most output rows that one launch takes.
+    fn rows_at_most(&self) -> usize;
+
+    /// Threads of it that the device holds at once.
+    fn resident_threads(&self) -> u32;
+
+    /// Memory for what a launch over a frame of up to `rows` × `cols` cells makes first, if it does.
+    fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
+        let _ = (rows, cols);
+        Ok(None)
+    }
+
+    /// Copies codes to the device, as cells of the kernel's type.
+    fn upload(&self, to: &Buffer, pitch: usize, cells: GridView<'_, u8>) -> Result<(), DeviceError> {
+        let rows = Rows { start: 0, pitch, width: cells.cols(), rows: cells.rows() };
+        to.device().upload(to, rows, cells.as_strided(), cells.stride())
+    }
+
+    /// Computes a frame. Returns the seconds that the kernel took.
+    fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError>;
+}
+
+/// An [`Algorithm`], as a [`Kernel`](super::Kernel) is one: it is its name.
+#[derive(Clone, Copy)]
+pub struct Custom(&'static dyn Algorithm);
+
+impl Custom {
+    /// The algorithm under its name. Two of one name are the same.
+    pub const fn new(algorithm: &'static dyn Algorithm) -> Self {
+        Self(algorithm)
+    }
+
+    /// The algorithm.
+    pub fn algorithm(self) -> &'static dyn Algorithm {
+        self.0
+    }
+
+    /// Why it cannot do this; `None` when it can.
+    pub(super) fn misfit(self, task: &Task<'_>) -> Option<String> {
+        let f64 = self.0.is_f64();
+        if task.f64 != f64 {
+            return Some(if f64 { "it computes in f64" } else { "it computes in f32" }.into());
+        }
+        self.0.misfit(task)
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Custom {}
+
+impl Hash for Custom {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.0.name()).finish()
+    }
+}

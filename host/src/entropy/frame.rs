@@ -1,0 +1,57 @@
+//! A band of a grid in a device's memory, as kernels take it.
+
+use std::sync::Arc;
+
+use super::launch::Work;
+use super::{Error, Kernel};
+use crate::exec::{Buffer, Device, DeviceError};
+
+/// A band on a device, as the kernels take it.
+pub struct Frame<'a> {
+    /// `rows` rows of `cols` cells, `stride` bytes apart (a multiple of 4, the bytes in between initialised).
+    pub cells: &'a Buffer,
+    /// `count` rows, `out_stride` elements apart (a multiple of 4).
+    pub out: &'a Buffer,
+    /// What [`Launcher::heads`](super::Launcher::heads) gave for a frame of this size or a larger one.
+    pub heads: Option<&'a Buffer>,
+    /// Rows of cells, halos among them.
+    pub rows: u32,
+    /// Columns.
+    pub cols: u32,
+    /// Cells from a row to the next.
+    pub stride: u32,
+    /// The first row to compute; `first + count` is at most `rows`.
+    pub first: u32,
+    /// Rows to compute.
+    pub count: u32,
+    /// Elements from a row of results to the next.
+    pub out_stride: u32,
+}
+
+/// The kernel asked for, if it fits, or the best one.
+pub(super) fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<Kernel, Error> {
+    let limits = device.limits();
+    match asked {
+        Some(kernel) => match kernel.misfit(work, &limits) {
+            None => Ok(kernel),
+            Some(reason) => Err(Error::KernelMisfit { kernel: kernel.name(), reason }),
+        },
+        None => Kernel::choose(work, &limits).map_err(|reason| Error::NoKernel { device: device.name(), reason }),
+    }
+}
+
+/// Buffers for a band of `band` rows and its halos.
+pub fn allocate<T>(
+    device: &Arc<dyn Device>,
+    cell_bytes: usize,
+    pitch: usize,
+    band: usize,
+    halo: usize,
+) -> Result<(Buffer, Buffer), DeviceError> {
+    let cells = Buffer::new(device, (band + 2 * halo) * pitch * cell_bytes)?;
+    let out = Buffer::new(device, band * pitch * size_of::<T>())?;
+    // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
+    device.fill(&cells, 0)?;
+    device.fill(&out, 0x7E)?;
+    Ok((cells, out))
+}

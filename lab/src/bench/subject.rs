@@ -1,0 +1,349 @@
+//! What can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the library's own
+//! choice.
+//!
+//! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. Its result is asked for
+//! before any of its times is: the trait is how tests show that a wrong one is not timed.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::measure::Plan;
+use super::record::Usage;
+use super::target::Target;
+use super::verify::tolerance;
+use crate::entropy::{self, ladder};
+use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
+use halotile::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Rows};
+use halotile::grid::{Grid, GridView};
+use halotile::numbers::Real;
+use halotile::numbers::ValueType;
+use halotile::observe::Observer;
+
+/// The name of the CPU engine among the subjects.
+pub const CPU_ENGINE: &str = "cpu";
+
+/// The name of a subject that leaves the choice of the kernel to the library.
+const AUTO: &str = "auto";
+
+/// What is timed of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// A kernel, over a grid that is on the device, by the device's clock.
+    Kernel,
+    /// From the grid in the host's memory to the result in the host's memory, by the wall clock.
+    HostToHost,
+    /// From an array in a device's memory to a result in the same memory, by the wall clock: the whole call of
+    /// [`Entropy::measure_on_device`].
+    DeviceToDevice,
+}
+
+/// A result.
+pub enum Values<'a> {
+    /// In f32.
+    F32(GridView<'a, f32>),
+    /// In f64.
+    F64(GridView<'a, f64>),
+}
+
+/// What there is to know of a subject before it runs.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Where it runs.
+    pub place: Place,
+    /// The subject that it changes something about.
+    pub before: Option<String>,
+    /// What it changes, in a few words.
+    pub idea: Option<String>,
+    /// Largest difference from the oracle that it may have, in nats.
+    pub tolerance: f64,
+    /// True when its results are f64.
+    pub f64: bool,
+    /// What ptxas says of it, on this GPU's architecture.
+    pub usage: Option<Usage>,
+    /// What is timed of it.
+    pub ways: &'static [Way],
+}
+
+/// Something that computes entropy and can be timed.
+pub trait Subject {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// What there is to know of it.
+    fn facts(&self) -> Facts;
+
+    /// Makes it ready to run over `cells`.
+    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error>;
+}
+
+/// What there is to know of a subject while it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Details {
+    /// Copies of the grid that launches take in turn.
+    pub copies: Option<usize>,
+    /// Bytes of all of them with their results.
+    pub bytes: Option<usize>,
+    /// The share of a GPU's threads that is there at once, 0 to 1.
+    pub occupancy: Option<f64>,
+    /// The kernel that did the work, where the library chose it: known after a run; `None` for the CPU engine.
+    pub kernel: Option<Kernel>,
+}
+
+/// A subject that is ready to run over a grid.
+pub trait Run {
+    /// Runs once. Returns the seconds it took.
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error>;
+
+    /// The result of the last run.
+    fn result(&mut self) -> Result<Values<'_>, Error>;
+
+    /// What there is to know of it now.
+    fn details(&self) -> Details {
+        Details::default()
+    }
+}
+
+/// True for the errors that mean: not this kernel, or not on this device. Everything else has failed.
+pub fn is_misfit(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::KernelMisfit { .. }
+            | Error::KernelOnCpu(_)
+            | Error::NoKernel { .. }
+            | Error::TooWide { .. }
+            | Error::Device(DeviceError::OutOfMemory { .. })
+    )
+}
+
+/// The CPU engine, to be timed as `plan` says.
+pub fn cpu_engine(plan: &Plan) -> Box<dyn Subject> {
+    choice(plan.entropy(), false, &Target::Cpu)
+}
+
+/// The library's own choice for `entropy`, which has one measure, on `target`: what a user's call does. On a device from an array in its
+/// memory to a result in its memory, otherwise from host memory to host memory.
+pub(super) fn choice(entropy: Entropy, f64: bool, target: &Target) -> Box<dyn Subject> {
+    Box::new(Ours { kernel: None, entropy, f64, target: target.clone() })
+}
+
+/// `kernel` on `target`, to be timed as `plan` says.
+pub fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
+    let entropy = plan.entropy().kernel(kernel);
+    Box::new(Ours { kernel: Some(kernel), entropy, f64: kernel.is_f64(), target: target.clone() })
+}
+
+/// The CPU engine, then all kernels and rungs.
+pub fn kernels(plan: &Plan, target: &Target) -> Vec<Box<dyn Subject>> {
+    std::iter::once(cpu_engine(plan)).chain(entropy::kernels().map(|k| kernel(k, plan, target))).collect()
+}
+
+/// A kernel, a rung, or (without a kernel) what the library chooses: on the CPU its engine.
+struct Ours {
+    kernel: Option<Kernel>,
+    entropy: Entropy,
+    /// Results are f64.
+    f64: bool,
+    target: Target,
+}
+
+impl Ours {
+    fn place(&self) -> Place {
+        let chosen = if matches!(self.target, Target::Cpu) { Place::Cpu } else { Place::Device };
+        self.kernel.map_or(chosen, Kernel::place)
+    }
+
+    /// The device that alone does the work, in the ways of one device.
+    fn device(&self) -> Result<Arc<dyn Device>, Error> {
+        self.target.devices().into_iter().next().ok_or_else(|| Error::KernelOnCpu(self.name_of()))
+    }
+
+    fn name_of(&self) -> &'static str {
+        match (self.kernel, self.place()) {
+            (Some(kernel), _) => kernel.name(),
+            (None, Place::Cpu) => CPU_ENGINE,
+            (None, _) => AUTO,
+        }
+    }
+
+    fn start_as<'a, T: Real>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error>
+    where
+        for<'v> GridView<'v, T>: Into<Values<'v>>,
+    {
+        match way {
+            Way::Kernel => {
+                let resident = self.entropy.resident::<T>(&self.device()?, cells, self.target.spread())?;
+                let occupancy = occupancy_of(resident.resident_threads(), &self.target);
+                Ok(Box::new(Alone { resident, out: Filled::new(cells)?, occupancy }))
+            }
+            Way::HostToHost => {
+                let engine = if self.place() == Place::Cpu { Engine::Cpu } else { self.target.engine() };
+                Ok(Box::new(Whole { entropy: &self.entropy, engine, cells, out: Filled::<T>::new(cells)? }))
+            }
+            Way::DeviceToDevice => Ok(Box::new(OnDevice::<T>::new(&self.entropy, &self.device()?, cells)?)),
+        }
+    }
+}
+
+impl Subject for Ours {
+    fn name(&self) -> &str {
+        self.name_of()
+    }
+
+    fn facts(&self) -> Facts {
+        let usage = |kernel: Kernel| Usage::of(kernel.entry()?.name, self.target.architecture()?);
+        Facts {
+            place: self.place(),
+            before: self.kernel.and_then(entropy::before).map(|before| before.name().to_owned()),
+            idea: self.kernel.and_then(|kernel| ladder::rung(kernel.name())).map(|rung| rung.idea.to_owned()),
+            tolerance: tolerance(self.kernel, self.f64),
+            f64: self.f64,
+            usage: self.kernel.and_then(usage),
+            ways: match (self.kernel, self.place()) {
+                (None, Place::Device) => &[Way::DeviceToDevice],
+                (Some(_), Place::Device) => &[Way::Kernel, Way::HostToHost],
+                (_, Place::Cpu | Place::Both) => &[Way::HostToHost],
+            },
+        }
+    }
+
+    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error> {
+        if self.f64 { self.start_as::<f64>(way, cells) } else { self.start_as::<f32>(way, cells) }
+    }
+}
+
+/// The share that `threads` are of those that the GPU could hold at once. None where there is no GPU.
+fn occupancy_of(threads: u32, target: &Target) -> Option<f64> {
+    let Target::Cuda(gpus) = target else { return None };
+    let gpu = gpus.first()?.description();
+    Some(f64::from(threads) / f64::from(gpu.multiprocessors * gpu.threads_per_multiprocessor))
+}
+
+/// A kernel on a grid that stays on the device.
+struct Alone<T> {
+    resident: Resident<T>,
+    out: Filled<T>,
+    occupancy: Option<f64>,
+}
+
+impl<T: Real> Run for Alone<T>
+where
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
+{
+    fn run(&mut self, _observer: &dyn Observer) -> Result<f64, Error> {
+        self.resident.launch()
+    }
+
+    fn result(&mut self) -> Result<Values<'_>, Error> {
+        self.resident.download(self.out.0.view_mut())?;
+        Ok(self.out.0.view().into())
+    }
+
+    fn details(&self) -> Details {
+        let (copies, bytes) = (Some(self.resident.copies()), Some(self.resident.bytes()));
+        Details { copies, bytes, occupancy: self.occupancy, kernel: None }
+    }
+}
+
+/// From memory to memory.
+struct Whole<'a, T> {
+    entropy: &'a Entropy,
+    engine: Engine,
+    cells: GridView<'a, u8>,
+    out: Filled<T>,
+}
+
+impl<T: Real> Run for Whole<'_, T>
+where
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
+{
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
+        let start = Instant::now();
+        self.entropy.compute_into(&self.engine, self.cells, self.out.0.view_mut(), observer)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn result(&mut self) -> Result<Values<'_>, Error> {
+        Ok(self.out.0.view().into())
+    }
+}
+
+/// From an array in a device's memory to a result there, both of rows that lie one right behind the other, as most arrays are.
+struct OnDevice<'a, T> {
+    entropy: &'a Entropy,
+    cells: Buffer,
+    out: Buffer,
+    /// The last result, when it has been asked for.
+    fetched: Grid<T>,
+    kernel: Option<Kernel>,
+}
+
+impl<'a, T: Real> OnDevice<'a, T> {
+    fn new(entropy: &'a Entropy, device: &Arc<dyn Device>, cells: GridView<'_, u8>) -> Result<Self, Error> {
+        let (rows, cols) = (cells.rows(), cells.cols());
+        let fetched = Grid::<T>::zeros(rows, cols)?;
+        let (array, out) = (Buffer::new(device, rows * cols)?, Buffer::new(device, rows * cols * size_of::<T>())?);
+        device.upload(&array, Rows { start: 0, pitch: cols, width: cols, rows }, cells.as_strided(), cells.stride())?;
+        device.fill(&out, UNWRITTEN)?;
+        Ok(Self { entropy, cells: array, out, fetched, kernel: None })
+    }
+}
+
+/// An array that devices do not take, as 2^34 columns: not this work on this device.
+fn no_array(error: ArrayError) -> Error {
+    Error::KernelMisfit { kernel: AUTO, reason: error.to_string() }
+}
+
+impl<T: Real> Run for OnDevice<'_, T>
+where
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
+{
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
+        let (rows, cols) = (self.fetched.rows(), self.fetched.cols());
+        let cells = DeviceGrid::of_buffer(&self.cells, ValueType::U8, rows, cols).map_err(no_array)?;
+        let out = DeviceGridMut::<T>::of_buffer(&mut self.out, rows, cols).map_err(no_array)?;
+        let start = Instant::now();
+        let report = self.entropy.measure_on_device(&cells, None, None, vec![out], observer)?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.kernel = report.kernel;
+        Ok(seconds)
+    }
+
+    fn result(&mut self) -> Result<Values<'_>, Error> {
+        self.fetched = Grid::from_vec(self.out.to_vec()?, self.fetched.rows(), self.fetched.cols())?;
+        Ok(self.fetched.view().into())
+    }
+
+    fn details(&self) -> Details {
+        Details { kernel: self.kernel, ..Details::default() }
+    }
+}
+
+/// Every byte of a result that was not written: f32 and f64 of such bytes are numbers that no result is.
+const UNWRITTEN: u8 = 0x7E;
+
+/// A place for a result, filled with a number that no entropy has: a cell that is not written must not look like one.
+struct Filled<T>(Grid<T>);
+
+impl<T: Real> Filled<T> {
+    fn new(cells: GridView<'_, u8>) -> Result<Self, Error> {
+        let mut grid = Grid::<T>::zeros(cells.rows(), cells.cols())?;
+        let mut absurd = T::default();
+        bytemuck::bytes_of_mut(&mut absurd).fill(UNWRITTEN);
+        grid.as_mut_slice().par_chunks_mut(1 << 16).for_each(|part| part.fill(absurd));
+        Ok(Self(grid))
+    }
+}
+
+impl<'a> From<GridView<'a, f32>> for Values<'a> {
+    fn from(grid: GridView<'a, f32>) -> Self {
+        Self::F32(grid)
+    }
+}
+
+impl<'a> From<GridView<'a, f64>> for Values<'a> {
+    fn from(grid: GridView<'a, f64>) -> Self {
+        Self::F64(grid)
+    }
+}
