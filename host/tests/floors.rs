@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Imports that run upwards all the same: importer, imported.
-const EXCEPTIONS: &[(&str, &str)] = &[];
-
 /// A module of the library's root that another one names, and where.
 #[derive(Debug, PartialEq, Eq)]
 struct Import {
@@ -179,7 +176,6 @@ fn faults(
     floors: &BTreeMap<String, usize>,
     modules: &BTreeSet<String>,
     imports: &[Import],
-    exceptions: &[(&str, &str)],
 ) -> Vec<String> {
     let unlisted = modules.iter().filter(|&module| !floors.contains_key(module));
     let unlisted = unlisted.map(|module| format!("ARCHITECTURE.md: the module {module} is on no floor"));
@@ -187,17 +183,10 @@ fn faults(
     let removed = removed.map(|module| format!("ARCHITECTURE.md: {module} is on a floor, and there is no such module"));
     let upward = imports.iter().filter_map(|Import { file, line, importer, imported }| {
         let (from, to) = (floors.get(importer)?, floors.get(imported)?);
-        let excepted = exceptions.contains(&(importer, imported));
-        (to >= from && !excepted)
+        (to >= from)
             .then(|| format!("{file}:{line}: {importer} (floor {from}) imports {imported} (floor {to})"))
     });
-    let needless = exceptions.iter().filter(|(importer, imported)| {
-        !imports.iter().any(|import| (&*import.importer, &*import.imported) == (importer, imported))
-    });
-    let needless = needless.map(|(importer, imported)| {
-        format!("host/tests/floors.rs: {importer} no longer imports {imported}; delete the exception")
-    });
-    unlisted.chain(removed).chain(upward).chain(needless).collect()
+    unlisted.chain(removed).chain(upward).collect()
 }
 
 #[test]
@@ -218,7 +207,7 @@ fn modules_import_from_lower_floors_only() {
         println!("{floor:>3}  {module:<10} {}", names.join(" "));
     }
 
-    let faults = faults(&floors, &modules, &imports, EXCEPTIONS);
+    let faults = faults(&floors, &modules, &imports);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
@@ -299,13 +288,13 @@ fn what_is_wrong_is_told_line_by_line() {
         import(4, "grid", "entropy"),
     ];
     assert_eq!(
-        faults(&floors, &modules, &imports, &[("grid", "entropy"), ("logs", "entropy")]),
+        faults(&floors, &modules, &imports),
         [
             "ARCHITECTURE.md: the module new is on no floor",
             "ARCHITECTURE.md: gone is on a floor, and there is no such module",
             "host/src/measure.rs:2: measure (floor 1) imports entropy (floor 2)",
             "host/src/measure.rs:3: measure (floor 1) imports logs (floor 1)",
-            "host/tests/floors.rs: logs no longer imports entropy; delete the exception",
+            "host/src/grid.rs:4: grid (floor 0) imports entropy (floor 2)",
         ]
     );
 }

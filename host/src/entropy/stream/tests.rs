@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
+use crate::entropy::{Algorithm, Custom, Launcher, Place, Planes, Task};
 use crate::codes::CodesMut;
 use crate::exec::emulator::EmulatedDevice;
 use crate::grid::Grid;
@@ -423,21 +424,47 @@ fn a_value_that_is_no_level_is_found_on_the_way() {
     assert_eq!(run(13).unwrap().levels, 13);
 }
 
-/// As for grids in memory; a rung would have been launched as what it is not.
+/// An algorithm from outside the library that is never run.
+struct Outside(&'static str, Place);
+
+impl Algorithm for Outside {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+    fn place(&self) -> Place {
+        self.1
+    }
+    fn misfit(&self, _task: &Task<'_>) -> Option<String> {
+        None
+    }
+    fn compute(&self, _: &Engine, _: &Task<'_>, _: Planes<'_>, _: &dyn Observer) -> Result<Report, Error> {
+        panic!("{} has been run", self.0)
+    }
+    fn prepare(&self, _: &Arc<dyn Device>, _: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
+        panic!("{} has been prepared", self.0)
+    }
+}
+
+/// As for grids in memory; an algorithm from outside takes these only.
 #[test]
 fn a_kernel_that_cannot_stream_is_refused() {
+    static ON_DEVICE: Outside = Outside("on device", Place::Device);
+    static ANYWHERE: Outside = Outside("anywhere", Place::Both);
+    static ON_CPU: Outside = Outside("on CPU", Place::Cpu);
     let raster = Blocks::new(grid(30, 30, 16), (16, 16));
-    let run = |name: &str, engine: &Engine| {
-        let entropy = Entropy::new().kernel(Kernel::from_name(name).unwrap());
+    let run = |kernel: Kernel, engine: &Engine| {
+        let entropy = Entropy::new().kernel(kernel);
         streamed(&entropy, engine, &raster, (16, 16), None, usize::MAX).0
     };
     let devices = Engine::Devices(emulated(1));
-    for name in ["v7", "v14"] {
-        assert!(matches!(run(name, &devices), Err(Error::KernelMisfit { kernel, .. }) if kernel == name));
+    for outside in [&ON_DEVICE, &ANYWHERE] {
+        let refused = run(Kernel::Custom(Custom::new(outside)), &devices);
+        assert!(matches!(refused, Err(Error::KernelMisfit { kernel, .. }) if kernel == outside.0));
     }
-    assert!(matches!(run("v10", &devices), Err(Error::KernelOnDevice("v10"))));
-    assert!(matches!(run("tiled", &Engine::Cpu), Err(Error::KernelOnCpu("tiled"))));
-    assert!(run("tiled", &devices).is_ok());
+    let refused = run(Kernel::Custom(Custom::new(&ON_CPU)), &devices);
+    assert!(matches!(refused, Err(Error::KernelOnDevice("on CPU"))));
+    assert!(matches!(run(Kernel::Tiled, &Engine::Cpu), Err(Error::KernelOnCpu("tiled"))));
+    assert!(run(Kernel::Tiled, &devices).is_ok());
 }
 
 /// Views with gaps, as devices copy to them directly: no other cells change.
