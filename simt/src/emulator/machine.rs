@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use corosensei::Yielder;
 
-use super::fault::{AccessKind, Fault, FaultKind, Meeting, Party, Place, Region, Space, Unit};
+use super::fault::{AccessKind, Fault, FaultKind, OtherAccess, Place, Region, Space, SyncPoint, Unit};
 use super::matrix::Fragments;
 use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
-use super::shadow::{Event, Shadow, Stamp, Trouble};
+use super::shadow::{Event, Shadow, Stamp, Violation};
 use super::shared::Window;
 use super::tally::{Key, Tally};
 use super::texture::TextureImage;
@@ -52,7 +52,7 @@ pub(super) struct BoundTexture {
 /// A lane that waits at a synchronisation point: the operation, and its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Wait {
-    pub meeting: Meeting,
+    pub sync_point: SyncPoint,
     /// The lanes of the synchronisation point; all ones at a barrier.
     pub mask: u32,
     pub at: &'static Location<'static>,
@@ -328,20 +328,27 @@ impl Machine {
         stamp >= self.block_floor.get() || self.fences.ordered(stamp, now)
     }
 
-    fn party(&self, stamp: Stamp, at: Option<&'static Location<'static>>) -> Box<Party> {
+    fn other_access(
+        &self,
+        stamp: Stamp,
+        access: AccessKind,
+        at: Option<&'static Location<'static>>,
+    ) -> Box<OtherAccess> {
         let blocks = self.blocks.borrow();
         let after = blocks.partition_point(|&(phase, _)| phase <= stamp.phase());
         let block = after.checked_sub(1).map_or(self.block.get(), |i| blocks[i].1);
-        Box::new(Party { block, thread: self.thread_indices(stamp.thread()), at: at.map(Into::into) })
+        Box::new(OtherAccess { block, thread: self.thread_indices(stamp.thread()), access, at: at.map(Into::into) })
     }
 
-    fn trouble(&self, trouble: Trouble, memory: Region, offset: u64, access: AccessKind) -> FaultKind {
-        match trouble {
-            Trouble::Race { other, access: other_access, at } => {
-                FaultKind::Race { memory, offset, access, party: self.party(other, at), other_access }
+    fn violation(&self, violation: Violation, memory: Region, offset: u64, access: AccessKind) -> FaultKind {
+        match violation {
+            Violation::Race { other, access: other_access, at } => {
+                FaultKind::Race { memory, offset, access, other: self.other_access(other, other_access, at) }
             }
-            Trouble::ReadOnly { other, at } => FaultKind::ReadOnly { memory, offset, party: self.party(other, at) },
-            Trouble::Unwritten => FaultKind::Uninitialised { memory, offset },
+            Violation::ReadOnly { other, at } => {
+                FaultKind::ReadOnly { memory, offset, other: self.other_access(other, AccessKind::Write, at) }
+            }
+            Violation::Unwritten => FaultKind::Uninitialised { memory, offset },
         }
     }
 
@@ -382,9 +389,9 @@ impl Machine {
             }
             // SAFETY: the shadow of this allocation; there is no other reference to it.
             let shadow = unsafe { &mut *bound.shadow };
-            if let Err((byte, trouble)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
+            if let Err((byte, violation)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let memory = Region { space: bound.space, name: bound.name.into() };
-                self.fault(self.trouble(trouble, memory, (byte - bound.start) as u64, access), at);
+                self.fault(self.violation(violation, memory, (byte - bound.start) as u64, access), at);
             }
         }
         bound.data.wrapping_add(offset)
@@ -431,9 +438,10 @@ impl Machine {
             };
             // SAFETY: the arena's shadow; there is no other reference to it.
             let shadow = unsafe { &mut *self.shared.shadow };
-            if let Err((byte, trouble)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp)) {
+            if let Err((byte, violation)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp))
+            {
                 let (memory, offset) = self.describe_shared(byte as u32);
-                self.fault(self.trouble(trouble, memory, offset, access), at);
+                self.fault(self.violation(violation, memory, offset, access), at);
             }
         }
         pointer

@@ -69,7 +69,9 @@ mod warp;
 mod zeroed;
 
 pub use accesses::{Accesses, Site, Totals};
-pub use fault::{Absence, AccessKind, Fault, FaultKind, LaunchError, Meeting, Party, Place, Region, Space, Unit};
+pub use fault::{
+    Absence, AccessKind, Fault, FaultKind, LaunchError, OtherAccess, Place, Region, Space, SyncPoint, Unit,
+};
 pub use memory::{ALIGNMENT, Buffer, Memory, OutOfMemory, POISON};
 pub use options::{Observer, Options, Order, Report};
 pub use start::launch;

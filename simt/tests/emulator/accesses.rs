@@ -168,7 +168,7 @@ fn a_part_of_a_buffer_lies_where_it_lies() {
 #[kernel]
 unsafe fn in_turns(words: Out<u32>) {
     let (shared, i) = (shared::array::<WORDS>(), thread::thread_idx_x());
-    // Lanes come at different times; a barrier, or a meeting of the warp, makes those behind it later ones.
+    // Lanes come at different times; a barrier, or a synchronisation of the warp, makes those behind it later ones.
     for round in 0..2 {
         if i < 16 || round == 1 {
             shared.store(32 * i, i); // planted: half, then all
