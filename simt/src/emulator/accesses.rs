@@ -2,14 +2,14 @@
 
 use std::ops::AddAssign;
 
-use super::fault::{AccessKind, Place, Space};
+use super::fault::{AccessKind, SourceLocation, Space};
 
 /// The loads and stores of a launch, warp by warp, summed up by source location: wavefronts of shared memory (passes over its banks),
 /// sectors of global memory. See [`Options::accesses`](super::Options::accesses).
 ///
 /// An access of a warp consists of those lanes that reach the same source location for the same time since the warp's lanes
 /// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
-/// a place (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
+/// a location (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
 /// their kind, their width and their order. And accesses that a compiler merges, splits or drops are counted as in the source.
 ///
 /// Atomic operations, textures and constants are left out: other rules apply to them.
@@ -49,7 +49,7 @@ pub struct Accesses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Its location.
-    pub place: Place,
+    pub location: SourceLocation,
     /// [`Space::Shared`] or [`Space::Global`].
     pub space: Space,
     /// [`AccessKind::Read`] or [`AccessKind::Write`].

@@ -10,7 +10,7 @@
 //!     otherwise no lane can continue: that is a fault
 //! ```
 
-use super::fault::{Absence, FaultKind, LaunchError, Place, SyncPoint};
+use super::fault::{Absence, FaultKind, LaunchError, SourceLocation, SyncPoint};
 use super::lane::Lanes;
 use super::machine::{Machine, State, Wait};
 use super::options::Order;
@@ -39,13 +39,13 @@ pub(super) fn run(machine: &Machine, lanes: &mut Lanes<'_>, schedule: &Schedule)
                         lanes.resume(thread)?;
                     }
                 }
-                let met = warp::meet(machine, warp)?;
+                let progressed = warp::complete_ready(machine, warp)?;
                 if let Some(tally) = &machine.tally
-                    && (!met || warp::all_ready(machine, warp))
+                    && (!progressed || warp::all_ready(machine, warp))
                 {
-                    tally.borrow_mut().meet();
+                    tally.borrow_mut().synchronise();
                 }
-                if !met {
+                if !progressed {
                     break;
                 }
             }
@@ -54,7 +54,7 @@ pub(super) fn run(machine: &Machine, lanes: &mut Lanes<'_>, schedule: &Schedule)
             return Ok(());
         }
         if !pass_barrier(machine) {
-            return Err(stuck(machine));
+            return Err(deadlock(machine));
         }
     }
 }
@@ -90,7 +90,7 @@ fn pass_barrier(machine: &Machine) -> bool {
 }
 
 /// The fault of a block in which no lane can continue.
-fn stuck(machine: &Machine) -> LaunchError {
+fn deadlock(machine: &Machine) -> LaunchError {
     let waiting = |thread: u32| match machine.slots[thread as usize].state.get() {
         State::Waiting(wait) => Some(wait),
         State::Ready | State::Done => None,
@@ -112,7 +112,7 @@ fn stuck(machine: &Machine) -> LaunchError {
         let here =
             |&lane: &u32| waiting(thread / 32 * 32 + lane).is_some_and(|there| warp::same_sync_point(&wait, &there));
         let named = (0..32).filter(|lane| wait.mask >> lane & 1 != 0);
-        let lane = named.into_iter().find(|lane| !here(lane)).expect("otherwise the lanes had met");
+        let lane = named.into_iter().find(|lane| !here(lane)).expect("otherwise the operation was complete");
         FaultKind::WarpMask {
             sync_point: wait.sync_point,
             mask: wait.mask,
@@ -120,7 +120,7 @@ fn stuck(machine: &Machine) -> LaunchError {
             absence: absence(waiting(thread / 32 * 32 + lane)),
         }
     };
-    LaunchError::Fault(Box::new(machine.fault_of(thread, Some(Place::from(wait.at)), fault)))
+    LaunchError::Fault(Box::new(machine.fault_of(thread, Some(SourceLocation::from(wait.at)), fault)))
 }
 
 fn absence(wait: Option<Wait>) -> Absence {

@@ -8,9 +8,9 @@ use std::panic::Location;
 
 use crate::launch::ArgumentError;
 
-/// A place in a source file.
+/// A location in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file, as the compiler was given it.
     pub file: String,
     /// The line, from 1.
@@ -19,13 +19,13 @@ pub struct Place {
     pub column: u32,
 }
 
-impl From<&Location<'_>> for Place {
+impl From<&Location<'_>> for SourceLocation {
     fn from(location: &Location<'_>) -> Self {
         Self { file: location.file().to_owned(), line: location.line(), column: location.column() }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -148,7 +148,7 @@ pub struct OtherAccess {
     /// How it accessed the memory.
     pub access: AccessKind,
     /// Its line.
-    pub at: Option<Place>,
+    pub at: Option<SourceLocation>,
 }
 
 impl fmt::Display for OtherAccess {
@@ -171,7 +171,7 @@ pub enum Absence {
         /// For which lanes; `None` for the whole block.
         mask: Option<u32>,
         /// Where.
-        at: Place,
+        at: SourceLocation,
     },
     /// The block has no such thread: it has too few for a full warp.
     Nonexistent,
@@ -380,7 +380,7 @@ pub struct Fault {
     /// The lane in the warp.
     pub lane: u32,
     /// The line.
-    pub at: Option<Place>,
+    pub at: Option<SourceLocation>,
     /// What happened.
     pub kind: FaultKind,
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use corosensei::Yielder;
 
-use super::fault::{AccessKind, Fault, FaultKind, OtherAccess, Place, Region, Space, SyncPoint, Unit};
+use super::fault::{AccessKind, Fault, FaultKind, OtherAccess, Region, SourceLocation, Space, SyncPoint, Unit};
 use super::matrix::Fragments;
 use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
@@ -137,7 +137,7 @@ pub(super) struct Machine {
     budget: Cell<u64>,
     spin_limit: u64,
     fault: RefCell<Option<Fault>>,
-    panic: RefCell<Option<(String, Option<Place>)>>,
+    panic: RefCell<Option<(String, Option<SourceLocation>)>>,
 }
 
 /// The payload that unwinds a lane after a fault.
@@ -293,7 +293,7 @@ impl Machine {
     }
 
     /// A fault of any lane.
-    pub fn fault_of(&self, thread: u32, at: Option<Place>, kind: FaultKind) -> Fault {
+    pub fn fault_of(&self, thread: u32, at: Option<SourceLocation>, kind: FaultKind) -> Fault {
         Fault {
             kernel: self.kernel.name,
             block: self.block.get(),
@@ -306,12 +306,12 @@ impl Machine {
     }
 
     /// The fault behind the `payload` with which the running lane unwound.
-    pub fn why(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
-        let noted = self.panic.borrow_mut().take();
+    pub fn take_fault(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
+        let panic = self.panic.borrow_mut().take();
         if let Some(fault) = self.fault.borrow_mut().take() {
             return fault;
         }
-        let (message, at) = noted.unwrap_or_else(|| (message_of(payload), None));
+        let (message, at) = panic.unwrap_or_else(|| (message_of(payload), None));
         self.fault_of(self.thread.get(), at, FaultKind::Panic { message })
     }
 
@@ -323,7 +323,7 @@ impl Machine {
             if stamp.thread() == now.thread() && !stamp.several_lanes() {
                 return true;
             }
-            return stamp.thread() / 32 == now.thread() / 32 && self.clocks.has_met(now.thread(), stamp);
+            return stamp.thread() / 32 == now.thread() / 32 && self.clocks.has_synchronised(now.thread(), stamp);
         }
         stamp >= self.block_floor.get() || self.fences.ordered(stamp, now)
     }
@@ -368,7 +368,7 @@ impl Machine {
             self.spend(at);
         }
         if self.tally.is_some() {
-            self.note(bound.space, bound.argument.address + offset as u64, bytes, access, at);
+            self.record(bound.space, bound.argument.address + offset as u64, bytes, access, at);
         }
         let start = bound.start + offset;
         // SAFETY: the bitmap covers the allocation. Aligned accesses of up to 16 bytes lie in one of its words.
@@ -418,7 +418,7 @@ impl Machine {
     pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
         self.spend(at);
         if self.tally.is_some() {
-            self.note(Space::Shared, address.into(), bytes, access, at);
+            self.record(Space::Shared, address.into(), bytes, access, at);
         }
         let Some(pointer) = self.shared.pointer(address, bytes) else {
             self.no_such_shared(address, bytes, at);
@@ -450,12 +450,12 @@ impl Machine {
     /// Adds an access of the running lane to the tally.
     #[cold]
     #[inline(never)]
-    fn note(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
+    fn record(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
         let Some(tally) = &self.tally else { return };
         if space == Space::Texture || access == AccessKind::Atomic {
             return;
         }
-        tally.borrow_mut().note(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
+        tally.borrow_mut().record(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
     }
 
     /// The shared array at an address, and the offset in it.

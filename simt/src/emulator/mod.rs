@@ -70,7 +70,7 @@ mod zeroed;
 
 pub use accesses::{Accesses, Site, Totals};
 pub use fault::{
-    Absence, AccessKind, Fault, FaultKind, LaunchError, OtherAccess, Place, Region, Space, SyncPoint, Unit,
+    Absence, AccessKind, Fault, FaultKind, LaunchError, OtherAccess, Region, SourceLocation, Space, SyncPoint, Unit,
 };
 pub use memory::{ALIGNMENT, Buffer, Memory, OutOfMemory, POISON};
 pub use options::{Observer, Options, Order, Report};

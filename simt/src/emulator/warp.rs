@@ -6,7 +6,7 @@
 
 use std::panic::Location;
 
-use super::fault::{Absence, FaultKind, LaunchError, Place, SyncPoint};
+use super::fault::{Absence, FaultKind, LaunchError, SourceLocation, SyncPoint};
 use super::machine::{Machine, State, Wait, count};
 use super::matrix;
 
@@ -51,8 +51,8 @@ pub(super) fn shuffle(
 }
 
 /// Continues those lanes of a warp whose operation is complete. False: none.
-pub(super) fn meet(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
-    let mut met = false;
+pub(super) fn complete_ready(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
+    let mut progressed = false;
     for lane in 0..32 {
         let Some(wait) = waiting(machine, warp, lane) else { continue };
         // Checked once, from the first lane of its mask.
@@ -68,10 +68,10 @@ pub(super) fn meet(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
         });
         if all {
             complete(machine, warp, &wait, &waits)?;
-            met = true;
+            progressed = true;
         }
     }
-    Ok(met)
+    Ok(progressed)
 }
 
 fn waiting(machine: &Machine, warp: u32, lane: u32) -> Option<Wait> {
@@ -120,7 +120,7 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
                 let Some(from) = waits[source as usize] else {
                     let Wait { sync_point, mask, at, .. } = there;
                     let kind = FaultKind::ShuffleSource { sync_point, mask, source_lane: source };
-                    let fault = machine.fault_of(warp * 32 + lane, Some(Place::from(at)), kind);
+                    let fault = machine.fault_of(warp * 32 + lane, Some(SourceLocation::from(at)), kind);
                     return Err(LaunchError::Fault(Box::new(fault)));
                 };
                 result[lane as usize] = (from.value, inside);

@@ -29,12 +29,12 @@ fn counted(
     report.unwrap_or_else(|error| panic!("{error}")).accesses.expect("they were asked for")
 }
 
-/// The totals of the place in the line with this comment.
+/// The totals of the location in the line with this comment.
 fn at(accesses: &Accesses, name: &str) -> Totals {
     let line = planted(SOURCE, name);
-    let sites: Vec<_> = accesses.sites.iter().filter(|site| site.place.line == line).collect();
+    let sites: Vec<_> = accesses.sites.iter().filter(|site| site.location.line == line).collect();
     assert_eq!(sites.len(), 1, "{name}: {sites:?}");
-    assert!(sites[0].place.file.ends_with("accesses.rs"), "{}", sites[0].place);
+    assert!(sites[0].location.file.ends_with("accesses.rs"), "{}", sites[0].location);
     sites[0].totals
 }
 
