@@ -59,13 +59,13 @@ mod matrix;
 mod memory;
 mod options;
 mod order;
-mod passes;
 mod shadow;
 mod shared;
 mod start;
 mod tally;
 mod texture;
 mod warp;
+mod wavefronts;
 mod zeroed;
 
 pub use accesses::{Accesses, Site, Totals};

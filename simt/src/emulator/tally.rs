@@ -11,7 +11,7 @@ use std::panic::Location;
 
 use super::accesses::{Accesses, Site, Totals};
 use super::fault::{AccessKind, Space};
-use super::passes::WarpAccess;
+use super::wavefronts::WarpAccess;
 
 /// The identity of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,11 +62,12 @@ impl Tally {
             for access in site.accesses.drain(..) {
                 let mut totals = Totals { accesses: 1, ..Totals::default() };
                 if key.space == Space::Shared {
-                    let (passes, ideal) = access.passes(key.bytes);
-                    (totals.passes, totals.ideal_passes, totals.most_passes) = (passes.into(), ideal.into(), passes);
+                    let (wavefronts, ideal) = access.wavefronts(key.bytes);
+                    (totals.wavefronts, totals.ideal_wavefronts, totals.max_wavefronts) =
+                        (wavefronts.into(), ideal.into(), wavefronts);
                 } else {
                     let sectors = access.sectors();
-                    (totals.sectors, totals.most_sectors) = (sectors.into(), sectors);
+                    (totals.sectors, totals.max_sectors) = (sectors.into(), sectors);
                 }
                 site.totals += totals;
             }

@@ -38,12 +38,12 @@ fn at(accesses: &Accesses, name: &str) -> Totals {
     sites[0].totals
 }
 
-fn shared_totals(accesses: u64, passes: u64, ideal_passes: u64, most_passes: u32) -> Totals {
-    Totals { accesses, passes, ideal_passes, most_passes, ..Totals::default() }
+fn shared_totals(accesses: u64, wavefronts: u64, ideal_wavefronts: u64, max_wavefronts: u32) -> Totals {
+    Totals { accesses, wavefronts, ideal_wavefronts, max_wavefronts, ..Totals::default() }
 }
 
-fn global_totals(accesses: u64, sectors: u64, most_sectors: u32) -> Totals {
-    Totals { accesses, sectors, most_sectors, ..Totals::default() }
+fn global_totals(accesses: u64, sectors: u64, max_sectors: u32) -> Totals {
+    Totals { accesses, sectors, max_sectors, ..Totals::default() }
 }
 
 #[kernel]
@@ -69,7 +69,7 @@ fn words_a_stride_apart_share_banks() {
             assert_eq!(at(&got, "strided load"), expected, "stride {stride}");
             assert_eq!(got.sum(Space::Shared, AccessKind::Read), expected);
             assert_eq!(got.sum(Space::Global, AccessKind::Read), Totals::default());
-            assert_eq!(expected.conflicts(), times * (degree - 1));
+            assert_eq!(expected.bank_conflicts(), times * (degree - 1));
         }
     }
 }
@@ -95,7 +95,7 @@ unsafe fn of_all_widths() {
 #[test]
 fn narrow_lanes_share_words_and_wide_ones_come_in_groups() {
     let got = counted(of_all_widths::ENTRY, LaunchConfig::linear(1, 32), Order::Forward, &[], &mut Device::new());
-    for (name, accesses, passes, ideal, most) in [
+    for (name, accesses, wavefronts, ideal, most) in [
         ("four words", 1, 4, 4, 4),
         ("every byte", 2, 2, 2, 1),
         ("doubles", 2, 4, 4, 2),
@@ -106,7 +106,7 @@ fn narrow_lanes_share_words_and_wide_ones_come_in_groups() {
         ("bytes of some words", 1, 1, 1, 1),
         ("doubles apart", 1, 4, 2, 4),
     ] {
-        assert_eq!(at(&got, name), shared_totals(accesses, passes, ideal, most), "{name}");
+        assert_eq!(at(&got, name), shared_totals(accesses, wavefronts, ideal, most), "{name}");
     }
     let widths: Vec<u32> = got.sites.iter().map(|site| site.bytes).collect();
     assert_eq!(widths, [16, 1, 8, 4, 1, 2, 1, 1, 8], "in the order of the source");
