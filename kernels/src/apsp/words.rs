@@ -4,7 +4,7 @@
 //! A word is one distance of 32 bits, or two of 16 that lie side by side in a row. In every case the step of the algorithm, the lesser of c
 //! and a + b, is one or two instructions: on compute capability 9.0 `VIADDMNMX` for integers, two of 16 bits at a time as well.
 
-use simt::bits::{add_u16x2, min_u16x2};
+use simt::math::{add_u16x2, min_u16x2};
 
 /// Distances in words.
 pub(super) trait Words: Copy {

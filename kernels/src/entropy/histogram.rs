@@ -25,8 +25,8 @@
 //!
 //! Windows that the grid's left or right edge clips are counted cell by cell, by the warps that have any.
 
-use simt::bits::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::global::{In, Out};
+use simt::math::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
 use simt::{four, kernel, thread, warp};

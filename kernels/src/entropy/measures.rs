@@ -16,8 +16,8 @@
 //!
 //! Results are computed from these by [formulas](super::formula) that other kernels share.
 
-use simt::bits::byte_permute;
 use simt::global::{In, Out};
+use simt::math::byte_permute;
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread};

@@ -27,8 +27,8 @@
 //! Strips at the left and right border, and grids with nodata, are modes of the same code (see
 //! [`Mode`]): with nodata the number of counted cells is a counter like the others, in the top five bits of word 2.
 
-use simt::bits::{and_or, dot4, reciprocal_fast, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::math::{and_or, dot4, reciprocal_fast, shift_left_clamped};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 

@@ -15,11 +15,11 @@ use core::arch::nvptx;
 use crate::{constant, shared};
 
 mod access;
-mod matrix;
+mod mma;
 mod warp;
 
 pub use access::{Access, AccessWord};
-pub use matrix::*;
+pub use mma::*;
 pub use warp::*;
 
 /// A pointer to global memory.

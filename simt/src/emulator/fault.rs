@@ -119,7 +119,7 @@ pub enum SyncPoint {
     /// `warp_shuffle_xor`.
     ShuffleXor,
     /// A matrix product.
-    Matrix,
+    Mma,
 }
 
 impl fmt::Display for SyncPoint {
@@ -133,7 +133,7 @@ impl fmt::Display for SyncPoint {
             Self::ShuffleUp => "warp_shuffle_up",
             Self::ShuffleDown => "warp_shuffle_down",
             Self::ShuffleXor => "warp_shuffle_xor",
-            Self::Matrix => "a matrix product",
+            Self::Mma => "a matrix product",
         })
     }
 }

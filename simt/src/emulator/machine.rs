@@ -12,7 +12,7 @@ use std::time::Instant;
 use corosensei::Yielder;
 
 use super::fault::{AccessKind, Fault, FaultKind, OtherAccess, Region, SourceLocation, Space, SyncPoint, Unit};
-use super::matrix::Fragments;
+use super::mma::Fragments;
 use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
 use super::shadow::{Event, Shadow, Stamp, Violation};

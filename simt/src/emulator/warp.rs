@@ -8,7 +8,7 @@ use std::panic::Location;
 
 use super::fault::{Absence, FaultKind, LaunchError, SourceLocation, SyncPoint};
 use super::machine::{Machine, State, Wait, count};
-use super::matrix;
+use super::mma;
 
 pub(super) fn same_sync_point(a: &Wait, b: &Wait) -> bool {
     a.sync_point == b.sync_point && a.mask == b.mask
@@ -104,9 +104,9 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
             let bit = |lane: u32| waits[lane as usize].map_or(0, |there| there.value << lane);
             [(lanes_of(wait.mask).map(bit).sum(), true); 32]
         }
-        SyncPoint::Matrix => {
+        SyncPoint::Mma => {
             let slots = &machine.slots[(warp * 32) as usize..][..32];
-            let products = matrix::multiply_add_u8(&std::array::from_fn(|lane| slots[lane].fragments.get()));
+            let products = mma::multiply_add_u8(&std::array::from_fn(|lane| slots[lane].fragments.get()));
             for (slot, [d0, d1, d2, d3]) in slots.iter().zip(products) {
                 slot.fragments.set([d0, d1, d2, d3, 0, 0, 0, 0, 0, 0]);
             }

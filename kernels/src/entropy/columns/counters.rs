@@ -1,7 +1,7 @@
 //! Sixteen counters in a few words: of a cell, of the steps between a column's windows, of a window.
 
-use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::In;
+use simt::math::{byte_permute, dot4, shift_left_clamped};
 use simt::{eight, warp};
 
 use super::opaque;

@@ -14,8 +14,8 @@
 
 use core::marker::PhantomData;
 
-use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::math::{byte_permute, dot4, shift_left_clamped};
 use simt::{four, kernel, thread, unroll, warp};
 
 use super::COLUMNS_STRIP;

@@ -11,8 +11,8 @@
 //!
 //! A window of one class has H = 0 exactly: the value computed for it is below 2^-20, and the least H of any other window is above 10^-5.
 
-use simt::bits::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::global::{In, Out};
+use simt::math::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::{kernel, unroll};
 
 use super::counters::{Counts, Packed, Steps, Wide};

@@ -30,8 +30,8 @@
 //! Nodata may leave few cells of a large window. A table whose largest entry fits 32 bits is too coarse for them; but they need only
 //! its beginning, so there are up to three: a fine one for windows of few valid cells, one for more, one for all ([`Scale`]).
 
-use simt::bits::reciprocal_fast;
 use simt::global::{In, Out};
+use simt::math::reciprocal_fast;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, unroll, warp};
 

@@ -7,8 +7,8 @@
 //! Rows of the first window enter one after another too, but no counts are needed until the last: their differences are kept as bytes, and
 //! widened once in 127 rows.
 
-use simt::bits::funnel_shift_right;
 use simt::global::In;
+use simt::math::funnel_shift_right;
 use simt::{four, thread, warp};
 
 use super::base::Base;

@@ -4,7 +4,7 @@
 //! a window are issued, and cells outside are shifted to 0: with a branch for each, the loads would wait for
 //! one another.
 
-use simt::bits::{reciprocal_fast, shift_left_clamped};
+use simt::math::{reciprocal_fast, shift_left_clamped};
 use simt::thread;
 
 use super::{FULL_WINDOW, RADIX, ROW, Strip};

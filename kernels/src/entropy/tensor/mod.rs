@@ -31,9 +31,9 @@
 //! Grids with nodata are a mode of the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
 //! pair, border or not.
 
-use simt::bits::{byte_permute, reciprocal_fast};
 use simt::global::{In, Out};
-use simt::matrix::multiply_add_u8;
+use simt::math::{byte_permute, reciprocal_fast};
+use simt::mma::multiply_add_u8;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 

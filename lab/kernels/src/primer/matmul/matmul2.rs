@@ -9,8 +9,8 @@
 //!
 //! Source: Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (2008).
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::{eight, kernel, shared, thread};
 
 use super::corner;

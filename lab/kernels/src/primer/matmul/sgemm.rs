@@ -24,8 +24,8 @@
 //! Sources: Volkov and Demmel (2008); NVIDIA's CUTLASS, whose 256 × 128 × 8 tiles for CUDA cores these are, but for the number of
 //! buffers.
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::shared::Shared;
 use simt::{eight, kernel, shared, thread};
 

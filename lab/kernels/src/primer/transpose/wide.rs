@@ -37,8 +37,8 @@
 //! *Any shape.* If `cols` is a multiple of V, every row of `input` begins at a multiple of 16 bytes, and 16 bytes are all inside or all
 //! outside. If not, elements are loaded one by one, neighbouring lanes in neighbouring columns. The same holds for `rows` and `out`, independently.
 
-use simt::bits::byte_permute;
 use simt::global::{In, Out};
+use simt::math::byte_permute;
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 use simt::{four, kernel, shared, thread};
