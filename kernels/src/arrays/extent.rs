@@ -125,4 +125,4 @@ fn wider(a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
     [a[0].min(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].max(b[3])]
 }
 
-const _: () = assert!(ARRAYS_THREADS / 32 * 4 <= 32, "a place for every warp's extent");
+const _: () = assert!(ARRAYS_THREADS / 32 * 4 <= 32, "room for every warp's extent");

@@ -27,11 +27,11 @@ pub unsafe fn arrays_place(
     let (source, target) = (Array { first: from_first, row: from_stride, col: 1 }, Array { first, row, col });
     let mut walk = Walk::new(cols);
     while walk.row < rows {
-        let (at, place) = (source.at(walk.row, walk.col), target.at(walk.row, walk.col));
+        let (from_index, to_index) = (source.at(walk.row, walk.col), target.at(walk.row, walk.col));
         if kind & WIDTH == 4 {
-            to.cast::<u32>().store(place, from.cast::<u32>().load(at));
+            to.cast::<u32>().store(to_index, from.cast::<u32>().load(from_index));
         } else {
-            to.cast::<u64>().store(place, from.cast::<u64>().load(at));
+            to.cast::<u64>().store(to_index, from.cast::<u64>().load(from_index));
         }
         walk.step();
     }

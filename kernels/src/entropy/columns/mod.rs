@@ -126,8 +126,8 @@ impl<const NEAR: bool, const NODATA: bool> Shannon<NEAR, NODATA> {
         let mut sum = 0u32;
         if NEAR {
             // Byte offsets of entries: tables in shared memory end before 64 KiB.
-            let places = counts.scaled(self.step, scale.begin * self.step + self.lane);
-            places.each(|place| sum = sum.wrapping_add(self.near.load_at(place)));
+            let offsets = counts.scaled(self.step, scale.begin * self.step + self.lane);
+            offsets.each(|offset| sum = sum.wrapping_add(self.near.load_at(offset)));
         } else {
             counts.each(|count| sum = sum.wrapping_add(self.f(scale, count)));
         }

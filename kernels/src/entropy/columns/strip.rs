@@ -103,7 +103,7 @@ const BYTE_ROWS: i32 = 127;
 
 /// Four cells from any column on, in any row.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     /// Words of a row, of which the four are part.
     low: u32,
     high: u32,
@@ -190,21 +190,21 @@ impl Frame {
     }
 
     #[inline(always)]
-    fn place(&self, x: i32) -> Place {
+    fn position(&self, x: i32) -> Position {
         let (low, high) = (self.word_at(x), self.word_at(x + 4));
-        Place { low, high, shift: 8 * (x & 3) as u32, outside: self.outside(x, 0, self.cols) }
+        Position { low, high, shift: 8 * (x & 3) as u32, outside: self.outside(x, 0, self.cols) }
     }
 
-    /// The codes at both places of a row.
+    /// The codes at both positions of a row.
     #[inline(always)]
-    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, places: [Place; 2]) -> [u32; 2] {
+    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, positions: [Position; 2]) -> [u32; 2] {
         if !self.has_row(y) {
             return [NOTHING; 2];
         }
         let mut codes = [0; 2];
         let mut n = 0;
         while n < 2 {
-            let Place { low, high, shift, outside } = places[n];
+            let Position { low, high, shift, outside } = positions[n];
             let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
             codes[n] = self.codes::<NODATA, MANY>(sweep, word) | outside;
             n += 1;
@@ -274,7 +274,7 @@ impl Frame {
         let r = (self.size / 2) as i32;
         let x = self.left + 4 * lane as i32;
         // The cells that enter the windows of four columns, and those that leave.
-        let places = [self.place(x + r), self.place(x - r - 1)];
+        let positions = [self.position(x + r), self.position(x - r - 1)];
         let upto = Upto::new(lane);
 
         let mut steps: [Steps; 4] = [[0; 8]; 4];
@@ -285,7 +285,7 @@ impl Frame {
             let mut columns: [Column; 4] = [[0; 4]; 4];
             let mut valid_columns = 0u32;
             while row < until {
-                let [come, go] = self.pair::<NODATA, MANY>(sweep, row, places);
+                let [come, go] = self.pair::<NODATA, MANY>(sweep, row, positions);
                 before.slide(self, sweep, (row, -1));
                 four!(K => {
                     let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
@@ -315,8 +315,8 @@ impl Frame {
         while y < self.end {
             // Nothing leaves the first window.
             let above = if y == self.begin { -1 } else { y - r - 1 };
-            let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, places);
-            let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, places);
+            let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, positions);
+            let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, positions);
             before.slide(self, sweep, (y + r, above));
             four!(K => {
                 let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));

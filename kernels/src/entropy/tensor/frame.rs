@@ -97,7 +97,7 @@ impl Frame {
             n += u32::from(inside);
             i += 1;
         }
-        let f = |n1: u32, n2: u32| strip.table.load_place((n1 + RADIX * n2) * ROW + strip.place[0]);
+        let f = |n1: u32, n2: u32| strip.table.load_address((n1 + RADIX * n2) * ROW + strip.address[0]);
         let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
         let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
         let rest = sum.wrapping_add(pairs(counts[3])).wrapping_sub(f(n, 0));

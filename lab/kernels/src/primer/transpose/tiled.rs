@@ -48,7 +48,7 @@ impl<T: Scalar> Matrix<T> {
         let mut y = own_y;
         while y < TRANSPOSE_TILE {
             if self.has(row + y, col + x) {
-                tile.store(y * pitch + x, self.input.load(self.place(row + y, col + x)));
+                tile.store(y * pitch + x, self.input.load(self.index(row + y, col + x)));
             }
             y += TRANSPOSE_THREADS_Y;
         }
@@ -56,7 +56,7 @@ impl<T: Scalar> Matrix<T> {
         let mut y = own_y;
         while y < TRANSPOSE_TILE {
             if self.has(row + x, col + y) {
-                self.out.store(self.turned_place(row + x, col + y), tile.load(x * pitch + y));
+                self.out.store(self.transposed_index(row + x, col + y), tile.load(x * pitch + y));
             }
             y += TRANSPOSE_THREADS_Y;
         }

@@ -211,9 +211,9 @@ impl<S: Size> Tile<S> {
         Self { matrix, row, col, shared: shared::array::<PRIMER_TRANSPOSE_WIDE>() }
     }
 
-    /// Where in the tile element (`r`, `c`) is, counted from the tile's first row and column.
+    /// The index in the tile of element (`r`, `c`), counted from the tile's first row and column.
     #[inline(always)]
-    fn place(r: u32, c: u32) -> u32 {
+    fn index(r: u32, c: u32) -> u32 {
         let group = (r / Self::VECTOR) ^ (((c / Self::VECTOR) ^ c) % 8);
         c * Self::ROWS + group * Self::VECTOR + r % Self::VECTOR
     }
@@ -224,8 +224,8 @@ impl<S: Size> Tile<S> {
     }
 
     #[inline(always)]
-    fn put(self, place: u32, unit: S::Unit) {
-        self.shared.cast().store(place / S::DEEP, unit);
+    fn put(self, index: u32, unit: S::Unit) {
+        self.shared.cast().store(index / S::DEEP, unit);
     }
 
     /// First row and column of the thread's first vector. A warp has 8 vectors of a row, and four times as many rows as a unit.
@@ -240,7 +240,7 @@ impl<S: Size> Tile<S> {
     #[inline(always)]
     fn load_wide(self) {
         let (r, c) = Self::spot();
-        let first = self.matrix.place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let first = self.matrix.index(self.row + r, self.col + c) * Self::BYTES as usize / 4;
         let pitch = self.matrix.cols as usize * Self::BYTES as usize / 4;
         let mut loaded = [[0; 4]; 4];
         four!(I => {
@@ -250,15 +250,15 @@ impl<S: Size> Tile<S> {
             }
         });
         let units = S::turn(loaded);
-        let place = Self::place(r, c);
+        let index = Self::index(r, c);
         four!(I => {
             four!(J => {
                 const N: usize = 4 * I + J;
                 if (N as u32) < Self::UNITS {
                     let (down, right) = (N as u32 / Self::VECTOR * Self::STEP, N as u32 % Self::VECTOR);
-                    // `place` of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
-                    let place = (place ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
-                    self.put(place, S::unit(&units, N));
+                    // `index` of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
+                    let index = (index ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
+                    self.put(index, S::unit(&units, N));
                 }
             });
         });
@@ -275,7 +275,7 @@ impl<S: Size> Tile<S> {
                 let (r, c) = (n / Self::COLS * S::DEEP, n % Self::COLS);
                 four!(J => {
                     if (J as u32) < S::DEEP && self.has(r + J as u32, c) {
-                        let at = self.matrix.place(self.row + r + J as u32, self.col + c);
+                        let at = self.matrix.index(self.row + r + J as u32, self.col + c);
                         let element: u64 = self.matrix.input.load(at).into();
                         bits[I] |= element << (J as u32 * 8 * Self::BYTES);
                     }
@@ -283,7 +283,7 @@ impl<S: Size> Tile<S> {
             });
             four!(I => {
                 let n = n + I as u32 * TRANSPOSE_WIDE_THREADS;
-                self.put(Self::place(n / Self::COLS * S::DEEP, n % Self::COLS), S::Unit::of(bits[I]));
+                self.put(Self::index(n / Self::COLS * S::DEEP, n % Self::COLS), S::Unit::of(bits[I]));
             });
             n += 4 * TRANSPOSE_WIDE_THREADS;
         }
@@ -295,15 +295,15 @@ impl<S: Size> Tile<S> {
         let t = thread::thread_idx_x();
         let (r, c) = (t % Self::GROUPS * Self::VECTOR, t / Self::GROUPS);
         let step = TRANSPOSE_WIDE_THREADS / Self::GROUPS;
-        let place = Self::place(r, c);
+        let index = Self::index(r, c);
         let mut groups = [[0; 4]; 4];
         four!(I => {
             let right = I as u32 * step;
             // As in `load_wide`: `step` is a multiple of 8 and of V, and `c` less.
-            let place = (place ^ (right / Self::VECTOR % 8 * Self::VECTOR)) + right * Self::ROWS;
-            groups[I] = self.shared.load4(place * Self::BYTES / 4);
+            let index = (index ^ (right / Self::VECTOR % 8 * Self::VECTOR)) + right * Self::ROWS;
+            groups[I] = self.shared.load4(index * Self::BYTES / 4);
         });
-        let first = self.matrix.turned_place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let first = self.matrix.transposed_index(self.row + r, self.col + c) * Self::BYTES as usize / 4;
         let pitch = self.matrix.rows as usize * Self::BYTES as usize / 4;
         four!(I => {
             let right = I as u32 * step;
@@ -318,8 +318,8 @@ impl<S: Size> Tile<S> {
         while n < Self::ROWS * Self::COLS {
             let (r, c) = (n % Self::ROWS, n / Self::ROWS);
             if self.has(r, c) {
-                let at = self.matrix.turned_place(self.row + r, self.col + c);
-                self.matrix.out.store(at, self.shared.cast::<S::Item>().load(Self::place(r, c)));
+                let at = self.matrix.transposed_index(self.row + r, self.col + c);
+                self.matrix.out.store(at, self.shared.cast::<S::Item>().load(Self::index(r, c)));
             }
             n += TRANSPOSE_WIDE_THREADS;
         }
