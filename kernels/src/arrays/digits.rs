@@ -6,7 +6,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, thread};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, by_width, key};
 
 /// What is counted.
 #[derive(Clone, Copy)]
@@ -47,17 +47,17 @@ fn look<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: 
     let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut missing = false;
     let cells = cells.cast::<B>();
-    let mut walk = Walk::new(cols);
-    while walk.row < rows {
-        if !mask.hides(walk.row, walk.col) {
-            let key = key(cells.load(array.at(walk.row, walk.col)), kind);
+    let mut cursor = GridStride::new(cols);
+    while cursor.row < rows {
+        if !mask.hides(cursor.row, cursor.col) {
+            let key = key(cells.load(array.at(cursor.row, cursor.col)), kind);
             if key < numbers.0 || key > numbers.1 || nodata == Some(key) {
                 missing = true;
             } else {
                 digits.add(key);
             }
         }
-        walk.step();
+        cursor.step();
     }
     missing
 }

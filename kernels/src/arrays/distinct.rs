@@ -15,7 +15,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
+use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, WARPS, by_width, key};
 
 /// Numbers of a block's record: the first cell, in reading order, that is no whole number (all ones where there is none); [`DISTINCT_NODATA`]
 /// and [`DISTINCT_LAST`].
@@ -125,17 +125,17 @@ fn look<B: Bits>(task: &Task) -> Found {
     let Scan { cells, mask, array, kind, rows, cols } = task.scan;
     let cells = cells.cast::<B>();
     let mut found = Found { fraction: u64::MAX, flags: 0 };
-    let mut walk = Walk::new(cols);
-    let mut rounds = walk.rounds(rows);
+    let mut cursor = GridStride::new(cols);
+    let mut rounds = cursor.rounds(rows);
     while rounds > 0 {
         let (mut new, mut number, mut slot) = (false, 0, 0);
-        if walk.row < rows && !mask.hides(walk.row, walk.col) {
-            let bits = cells.load(array.at(walk.row, walk.col));
+        if cursor.row < rows && !mask.hides(cursor.row, cursor.col) {
+            let bits = cells.load(array.at(cursor.row, cursor.col));
             number = key(bits, kind);
             if number < task.numbers.0 || number > task.numbers.1 || task.nodata == Some(number) {
                 found.flags |= DISTINCT_NODATA;
             } else if B::BITS >= 32 && kind & ARRAYS_REAL != 0 && is_fraction::<B>(bits.wide(), task.large) {
-                let index = u64::from(walk.row) * u64::from(cols) + u64::from(walk.col);
+                let index = u64::from(cursor.row) * u64::from(cols) + u64::from(cursor.col);
                 found.fraction = found.fraction.min(index);
             } else if number == NONE {
                 found.flags |= DISTINCT_LAST;
@@ -160,7 +160,7 @@ fn look<B: Bits>(task: &Task) -> Found {
                 warp::sync_warp(warp::FULL);
             }
         }
-        walk.step();
+        cursor.step();
         rounds -= 1;
     }
     found

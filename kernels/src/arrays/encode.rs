@@ -12,7 +12,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, WARPS, WIDTH, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, WARPS, WIDTH, by_width, key};
 
 /// The code of a number that has none.
 pub const ENCODE_MISFIT: u16 = 1 << 8;
@@ -76,13 +76,13 @@ fn encode<B: Bits>(task: &Task) -> u64 {
     let cells = task.cells.cast::<B>();
     let mut misfit = u64::MAX;
     let mut last = (0, task.steps.code(0));
-    let mut walk = Walk::new(task.pitch / 4);
-    while walk.row < task.rows {
-        let y = if task.mapped { task.indices.load(walk.row as usize) } else { task.top + walk.row };
+    let mut cursor = GridStride::new(task.pitch / 4);
+    while cursor.row < task.rows {
+        let y = if task.mapped { task.indices.load(cursor.row as usize) } else { task.top + cursor.row };
         let mut word = 0;
         let mut k = 0;
         while k < 4 {
-            let column = 4 * walk.col + k;
+            let column = 4 * cursor.col + k;
             if column < task.cols {
                 let x = if task.mapped { task.indices.load((task.rows + column) as usize) } else { task.left + column };
                 let code = if task.mask.hides(y, x) {
@@ -106,9 +106,9 @@ fn encode<B: Bits>(task: &Task) -> u64 {
             }
             k += 1;
         }
-        let at = walk.row as usize * task.pitch as usize / 4 + walk.col as usize;
+        let at = cursor.row as usize * task.pitch as usize / 4 + cursor.col as usize;
         task.out.cast::<u32>().store(at, word);
-        walk.step();
+        cursor.step();
     }
     misfit
 }

@@ -3,7 +3,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, WARPS, by_width, key};
 
 /// Numbers of a block's record: the smallest and the largest key, the same of finite numbers, and one that is not 0 if a cell has no data.
 /// Of nothing the smallest key is all ones and the largest is 0.
@@ -29,10 +29,10 @@ fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
     let mut extent = [u64::MAX, 0, u64::MAX, 0];
     let mut missing = false;
     let cells = cells.cast::<B>();
-    let mut walk = Walk::new(cols);
-    while walk.row < rows {
-        if !mask.hides(walk.row, walk.col) {
-            let key = key(cells.load(array.at(walk.row, walk.col)), kind);
+    let mut cursor = GridStride::new(cols);
+    while cursor.row < rows {
+        if !mask.hides(cursor.row, cursor.col) {
+            let key = key(cells.load(array.at(cursor.row, cursor.col)), kind);
             if key < numbers.all.0 || key > numbers.all.1 || (numbers.has_nodata && key == numbers.nodata) {
                 missing = true;
             } else {
@@ -44,7 +44,7 @@ fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
                 }
             }
         }
-        walk.step();
+        cursor.step();
     }
     (extent, missing)
 }
