@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TURN};
+use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TRANSPOSE_TILE};
 use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 
@@ -300,7 +300,9 @@ impl<'a, T: Distance> Line<'a, '_, T> {
                 let grid = |x, y, threads| LaunchConfig { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0 };
                 let turn = [left.input::<u32>(), words.into(), turned.output::<u32>(), side.into()];
                 // SAFETY: blocks are squares of `side` distances, in whole tiles; the turned one has a word for each.
-                unsafe { queue.launch(self.family.turn, &grid(words / TURN, side / TURN, 256), &turn) }?;
+                unsafe {
+                    queue.launch(self.family.turn, &grid(words / TRANSPOSE_TILE, side / TRANSPOSE_TILE, 256), &turn)
+                }?;
                 let none = NONE.into();
                 let rest = [
                     result.output::<u32>(),

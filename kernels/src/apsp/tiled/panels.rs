@@ -15,7 +15,7 @@ use super::{PIVOTS, Spot, TILE, pieces};
 /// Tile of a pivot column as a left factor: stored row by row, and transposed on the way to shared memory. A thread has four neighbours in a
 /// row.
 #[derive(Clone, Copy)]
-struct Turned<W> {
+struct Transposed<W> {
     matrix: Out<u32>,
     /// The first word of the tile.
     at: usize,
@@ -23,7 +23,7 @@ struct Turned<W> {
     words: core::marker::PhantomData<W>,
 }
 
-impl<W: Words> Factor for Turned<W> {
+impl<W: Words> Factor for Transposed<W> {
     #[inline(always)]
     fn fetch(self, depth: u32) -> [u32; 4] {
         let t = thread::thread_idx_x();
@@ -106,7 +106,7 @@ impl Panels {
         let at = row as usize * pitch + word;
         product::<W, N>(
             &mut results,
-            Turned::<W> { matrix: self.matrix, at, pitch, words: core::marker::PhantomData },
+            Transposed::<W> { matrix: self.matrix, at, pitch, words: core::marker::PhantomData },
             Straight::<_, WIDTH> { memory: self.row_panel, at: word, pitch },
             PIVOTS,
         );

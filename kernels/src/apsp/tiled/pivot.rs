@@ -35,9 +35,9 @@ pub(super) struct PivotTile {
 /// One step: `$k` is the pivot, whose row and column are the thread's `$own` if its spot is that of `$k`.
 macro_rules! step {
     ($w:ident, $cells:ident, $spot:ident, $lines:ident, $quad:ident, $own:ident) => {{
-        let turn = $own as u32 % 2;
+        let parity = $own as u32 % 2;
         let (row, column): (Shared<u32>, Shared<u32>) =
-            ($lines.slice(turn * PIVOTS, PIVOTS), $lines.slice((2 + turn) * PIVOTS, PIVOTS));
+            ($lines.slice(parity * PIVOTS, PIVOTS), $lines.slice((2 + parity) * PIVOTS, PIVOTS));
         if $spot.row == 4 * $quad {
             let cells = $cells[$own];
             row.store4($spot.word, [cells[0], cells[1], cells[2], cells[3]]);

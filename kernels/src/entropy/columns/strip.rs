@@ -232,9 +232,9 @@ impl Frame {
         let classes = self.classes(levels);
         let mut sweep = 0;
         while sweep < classes.sweeps {
-            let turn = (sweep == 0, sweep + 1 == classes.sweeps);
+            let ends = (sweep == 0, sweep + 1 == classes.sweeps);
             let codes = classes.sweep(sweep);
-            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, turn);
+            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, ends);
             sweep += 1;
         }
     }
@@ -268,7 +268,7 @@ impl Frame {
         finish: F,
         mut before: B,
         sweep: &Sweep,
-        turn: (bool, bool),
+        ends: (bool, bool),
     ) {
         let lane = warp::lane_id();
         let r = (self.size / 2) as i32;
@@ -349,9 +349,9 @@ impl Frame {
                     y,
                     x,
                     at: (y - self.first) as usize * self.out_stride as usize + x as usize,
-                    is_first: turn.0,
-                    is_last: turn.1,
-                    centres: if NODATA && turn.1 { self.word(y, (x / 4) as u32) } else { 0 },
+                    is_first: ends.0,
+                    is_last: ends.1,
+                    centres: if NODATA && ends.1 { self.word(y, (x / 4) as u32) } else { 0 },
                     height: (y + r + 1).min(self.rows) - (y - r).max(0),
                     valid,
                     nodata: NODATA,

@@ -91,7 +91,7 @@ trait Size: Copy {
     /// The units of what a thread has loaded: column after column, and then those of the next [`Self::DEEP`] rows. If a unit is one
     /// element, that is how they were loaded.
     #[inline(always)]
-    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         loaded
     }
 
@@ -125,7 +125,7 @@ impl Size for One {
     const DEEP: u32 = 4;
 
     #[inline(always)]
-    fn turn([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         // Four rows of four bytes, as pairs from two rows, and then as columns.
         let square = |j: usize| {
             let (low_ab, high_ab) = (byte_permute(a[j], b[j], 0x5140), byte_permute(a[j], b[j], 0x7362));
@@ -148,7 +148,7 @@ impl Size for Two {
     const DEEP: u32 = 2;
 
     #[inline(always)]
-    fn turn([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         let squares = |a: [u32; 4], b: [u32; 4], j: usize| {
             let pair = |j: usize| [byte_permute(a[j], b[j], 0x5410), byte_permute(a[j], b[j], 0x7632)];
             let (left, right) = (pair(j), pair(j + 1));
@@ -249,7 +249,7 @@ impl<S: Size> Tile<S> {
                 loaded[I] = self.matrix.input.cast::<u32>().load4(first + down as usize * pitch);
             }
         });
-        let units = S::turn(loaded);
+        let units = S::transpose(loaded);
         let index = Self::index(r, c);
         four!(I => {
             four!(J => {
@@ -326,7 +326,7 @@ impl<S: Size> Tile<S> {
     }
 
     #[inline(always)]
-    fn turn(self) {
+    fn transpose(self) {
         if self.matrix.cols.is_multiple_of(Self::VECTOR) {
             self.load_wide();
         } else {
@@ -351,7 +351,7 @@ macro_rules! entry {
         /// to the number of tiles in a row, and `strip` times that of a column is less than 2³².
         #[kernel(threads = 256, blocks = 4)]
         pub unsafe fn $name(input: In<$item>, out: Out<$item>, rows: u32, cols: u32, strip: u32) {
-            Tile::<$size>::own(Matrix { input, out, rows, cols }, strip).turn();
+            Tile::<$size>::own(Matrix { input, out, rows, cols }, strip).transpose();
         }
     };
 }
