@@ -43,7 +43,7 @@ impl Digits {
 }
 
 #[inline(always)]
-fn look<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: Digits) -> bool {
+fn scan_cells<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: Digits) -> bool {
     let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut missing = false;
     let cells = cells.cast::<B>();
@@ -105,10 +105,10 @@ pub unsafe fn arrays_digits(
     let digits = Digits { prefixes, count: prefix_count, counts, low, span, rest, more };
     let nodata = (has_nodata != 0).then_some(nodata);
     let (scan, numbers) = (Scan { cells, mask, array, kind, rows, cols }, (lowest, highest));
-    let met = by_width!(kind, Bits => look::<Bits>(&scan, numbers, nodata, digits));
-    let met = thread::sync_threads_count(met);
+    let found = by_width!(kind, Bits => scan_cells::<Bits>(&scan, numbers, nodata, digits));
+    let found = thread::sync_threads_count(found);
     if thread::thread_idx_x() == 0 {
-        missing.store(thread::block_idx_x() as usize, met);
+        missing.store(thread::block_idx_x() as usize, found);
     }
 }
 

@@ -121,7 +121,7 @@ struct Task {
 }
 
 #[inline(always)]
-fn look<B: Bits>(task: &Task) -> Found {
+fn scan_cells<B: Bits>(task: &Task) -> Found {
     let Scan { cells, mask, array, kind, rows, cols } = task.scan;
     let cells = cells.cast::<B>();
     let mut found = Found { fraction: u64::MAX, flags: 0 };
@@ -218,12 +218,12 @@ pub unsafe fn arrays_distinct(
         set: Set { slots, list, count },
         cache,
     };
-    let Found { mut fraction, flags } = by_width!(kind, Bits => look::<Bits>(&task));
+    let Found { mut fraction, flags } = by_width!(kind, Bits => scan_cells::<Bits>(&task));
 
-    let mut reach = 16;
-    while reach > 0 {
-        fraction = fraction.min(warp::warp_shuffle_xor(warp::FULL, fraction, reach, 32).0);
-        reach /= 2;
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        fraction = fraction.min(warp::warp_shuffle_xor(warp::FULL, fraction, lane_mask, 32).0);
+        lane_mask /= 2;
     }
     let warps = shared::array::<DISTINCT_WARPS>();
     if t.is_multiple_of(32) {

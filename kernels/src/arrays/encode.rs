@@ -180,10 +180,10 @@ pub unsafe fn arrays_encode(
     };
     let mut misfit = by_width!(kind, Bits => encode::<Bits>(&task));
 
-    let mut reach = 16;
-    while reach > 0 {
-        misfit = misfit.min(warp::warp_shuffle_xor(warp::FULL, misfit, reach, 32).0);
-        reach /= 2;
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        misfit = misfit.min(warp::warp_shuffle_xor(warp::FULL, misfit, lane_mask, 32).0);
+        lane_mask /= 2;
     }
     let warps = shared::array::<ENCODE_WARPS>();
     if t.is_multiple_of(32) {

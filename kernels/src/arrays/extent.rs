@@ -24,7 +24,7 @@ struct Numbers {
 }
 
 #[inline(always)]
-fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
+fn scan_cells<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
     let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut extent = [u64::MAX, 0, u64::MAX, 0];
     let mut missing = false;
@@ -85,13 +85,13 @@ pub unsafe fn arrays_extent(
     let scan = Scan { cells, mask, array, kind, rows, cols };
     let numbers =
         Numbers { all: (lowest, highest), finite: (finite_low, finite_high), has_nodata: has_nodata != 0, nodata };
-    let (mut extent, missing) = by_width!(kind, Bits => look::<Bits>(&scan, numbers));
+    let (mut extent, missing) = by_width!(kind, Bits => scan_cells::<Bits>(&scan, numbers));
 
-    let mut reach = 16;
-    while reach > 0 {
-        let other = extent.map(|key| warp::warp_shuffle_xor(warp::FULL, key, reach, 32).0);
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        let other = extent.map(|key| warp::warp_shuffle_xor(warp::FULL, key, lane_mask, 32).0);
         extent = wider(extent, other);
-        reach /= 2;
+        lane_mask /= 2;
     }
     let warps = shared::array::<EXTENT_WARPS>();
     let t = thread::thread_idx_x();

@@ -32,7 +32,7 @@ struct Flags(Shared<u32>);
 impl Flags {
     /// Records the bytes of the lanes' words; all lanes call it, those that have nothing with `has` false.
     #[inline(always)]
-    fn note(self, words: [u32; 4], each: u32, has: bool) {
+    fn mark(self, words: [u32; 4], each: u32, has: bool) {
         let mut known = 1;
         if has {
             let mut w = 0;
@@ -116,7 +116,7 @@ pub unsafe fn arrays_present(
             if inside {
                 piece = words.load4(array.at(cursor.row, head + cursor.col * PRESENT_PIECE) / 16 * 4);
             }
-            flags.note(piece, 16, inside);
+            flags.mark(piece, 16, inside);
             cursor.step();
             rounds -= 1;
         }
@@ -133,7 +133,7 @@ pub unsafe fn arrays_present(
             if seen {
                 byte = u32::from(cells.load(array.at(cursor.row, column)));
             }
-            flags.note([byte, 0, 0, 0], 1, seen);
+            flags.mark([byte, 0, 0, 0], 1, seen);
             cursor.step();
             rounds -= 1;
         }

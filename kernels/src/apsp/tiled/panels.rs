@@ -33,7 +33,7 @@ impl<W: Words> Factor for Transposed<W> {
             return self.matrix.load4(at);
         }
         let words = [self.matrix.load(at), self.matrix.load(at + 1)];
-        [0, 1, 2, 3].map(|i| W::spread(W::take(words[i / 2], i as u32 % 2)))
+        [0, 1, 2, 3].map(|i| W::broadcast(W::extract(words[i / 2], i as u32 % 2)))
     }
 
     #[inline(always)]
@@ -126,7 +126,7 @@ impl Panels {
                 while part < W::CELLS {
                     let depth = (spot.word + 64 * (J as u32 / 4) + J as u32 % 4) * W::CELLS + part;
                     let at = depth as usize * self.column_pitch as usize + (row + spot.row) as usize;
-                    let one = |i: usize| W::spread(W::take(results[i][J], part));
+                    let one = |i: usize| W::broadcast(W::extract(results[i][J], part));
                     self.column_panel.store4(at, [one(0), one(1), one(2), one(3)]);
                     self.column_panel.store4(at + 64, [one(4), one(5), one(6), one(7)]);
                     part += 1;

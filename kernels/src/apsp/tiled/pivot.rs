@@ -53,7 +53,7 @@ macro_rules! step {
         let b = [row.load4($spot.word), row.load4(64 + $spot.word)];
         eight!(I => {
             eight!(J => {
-                $cells[I][J] = $w::via_one($cells[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
+                $cells[I][J] = $w::relax_one($cells[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
             });
         });
     }};
@@ -82,7 +82,7 @@ impl PivotTile {
             eight!(J => {
                 let j = J as u32 % 4;
                 let word = self.matrix.load(at(I, J as u32 / 4) + (j / W::CELLS) as usize);
-                cells[I][J] = W::take(word, j % W::CELLS);
+                cells[I][J] = W::extract(word, j % W::CELLS);
             });
         });
         let mut quad = 0;
@@ -108,7 +108,7 @@ impl PivotTile {
                 }
                 let depth = spot.word + 64 * (J as u32 / 4) + j;
                 let at = depth as usize * self.column_pitch as usize + (self.row + spot.row(I)) as usize;
-                self.column_panel.store(at, W::spread(cells[I][J]));
+                self.column_panel.store(at, W::broadcast(cells[I][J]));
             });
         });
     }

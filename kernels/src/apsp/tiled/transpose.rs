@@ -38,7 +38,7 @@ fn transpose<W: Words>(matrix: In<u32>, pitch: u32, transposed: Out<u32>, transp
             let depth = (word + i) * W::CELLS + part;
             transposed.store(
                 depth as usize * transposed_pitch as usize + (row + x) as usize,
-                W::spread(W::take(cells, part)),
+                W::broadcast(W::extract(cells, part)),
             );
             part += 1;
         }

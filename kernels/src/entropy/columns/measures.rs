@@ -123,7 +123,7 @@ impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish<Packed> for Measures<
             let [a, b, c, d, e, f, g, h] = window.0;
             waiting.store4(index(K as u32, t), [a, b, c, d]);
             waiting.store4(index(K as u32, t) + 4 * COLUMNS_THREADS, [e, f, g, h]);
-            window.less(&steps[K]);
+            window.subtract(&steps[K]);
         });
         let mut k = 0;
         // A row of results may end where the grid's does.

@@ -127,9 +127,9 @@ impl<const NEAR: bool, const NODATA: bool> Shannon<NEAR, NODATA> {
         if NEAR {
             // Byte offsets of entries: tables in shared memory end before 64 KiB.
             let offsets = counts.scaled(self.step, scale.begin * self.step + self.lane);
-            offsets.each(|offset| sum = sum.wrapping_add(self.near.load_at(offset)));
+            offsets.for_each(|offset| sum = sum.wrapping_add(self.near.load_at(offset)));
         } else {
-            counts.each(|count| sum = sum.wrapping_add(self.f(scale, count)));
+            counts.for_each(|count| sum = sum.wrapping_add(self.f(scale, count)));
         }
         sum
     }
@@ -152,7 +152,7 @@ impl<C: Counts, const NEAR: bool, const NODATA: bool> Finish<C> for Shannon<NEAR
                 let entropy = rest as f32 * (reciprocal_fast(n as f32) * scale.scale);
                 h[K] = if windows.is_valid(K as u32) { entropy } else { f32::NAN };
             }
-            counts.less(&steps[K]);
+            counts.subtract(&steps[K]);
         });
         if is_last {
             self.out.store4(at, h);

@@ -151,9 +151,9 @@ impl Strip {
         }
         // Rows begin − 2 .. begin + 2 are in the ring's slots 0..4 when the first output row starts;
         // slot 4 then takes row begin + 2.
-        let (mut above, mut coming) = ([0u32; 4], [0u32; 5]);
+        let (mut above, mut prefetched) = ([0u32; 4], [0u32; 5]);
         fetch!(above: 0 1 2 3);
-        fetch!(coming: 0 1 2 3 4);
+        fetch!(prefetched: 0 1 2 3 4);
         let mut ring = [Cells::NONE; 5];
         let mut columns = Columns::EMPTY;
         let mut i = 0;
@@ -188,8 +188,8 @@ impl Strip {
         // Five rows' loads share a scoreboard, so they are consumed before the next five are issued: the hardware cannot wait for the
         // older of two loads that share one, and it has few.
         loop {
-            let cells = coming.map(Cells::new::<MODE>);
-            fetch!(coming: 0 1 2 3 4);
+            let cells = prefetched.map(Cells::new::<MODE>);
+            fetch!(prefetched: 0 1 2 3 4);
             step!(cells: 0 4; 1 0; 2 1; 3 2; 4 3;);
         }
     }

@@ -180,14 +180,14 @@ impl<const N: usize> Block<N> {
         let (mut at, mut buffer) = (0, 0);
         loop {
             let more = self.k - at > DEPTH;
-            let coming = if more { self.fetch(at + DEPTH) } else { ([0.0; 4], [[0.0; 4]; 2]) };
+            let prefetched = if more { self.fetch(at + DEPTH) } else { ([0.0; 4], [[0.0; 4]; 2]) };
             eight!(K => {
                 let (a, b) = factors;
                 if K < 7 {
                     factors = self.factors(tiles, buffer, K as u32 + 1);
                 } else if more {
                     // The other buffer is no longer read: all threads have been at a barrier since.
-                    Self::put(tiles, 1 - buffer, coming);
+                    Self::put(tiles, 1 - buffer, prefetched);
                     thread::sync_threads();
                     factors = self.factors(tiles, 1 - buffer, 0);
                 } else {

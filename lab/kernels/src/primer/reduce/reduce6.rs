@@ -1,4 +1,4 @@
-//! reduce6: several elements a thread. As many blocks as run at once go over all numbers, each thread joining two in every round of a loop, and
+//! reduce6: several elements a thread. As many blocks as run at once go over all numbers, each thread combining two in every round of a loop, and
 //! only then does a block begin to combine threads.
 //!
 //! The steps in shared memory, with ever fewer threads at work, are done once a block and not once in 512 numbers; and the results of the
