@@ -150,7 +150,7 @@ impl EmulatedDevice {
     }
 
     /// Does something, and records it where there is a profile.
-    fn noted<T>(
+    fn traced<T>(
         &self,
         name: &'static str,
         what: impl FnOnce() -> What,
@@ -166,14 +166,14 @@ impl EmulatedDevice {
         Ok(done)
     }
 
-    /// [`noted`](Self::noted) of a copy.
-    fn noted_copy(
+    /// [`traced`](Self::traced) of a copy.
+    fn traced_copy(
         &self,
         direction: Direction,
         bytes: usize,
         work: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        self.noted(direction.name(), || What::Copy { direction, bytes }, work)
+        self.traced(direction.name(), || What::Copy { direction, bytes }, work)
     }
 
     /// The memory. A launch that panicked has left no partial state in it.
@@ -220,7 +220,7 @@ impl Device for EmulatedDevice {
     }
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
-        self.noted(
+        self.traced(
             "fill",
             || What::Fill { bytes: buffer.bytes() },
             || {
@@ -236,7 +236,7 @@ impl Device for EmulatedDevice {
         rows.check_host(source.len(), source_pitch);
         rows.check_buffer(to.bytes());
         self.alive("upload")?;
-        self.noted_copy(Direction::Up, rows.bytes(), || {
+        self.traced_copy(Direction::Up, rows.bytes(), || {
             let mut state = self.lock();
             let target = state.buffer(to);
             for row in 0..rows.rows {
@@ -250,7 +250,7 @@ impl Device for EmulatedDevice {
         rows.check_host(target.len(), target_pitch);
         rows.check_buffer(from.bytes());
         self.alive("download")?;
-        self.noted_copy(Direction::Down, rows.bytes(), || {
+        self.traced_copy(Direction::Down, rows.bytes(), || {
             let state = self.lock();
             let source = state.buffer(from);
             for row in 0..rows.rows {
@@ -324,7 +324,7 @@ impl Device for EmulatedDevice {
                 .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
             Ok((report, start.elapsed().as_secs_f64()))
         };
-        let (report, seconds) = self.noted(kernel.name, what, run)?;
+        let (report, seconds) = self.traced(kernel.name, what, run)?;
         state.counted.extend(report.accesses.map(|accesses| CountedLaunch { kernel: kernel.name, accesses }));
         Ok(seconds)
     }

@@ -168,8 +168,8 @@ unsafe fn pointer_attribute<T>(
     none: T,
 ) -> Result<T, DriverError> {
     let mut answer = none;
-    let mut place: *mut c_void = (&raw mut answer).cast();
-    // SAFETY: one attribute and a live place for it, of its type; the driver takes any address.
-    unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut place, address) }.result()?;
+    let mut pointer: *mut c_void = (&raw mut answer).cast();
+    // SAFETY: one attribute and live memory for it, of its type; the driver takes any address.
+    unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut pointer, address) }.result()?;
     Ok(answer)
 }

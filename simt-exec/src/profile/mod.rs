@@ -1,12 +1,12 @@
 //! Profiles: what devices and threads did, when, and for how long.
 //!
-//! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on note every launch, copy
+//! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on record every launch, copy
 //! and fill in it as a [`Span`]: on a GPU with an event of the driver before and after it on its stream, which the GPU stamps with its own
 //! clock; in the emulator by the host's clock. Callers may add stages of threads. All times are seconds since the profile
 //! was made: a device's clock is set beside the host's when it is handed the profile.
 //!
 //! ```text
-//! noted    where a device has a profile: record an event, put the work on the stream, record an event
+//! traced   where a device has a profile: record an event, put the work on the stream, record an event
 //! wait     of what has passed both events: the time from the last known event to the first, and between them
 //! ```
 //!

@@ -73,13 +73,13 @@ pub fn write_trace(spans: &[Span], mut out: impl Write) -> io::Result<()> {
     // The host is process 0; tracks come in their order, threads before devices.
     let mut tracks: BTreeMap<&Track, (usize, usize)> = spans.iter().map(|span| (&span.track, (0, 0))).collect();
     let (mut process, mut last) = (0, None);
-    for (thread, (track, place)) in tracks.iter_mut().enumerate() {
+    for (thread, (track, ids)) in tracks.iter_mut().enumerate() {
         if let Track::Device { device, .. } = track
             && last.replace(device) != Some(device)
         {
             process += 1;
         }
-        *place = (process, thread);
+        *ids = (process, thread);
     }
     out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let mut named = None;
