@@ -36,7 +36,7 @@ impl CudaDevice {
         rows.check_host(source.len(), source_pitch);
         rows.check_buffer(to.bytes());
         self.enter()?;
-        self.traced(stream, Activity::copy(Direction::Up, rows.bytes()), || {
+        self.traced(stream, Activity::copy(Direction::HostToDevice, rows.bytes()), || {
             if rows.rows != 1 {
                 let copy = to_device(to, rows, source, source_pitch);
                 // SAFETY: just checked, and the caller's promise.
@@ -65,7 +65,7 @@ impl CudaDevice {
         rows.check_host(target.len(), target_pitch);
         rows.check_buffer(from.bytes());
         self.enter()?;
-        self.traced(stream, Activity::copy(Direction::Down, rows.bytes()), || {
+        self.traced(stream, Activity::copy(Direction::DeviceToHost, rows.bytes()), || {
             if rows.rows != 1 {
                 let copy = to_host(from, rows, target, target_pitch);
                 // SAFETY: just checked, and the caller's promise.

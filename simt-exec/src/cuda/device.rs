@@ -128,7 +128,7 @@ impl CudaDevice {
         let mut best = f64::INFINITY;
         for _ in 0..12 {
             let seconds = self.timed(|| {
-                self.traced(self.stream, Activity::copy(Direction::Within, bytes), || {
+                self.traced(self.stream, Activity::copy(Direction::DeviceToDevice, bytes), || {
                     // SAFETY: both buffers are live and `bytes` long.
                     unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
                         .map_err(self.fail("cuMemcpyDtoDAsync"))

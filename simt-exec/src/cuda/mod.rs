@@ -351,7 +351,7 @@ impl Device for CudaDevice {
         let there = self.context_of(to.address())?;
         self.enable_peer_access(there);
         let (stream, bytes) = (self.stream_of(queue), from.bytes());
-        self.traced(stream, Activity::copy(Direction::Across, bytes), || {
+        self.traced(stream, Activity::copy(Direction::PeerToPeer, bytes), || {
             // SAFETY: the buffers are as long, and that both live is the caller's promise.
             unsafe { result::memcpy_peer_async(there, to.address(), self.context(), from.address(), bytes, stream) }
                 .map_err(self.fail("cuMemcpyPeerAsync"))

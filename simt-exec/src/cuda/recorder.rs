@@ -12,7 +12,7 @@ use simt::launch::LaunchConfig;
 
 use super::CudaDevice;
 use super::stream::Event;
-use crate::profile::{Direction, Launch, Profile, Span, Track, What};
+use crate::profile::{Direction, Launch, Profile, Span, SpanKind, Track};
 use crate::{Device as _, DeviceError};
 
 /// Seconds after which the anchor moves on: events are then known to a tenth of a microsecond.
@@ -115,20 +115,20 @@ impl EventRecorder {
             };
             let Pending { activity, stream, host_seconds, end, .. } = recorded;
             let (start, reached) = (at + start, start);
-            let (name, what) = match activity {
+            let (name, kind) = match activity {
                 Activity::Launch { kernel, function, config } => {
                     let used = *state.used.entry(function as usize).or_insert_with(|| {
                         let compiled = device.compiled_function(function).ok()?;
                         Some((compiled.registers, compiled.shared_bytes))
                     });
                     let (major, minor) = device.description.compute_capability;
-                    (kernel, What::Launch(Launch::new(&config, used, 10 * major + minor)))
+                    (kernel, SpanKind::Launch(Launch::new(&config, used, 10 * major + minor)))
                 }
-                Activity::Copy { direction, bytes } => (direction.name(), What::Copy { direction, bytes }),
-                Activity::Fill { bytes } => ("fill", What::Fill { bytes }),
+                Activity::Copy { direction, bytes } => (direction.name(), SpanKind::Copy { direction, bytes }),
+                Activity::Fill { bytes } => ("fill", SpanKind::Fill { bytes }),
             };
             let track = Track::Device { device: Arc::clone(&self.device), stream };
-            self.profile.add(Span { name: name.into(), track, start, seconds, host_seconds, what });
+            self.profile.add(Span { name: name.into(), track, start, seconds, host_seconds, kind });
             if reached > ANCHOR_SECONDS {
                 state.anchor = (end, start + seconds);
             }

@@ -64,23 +64,23 @@ pub enum Track {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From host to device.
-    Up,
+    HostToDevice,
     /// From device to host.
-    Down,
+    DeviceToHost,
     /// Within a device's memory.
-    Within,
+    DeviceToDevice,
     /// From device to device.
-    Across,
+    PeerToPeer,
 }
 
 impl Direction {
     /// What a copy of this kind is called.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Up => "copy to device",
-            Self::Down => "copy to host",
-            Self::Within => "copy within device",
-            Self::Across => "copy to other device",
+            Self::HostToDevice => "copy to device",
+            Self::DeviceToHost => "copy to host",
+            Self::DeviceToDevice => "copy within device",
+            Self::PeerToPeer => "copy to other device",
         }
     }
 }
@@ -118,7 +118,7 @@ impl Launch {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum What {
+pub enum SpanKind {
     /// A thread did something.
     Stage,
     /// A kernel ran.
@@ -137,7 +137,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl SpanKind {
     /// Bytes moved or written, where that is known.
     pub fn bytes(&self) -> Option<usize> {
         match *self {
@@ -161,7 +161,7 @@ pub struct Span {
     /// How long the thread took that started it, in seconds; 0 for stages.
     pub host_seconds: f64,
     /// What it was.
-    pub what: What,
+    pub kind: SpanKind,
 }
 
 impl Span {
@@ -185,7 +185,7 @@ impl Span {
 /// assert_eq!(buffer.to_vec::<u8>()?, [1; 1000]);
 /// let [up, down] = profile.spans().try_into().unwrap();
 /// assert_eq!((up.name.as_ref(), down.name.as_ref()), ("copy to device", "copy to host"));
-/// assert_eq!((up.what.bytes(), down.start >= up.end()), (Some(1000), true));
+/// assert_eq!((up.kind.bytes(), down.start >= up.end()), (Some(1000), true));
 /// # Ok::<(), simt_exec::DeviceError>(())
 /// ```
 #[derive(Debug)]
