@@ -294,7 +294,7 @@ impl Device for CudaDevice {
         let owner: Box<dyn Owner> =
             if pooled { Box::new(PinnedPool(Arc::clone(&self.pinned))) } else { Box::new(Freed) };
         // SAFETY: the memory is so long, page-aligned, written, and used by nothing else until its owner has it back.
-        Ok(unsafe { HostMemory::lent(address, bytes, owner) })
+        Ok(unsafe { HostMemory::from_raw_parts(address, bytes, owner) })
     }
 
     fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {

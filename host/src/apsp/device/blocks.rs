@@ -210,7 +210,7 @@ impl<'m, T: Distance> Host<'m, T> {
         if rows.rows < self.side || rows.width < rows.pitch {
             device.fill(to, family.far)?;
         }
-        staged::put(to, rows, |top, piece| {
+        staged::upload_with(to, rows, |top, piece| {
             let copy = |(i, to): (usize, &mut [u8])| {
                 self.read(at, top + i, |cells| to.copy_from_slice(bytemuck::cast_slice(cells)));
             };
@@ -220,7 +220,7 @@ impl<'m, T: Distance> Host<'m, T> {
 
     fn put_down(&self, family: &Family, at: (usize, usize), from: &Buffer) -> Result<(), DeviceError> {
         let rows = self.rows(family, at);
-        staged::take(from, rows, |top, piece| {
+        staged::download_with(from, rows, |top, piece| {
             let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
             piece.par_chunks(rows.width).enumerate().for_each(copy);
         })
