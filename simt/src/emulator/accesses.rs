@@ -8,7 +8,7 @@ use super::fault::{AccessKind, SourceLocation, Space};
 /// sectors of global memory. See [`Options::accesses`](super::Options::accesses).
 ///
 /// An access of a warp consists of those lanes that reach the same source location for the same time since the warp's lanes
-/// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
+/// last synchronised: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
 /// a location (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
 /// their kind, their width and their order. And accesses that a compiler merges, splits or drops are counted as in the source.
 ///

@@ -302,12 +302,12 @@ fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, r
 
 /// The buffer at an address that a buffer of pointers holds at `index`.
 #[track_caller]
-pub fn follow(pointers: Global, index: usize, address: u64) -> Global {
+pub fn dereference(pointers: Global, index: usize, address: u64) -> Global {
     let at = Location::caller();
     // SAFETY: as in `global`.
     let bound = unsafe { &*pointers.bound };
     Machine::with(|machine| {
-        let target = bound.leads_to.and_then(|target| machine.buffers.iter().find(|bound| bound.argument == target));
+        let target = bound.pointee.and_then(|target| machine.buffers.iter().find(|bound| bound.argument == target));
         let found = target.and_then(|target| {
             let start = usize::try_from(address.checked_sub(target.argument.address)?).ok()?;
             Some(Global { start, bytes: target.argument.bytes.checked_sub(start)?, bound: target })

@@ -32,7 +32,7 @@ pub(super) struct Bound {
     pub name: &'static str,
     pub argument: BufferArg,
     /// The buffer that its pointers lead into, if it holds some.
-    pub leads_to: Option<BufferArg>,
+    pub pointee: Option<BufferArg>,
     /// The argument's first byte, and where it is in its allocation.
     pub data: *mut u8,
     pub start: usize,

@@ -181,7 +181,7 @@ unsafe fn in_turns(words: Out<u32>) {
         }
         warp::warp_vote_ballot(warp::FULL, true);
     }
-    // Here some lanes meet while others have gone ahead: they are together again afterwards.
+    // Here some lanes synchronise while others have gone ahead: they are together again afterwards.
     if i < 4 {
         warp::warp_vote_ballot(0b1111, true);
     }
