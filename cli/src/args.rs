@@ -119,7 +119,7 @@ pub enum Bench {
     /// Copies with gaps: bandwidth against stride
     #[command(after_long_help = bench_primer::HELP)]
     Stride(BenchTopicArgs),
-    /// Conflicts of banks: shared memory against the stride of what lanes load
+    /// Bank conflicts: shared memory against the stride of what lanes load
     #[command(after_long_help = bench_primer::HELP)]
     Banks(BenchTopicArgs),
     /// The ladder of reductions: sums, least and largest numbers

@@ -3,11 +3,11 @@
 //! The emulator claims to do what the GPU does. This kernel is how that is tested: run on both, its output must be
 //! equal word for word. It computes nothing of use.
 
-use simt::bits::{
+use simt::global::{In, Out, Pointers};
+use simt::math::{
     add_f16x2, and_or, byte_permute, dot4, exp_f64, fma_f16x2, funnel_shift_right, fused_multiply_add_f64, ln_f64,
     shift_left_clamped,
 };
-use simt::global::{In, Out, Pointers};
 use simt::private::Private;
 use simt::texture::{Texture1d, Texture2d};
 use simt::{clock, constant, kernel, shared, thread, warp};

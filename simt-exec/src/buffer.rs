@@ -16,14 +16,14 @@ pub struct Buffer {
     address: u64,
     bytes: usize,
     /// The memory is external: its owner frees it.
-    lent: bool,
+    borrowed: bool,
 }
 
 impl Buffer {
     /// `bytes` bytes of new memory, aligned to 256.
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let address = device.allocate(bytes)?;
-        Ok(Self { device: Arc::clone(device), address, bytes, lent: false })
+        Ok(Self { device: Arc::clone(device), address, bytes, borrowed: false })
     }
 
     /// External memory, which its owner frees.
@@ -31,8 +31,8 @@ impl Buffer {
     /// # Safety
     /// As long as the buffer is there, the memory is `bytes` bytes long and nothing writes to it but this buffer; nothing else reads what this
     /// buffer writes.
-    pub unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
-        Self { device: Arc::clone(device), address, bytes, lent: true }
+    pub unsafe fn borrowed(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+        Self { device: Arc::clone(device), address, bytes, borrowed: true }
     }
 
     /// The bytes from `start` on, where their owner does not matter.
@@ -42,7 +42,7 @@ impl Buffer {
     pub fn part(&self, start: usize, bytes: usize) -> Part<'_> {
         assert!(start.checked_add(bytes).is_some_and(|end| end <= self.bytes), "{bytes} bytes from {start} on");
         // SAFETY: they are the buffer's own, which is borrowed; only launches, which are unsafe, write to what is borrowed.
-        unsafe { Part::lent(&self.device, self.address + start as u64, bytes) }
+        unsafe { Part::borrowed(&self.device, self.address + start as u64, bytes) }
     }
 
     /// The device that it is on.
@@ -129,7 +129,7 @@ pub(crate) fn buffer_arg<T: Scalar>(address: u64, bytes: usize, writable: bool) 
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if !self.lent {
+        if !self.borrowed {
             self.device.release(self.address);
         }
     }
@@ -143,10 +143,10 @@ pub struct Part<'a> {
 
 impl Part<'_> {
     /// # Safety
-    /// As for [`Buffer::lent`], for as long as what is borrowed.
-    pub unsafe fn lent(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
+    /// As for [`Buffer::borrowed`], for as long as what is borrowed.
+    pub unsafe fn borrowed(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
         // SAFETY: passed on to the caller.
-        Self { buffer: unsafe { Buffer::lent(device, address, bytes) }, _of: PhantomData }
+        Self { buffer: unsafe { Buffer::borrowed(device, address, bytes) }, _of: PhantomData }
     }
 }
 

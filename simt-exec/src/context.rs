@@ -23,7 +23,7 @@ pub struct ContextGuard<'d> {
 }
 
 impl<'d> ContextGuard<'d> {
-    /// Notes the current context, which has to live until this is dropped, as contexts of other libraries do.
+    /// Saves the current context, which has to live until this is dropped, as contexts of other libraries do.
     pub fn of(device: &'d dyn Device) -> Self {
         Self { device, context: device.thread_context(), _thread: std::marker::PhantomData }
     }
@@ -31,7 +31,7 @@ impl<'d> ContextGuard<'d> {
 
 impl Drop for ContextGuard<'_> {
     fn drop(&mut self) {
-        // SAFETY: noted on this thread by `of`, and still live.
+        // SAFETY: saved on this thread by `of`, and still live.
         unsafe { self.device.set_thread_context(self.context) };
     }
 }

@@ -90,7 +90,7 @@ pub trait Device: Send + Sync {
     /// What it can hold and run.
     fn limits(&self) -> Limits;
 
-    /// Notes every launch, copy and fill from now on in `profile`; a device that has one already keeps it.
+    /// Records every launch, copy and fill from now on in `profile`; a device that has one already keeps it.
     fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError>;
 
     /// Bytes of memory that are free now.

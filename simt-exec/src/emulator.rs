@@ -14,7 +14,7 @@ use simt::emulator::{self, Memory, Options, launch};
 pub use simt::emulator::{AccessKind, Accesses, Order, Site, Space, Totals};
 use simt::launch::{Arg, Constant, KernelEntry, LaunchConfig};
 
-use crate::profile::{Direction, Launch, Profile, Span, Track, What};
+use crate::profile::{Direction, Launch, Profile, Span, SpanKind, Track};
 use crate::resources::Report;
 use crate::{Buffer, Device, DeviceError, Limits, Rows, TexelFormat, TextureShape};
 
@@ -150,10 +150,10 @@ impl EmulatedDevice {
     }
 
     /// Does something, and records it where there is a profile.
-    fn noted<T>(
+    fn traced<T>(
         &self,
         name: &'static str,
-        what: impl FnOnce() -> What,
+        kind: impl FnOnce() -> SpanKind,
         work: impl FnOnce() -> Result<T, DeviceError>,
     ) -> Result<T, DeviceError> {
         let Some(profile) = self.profile.get() else { return work() };
@@ -162,18 +162,18 @@ impl EmulatedDevice {
         let seconds = begun.elapsed().as_secs_f64();
         let track = Track::Device { device: self.name().into(), stream: 0 };
         let start = profile.at(begun);
-        profile.add(Span { name: name.into(), track, start, seconds, host_seconds: seconds, what: what() });
+        profile.add(Span { name: name.into(), track, start, seconds, host_seconds: seconds, kind: kind() });
         Ok(done)
     }
 
-    /// [`noted`](Self::noted) of a copy.
-    fn noted_copy(
+    /// [`traced`](Self::traced) of a copy.
+    fn traced_copy(
         &self,
         direction: Direction,
         bytes: usize,
         work: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        self.noted(direction.name(), || What::Copy { direction, bytes }, work)
+        self.traced(direction.name(), || SpanKind::Copy { direction, bytes }, work)
     }
 
     /// The memory. A launch that panicked has left no partial state in it.
@@ -220,9 +220,9 @@ impl Device for EmulatedDevice {
     }
 
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError> {
-        self.noted(
+        self.traced(
             "fill",
-            || What::Fill { bytes: buffer.bytes() },
+            || SpanKind::Fill { bytes: buffer.bytes() },
             || {
                 let mut state = self.lock();
                 let target = state.buffer(buffer);
@@ -236,7 +236,7 @@ impl Device for EmulatedDevice {
         rows.check_host(source.len(), source_pitch);
         rows.check_buffer(to.bytes());
         self.alive("upload")?;
-        self.noted_copy(Direction::Up, rows.bytes(), || {
+        self.traced_copy(Direction::HostToDevice, rows.bytes(), || {
             let mut state = self.lock();
             let target = state.buffer(to);
             for row in 0..rows.rows {
@@ -250,7 +250,7 @@ impl Device for EmulatedDevice {
         rows.check_host(target.len(), target_pitch);
         rows.check_buffer(from.bytes());
         self.alive("download")?;
-        self.noted_copy(Direction::Down, rows.bytes(), || {
+        self.traced_copy(Direction::DeviceToHost, rows.bytes(), || {
             let state = self.lock();
             let source = state.buffer(from);
             for row in 0..rows.rows {
@@ -313,10 +313,10 @@ impl Device for EmulatedDevice {
             constants,
             ..Options::default()
         };
-        let what = || {
+        let kind = || {
             let used = Report::of(kernel.module).kernel(kernel.name, &format!("sm_{}", self.limits.arch));
             let used = used.map(|used| (used.registers, used.shared_bytes));
-            What::Launch(Launch::new(config, used, self.limits.arch))
+            SpanKind::Launch(Launch::new(config, used, self.limits.arch))
         };
         let run = || {
             let start = Instant::now();
@@ -324,7 +324,7 @@ impl Device for EmulatedDevice {
                 .map_err(|error| DeviceError::Fault(format!("{}: {error}", self.name())))?;
             Ok((report, start.elapsed().as_secs_f64()))
         };
-        let (report, seconds) = self.noted(kernel.name, what, run)?;
+        let (report, seconds) = self.traced(kernel.name, kind, run)?;
         state.counted.extend(report.accesses.map(|accesses| CountedLaunch { kernel: kernel.name, accesses }));
         Ok(seconds)
     }

@@ -30,7 +30,7 @@
 //! assert_eq!((found.blocks, found.active_warps), (2, 16));
 //! assert_eq!(found.fraction(), 0.25);
 //! assert_eq!(found.limited_by().collect::<Vec<_>>(), [Resource::Registers]);
-//! # Ok::<(), simt_exec::occupancy::Misfit>(())
+//! # Ok::<(), simt_exec::occupancy::OccupancyError>(())
 //! ```
 
 use std::fmt;
@@ -104,7 +104,7 @@ impl Architecture {
     /// assert_eq!(found.limit(Resource::Warps), Some(12));
     /// assert_eq!(found.limit(Resource::Blocks), Some(8));
     /// assert_eq!(found.blocks, 8);
-    /// # Ok::<(), simt_exec::occupancy::Misfit>(())
+    /// # Ok::<(), simt_exec::occupancy::OccupancyError>(())
     /// ```
     pub const G80: Self = Self {
         name: "G80",
@@ -135,24 +135,24 @@ impl Architecture {
     /// How many blocks run on a multiprocessor at once, at least one.
     ///
     /// # Errors
-    /// [`Misfit`] when not even one does, or when there can be no such block.
-    pub fn occupancy(&self, demand: Demand) -> Result<Occupancy, Misfit> {
+    /// [`OccupancyError`] when not even one does, or when there can be no such block.
+    pub fn occupancy(&self, demand: Demand) -> Result<Occupancy, OccupancyError> {
         let arch = self.name;
         let Demand { threads, registers, shared_bytes } = demand;
         if threads == 0 {
-            return Err(Misfit::NoThreads);
+            return Err(OccupancyError::NoThreads);
         }
         if threads > self.threads_per_block {
-            return Err(Misfit::Threads { threads, most: self.threads_per_block, arch });
+            return Err(OccupancyError::Threads { threads, most: self.threads_per_block, arch });
         }
         if registers == 0 {
-            return Err(Misfit::NoRegisters);
+            return Err(OccupancyError::NoRegisters);
         }
         if registers > self.registers_per_thread {
-            return Err(Misfit::Registers { registers, most: self.registers_per_thread, arch });
+            return Err(OccupancyError::Registers { registers, most: self.registers_per_thread, arch });
         }
         if shared_bytes > self.shared_per_block {
-            return Err(Misfit::SharedMemory { bytes: shared_bytes, most: self.shared_per_block, arch });
+            return Err(OccupancyError::SharedMemory { bytes: shared_bytes, most: self.shared_per_block, arch });
         }
         // All of these are small now: nothing below can overflow.
         let warps = threads.div_ceil(WARP);
@@ -160,7 +160,7 @@ impl Architecture {
         // The hardware checks a launch as if every partition got as many warps as the fullest.
         let checked = registers_of_warp * warps.next_multiple_of(self.partitions);
         if checked > self.registers {
-            return Err(Misfit::RegistersOfBlock { registers: checked, most: self.registers, arch });
+            return Err(OccupancyError::RegistersOfBlock { registers: checked, most: self.registers, arch });
         }
         let warps_with_registers = self.registers / self.partitions / registers_of_warp * self.partitions;
         let shared_of_block = (shared_bytes + self.shared_reserved).next_multiple_of(self.shared_unit);
@@ -292,7 +292,7 @@ impl Occupancy {
 
 /// Why no block runs at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum OccupancyError {
     /// A block without threads.
     #[error("a block has at least one thread")]
     NoThreads,
@@ -349,7 +349,7 @@ mod tests {
         Resource::ALL.map(|resource| found.limit(resource))
     }
 
-    fn hopper(threads: u32, registers: u32, shared_bytes: u32) -> Result<Occupancy, Misfit> {
+    fn hopper(threads: u32, registers: u32, shared_bytes: u32) -> Result<Occupancy, OccupancyError> {
         Architecture::named("sm_90").expect("it is there").occupancy(Demand { threads, registers, shared_bytes })
     }
 
@@ -383,9 +383,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_says_why() {
-        assert_eq!(hopper(0, 16, 0), Err(Misfit::NoThreads));
-        assert_eq!(hopper(32, 0, 0), Err(Misfit::NoRegisters));
-        let why = |result: Result<Occupancy, Misfit>| result.unwrap_err().to_string();
+        assert_eq!(hopper(0, 16, 0), Err(OccupancyError::NoThreads));
+        assert_eq!(hopper(32, 0, 0), Err(OccupancyError::NoRegisters));
+        let why = |result: Result<Occupancy, OccupancyError>| result.unwrap_err().to_string();
         assert_eq!(why(hopper(1025, 16, 0)), "a block of 1025 threads is larger than the 1024 that sm_90 takes");
         assert_eq!(why(hopper(32, 256, 0)), "256 registers a thread are more than the 255 of sm_90");
         assert_eq!(why(hopper(1024, 65, 0)), "a block needs 73728 registers, and a multiprocessor of sm_90 has 65536");

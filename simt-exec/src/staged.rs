@@ -30,7 +30,7 @@ fn piece_of(all: Rows) -> (usize, usize) {
 }
 
 /// Fills rows of a buffer: `fill` writes pieces, each from a row on, one after another and without gaps.
-pub fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
+pub fn upload_with(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = piece_of(rows);
     scope(to.device(), 0, PIECES, |queues| {
@@ -46,27 +46,27 @@ pub fn put(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(
     })?
 }
 
-/// Reads rows of a buffer: `empty` is handed pieces, each from a row on, one after another and without gaps.
-pub fn take(from: &Buffer, rows: Rows, mut empty: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
+/// Reads rows of a buffer: `drain` is handed pieces, each from a row on, one after another and without gaps.
+pub fn download_with(from: &Buffer, rows: Rows, mut drain: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = piece_of(rows);
     let tops: Vec<usize> = (0..rows.rows).step_by(each).collect();
     let count = |top: usize| each.min(rows.rows - top);
-    let set_out = |queue: &mut Queue<'_>, memory: HostMemory, top: usize| {
+    let enqueue = |queue: &mut Queue<'_>, memory: HostMemory, top: usize| {
         let target = Target { memory: Writable::Owned(memory), pitch: width, width, rows: count(top) };
         queue.download(from, start + top * pitch, pitch, target)
     };
     scope(from.device(), 0, PIECES, |queues| {
         for (queue, &top) in queues.iter_mut().zip(&tops) {
             let memory = from.device().host_memory(bytes)?;
-            set_out(queue, memory, top)?;
+            enqueue(queue, memory, top)?;
         }
         for (i, &top) in tops.iter().enumerate() {
             let queue = &mut queues[i % PIECES];
             let memory = piece(queue, from, bytes)?;
-            empty(top, &memory[..count(top) * width]);
+            drain(top, &memory[..count(top) * width]);
             if let Some(&next) = tops.get(i + PIECES) {
-                set_out(queue, memory, next)?;
+                enqueue(queue, memory, next)?;
             }
         }
         Ok(())
@@ -87,7 +87,7 @@ fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMem
 
 /// [`Device::upload`](crate::Device::upload) for many bytes.
 pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
-    put(to, rows, |top, piece| {
+    upload_with(to, rows, |top, piece| {
         let sources = source[top * source_pitch..].par_chunks(source_pitch);
         let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(&from[..rows.width]);
         piece.par_chunks_mut(rows.width).zip(sources).for_each(copy);
@@ -96,7 +96,7 @@ pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Re
 
 /// [`Device::download`](crate::Device::download) for many bytes.
 pub fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
-    take(from, rows, |top, piece| {
+    download_with(from, rows, |top, piece| {
         let targets = target[top * target_pitch..].par_chunks_mut(target_pitch);
         let copy = |(from, to): (&[u8], &mut [u8])| to[..rows.width].copy_from_slice(from);
         piece.par_chunks(rows.width).zip(targets).for_each(copy);

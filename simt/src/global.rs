@@ -37,9 +37,9 @@ impl<H> Copy for Pointers<H> {}
 
 /// What a pointer in global memory may lead to: [`In`], [`Out`] or [`Pointers`].
 pub trait Pointee: Copy {
-    /// The pointers still to follow, the element type after them, and whether a kernel may write it.
+    /// The pointers still to dereference, the element type after them, and whether a kernel may write it.
     #[cfg(not(target_arch = "nvptx64"))]
-    const LEADS_TO: (u8, &'static str, bool);
+    const POINTEE: (u8, &'static str, bool);
     /// Wraps the backend's description of a buffer.
     #[doc(hidden)]
     fn wrap(global: Global) -> Self;
@@ -47,7 +47,7 @@ pub trait Pointee: Copy {
 
 impl<T: Scalar> Pointee for In<T> {
     #[cfg(not(target_arch = "nvptx64"))]
-    const LEADS_TO: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), false);
+    const POINTEE: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), false);
     #[inline(always)]
     fn wrap(global: Global) -> Self {
         Self(global, PhantomData)
@@ -56,7 +56,7 @@ impl<T: Scalar> Pointee for In<T> {
 
 impl<T: Scalar> Pointee for Out<T> {
     #[cfg(not(target_arch = "nvptx64"))]
-    const LEADS_TO: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), true);
+    const POINTEE: (u8, &'static str, bool) = (0, crate::launch::element_name::<T>(), true);
     #[inline(always)]
     fn wrap(global: Global) -> Self {
         Self(global, PhantomData)
@@ -65,7 +65,7 @@ impl<T: Scalar> Pointee for Out<T> {
 
 impl<H: Pointee> Pointee for Pointers<H> {
     #[cfg(not(target_arch = "nvptx64"))]
-    const LEADS_TO: (u8, &'static str, bool) = (H::LEADS_TO.0 + 1, H::LEADS_TO.1, H::LEADS_TO.2);
+    const POINTEE: (u8, &'static str, bool) = (H::POINTEE.0 + 1, H::POINTEE.1, H::POINTEE.2);
     #[inline(always)]
     fn wrap(global: Global) -> Self {
         Self(global, PhantomData)
@@ -78,7 +78,7 @@ impl<H: Pointee> Pointers<H> {
     #[track_caller]
     pub fn load(self, index: usize) -> H {
         let address = u64::load_global_readonly(self.0, index);
-        H::wrap(backend::follow(self.0, index, address))
+        H::wrap(backend::dereference(self.0, index, address))
     }
 
     /// The same bytes as numbers: the fields of a structure beside its pointers.

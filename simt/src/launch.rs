@@ -324,7 +324,7 @@ buffer_params!(In Out);
 
 impl<H: Pointee> KernelParam for Pointers<H> {
     const TYPE: ParamType =
-        ParamType::Pointers { steps: H::LEADS_TO.0 + 1, element: H::LEADS_TO.1, writable: H::LEADS_TO.2 };
+        ParamType::Pointers { steps: H::POINTEE.0 + 1, element: H::POINTEE.1, writable: H::POINTEE.2 };
     fn from_arg(argument: &Arg) -> Self {
         match argument {
             Arg::Pointers { array, .. } => Self::wrap(emulator::backend::Global::from_arg(array)),

@@ -24,11 +24,11 @@ extern crate self as simt;
 pub use simt_macros::{constant, kernel, shared};
 
 pub mod atomic;
-pub mod bits;
 pub mod clock;
 pub mod constant;
 pub mod global;
-pub mod matrix;
+pub mod math;
+pub mod mma;
 pub mod private;
 pub mod scalar;
 pub mod shared;

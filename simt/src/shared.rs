@@ -97,20 +97,20 @@ impl<T: Scalar> Shared<T> {
         T::store_shared(self.address.wrapping_add(bytes), value);
     }
 
-    /// The address of the first element in the block's shared memory, in bytes. With [`load_place`](Self::load_place) for
+    /// The address of the first element in the block's shared memory, in bytes. With [`load_address`](Self::load_address) for
     /// kernels that compute addresses themselves.
     #[inline(always)]
-    pub fn place(self) -> u32 {
+    pub fn address(self) -> u32 {
         self.address
     }
 
-    /// The element at the address `place`, which counts as [`place`](Self::place) does.
+    /// The element at `address`, which counts as [`address`](Self::address) does.
     #[inline(always)]
     #[track_caller]
-    pub fn load_place(self, place: u32) -> T {
-        let (bytes, len) = (place.wrapping_sub(self.address), self.len * size_of::<T>() as u32);
+    pub fn load_address(self, address: u32) -> T {
+        let (bytes, len) = (address.wrapping_sub(self.address), self.len * size_of::<T>() as u32);
         backend::check_shared_offset(self.address, bytes, size_of::<T>() as u32, len);
-        T::load_shared(place)
+        T::load_shared(address)
     }
 
     /// Address of element `index`; the emulator checks that `count` elements start there.

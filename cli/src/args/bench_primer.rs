@@ -15,7 +15,7 @@ by the wall clock, until all is done; the rate is of the bytes, operations, acce
 kernel does; \"of ceiling\" its share of what the device can do: bytes, of a copy within its memory in the same run; bytes over the bus, of the \
 faster way of a copy to and from page-locked memory, which both ways at once may exceed; operations, of what NVIDIA publishes; multiply-adds \
 and accesses to shared memory, of what the clock allows. \"faster\" is than the rung before. The next \
-columns are what the emulator counts of the same kernel on less data: passes over the banks that a warp's loads from shared memory take \
+columns are what the emulator counts of the same kernel on less data: wavefronts (passes over the banks) that a warp's loads from shared memory take \
 on average, and its stores; sectors of 32 bytes that its loads from global memory touch, and its stores. \"also\" is what else there is to tell.
 
 --device auto is cuda:0 where there is one, and the emulator otherwise, whose times say nothing of a GPU.

@@ -10,7 +10,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use halotile::io::write_failed;
-use halotile::occupancy::{Architecture, Demand, Misfit, Occupancy, Resource, WARP};
+use halotile::occupancy::{Architecture, Demand, Occupancy, OccupancyError, Resource, WARP};
 use halotile_lab::entropy::kernels;
 use halotile_lab::resources::{self, Resources};
 use serde_json::{Value, json};
@@ -84,20 +84,22 @@ impl Case {
         }
         let case = Self { entry, arch, reported, used, block, dynamic: args.shared.unwrap_or(dynamic) };
         match case.occupancy(threads) {
-            Err(misfit @ (Misfit::NoThreads | Misfit::Threads { .. })) => Err(Usage(misfit.to_string()).into()),
+            Err(error @ (OccupancyError::NoThreads | OccupancyError::Threads { .. })) => {
+                Err(Usage(error.to_string()).into())
+            }
             _ => Ok(case),
         }
     }
 
     /// What becomes of blocks of this size.
-    fn occupancy(&self, threads: u32) -> Result<Occupancy, Misfit> {
+    fn occupancy(&self, threads: u32) -> Result<Occupancy, OccupancyError> {
         // Whatever is too much for a number of 32 bits is too much for a multiprocessor.
         let shared_bytes = self.used.shared_bytes.saturating_add(self.dynamic);
         self.arch.occupancy(Demand { threads, registers: self.used.registers, shared_bytes })
     }
 
     /// The sizes of the chart: whole warps, up to the largest that the kernel is compiled for.
-    fn sizes(&self) -> impl Iterator<Item = (u32, Result<Occupancy, Misfit>)> {
+    fn sizes(&self) -> impl Iterator<Item = (u32, Result<Occupancy, OccupancyError>)> {
         let most = self.used.max_threads.min(self.arch.threads_per_block);
         (1..=most / WARP).map(|warps| (warps * WARP, self.occupancy(warps * WARP)))
     }
@@ -139,7 +141,7 @@ fn text(case: &Case, all_blocks: bool) -> String {
     }
     lines.push(String::new());
     match case.occupancy(block.threads()) {
-        Err(misfit) => lines.push(format!("0 blocks: {misfit}")),
+        Err(error) => lines.push(format!("0 blocks: {error}")),
         Ok(found) => {
             lines.push(format!("{:14} {:>10} {:>14} {:>8}", "", "a block", "multiprocessor", "blocks"));
             for resource in Resource::ALL {
@@ -184,7 +186,7 @@ fn chart(case: &Case) -> impl Iterator<Item = String> {
                 let (blocks, warps, percent) = (found.blocks, found.active_warps, percent(&found));
                 format!("{threads:7} {blocks:6} {warps:5} {percent:>9}  {bar:32}  {}{mark}", limits(&found))
             }
-            Err(misfit) => format!("{threads:7} {:6} {:5} {:>9}  {misfit}{mark}", 0, 0, "0.0 %"),
+            Err(error) => format!("{threads:7} {:6} {:5} {:>9}  {error}{mark}", 0, 0, "0.0 %"),
         }
     }))
 }
@@ -210,7 +212,7 @@ fn json(case: &Case, all_blocks: bool) -> Value {
     object
 }
 
-fn one(threads: u32, found: &Result<Occupancy, Misfit>) -> Value {
+fn one(threads: u32, found: &Result<Occupancy, OccupancyError>) -> Value {
     let limit = |resource| found.as_ref().ok().and_then(|found| found.limit(resource));
     json!({
         "threads": threads,

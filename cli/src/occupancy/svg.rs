@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use halotile::occupancy::{Misfit, Occupancy, Resource, WARP};
+use halotile::occupancy::{Occupancy, OccupancyError, Resource, WARP};
 
 use super::{Case, count, limits, percent};
 
@@ -79,7 +79,7 @@ pub fn chart(case: &Case) -> String {
 }
 
 /// What a size gives, in words.
-fn said(found: &Result<Occupancy, Misfit>) -> String {
+fn said(found: &Result<Occupancy, OccupancyError>) -> String {
     match found {
         Ok(found) => format!(
             "{}, {} of {} warps, {}, limited by {}",
@@ -89,7 +89,7 @@ fn said(found: &Result<Occupancy, Misfit>) -> String {
             percent(found),
             limits(found)
         ),
-        Err(misfit) => format!("0 blocks, because {misfit}"),
+        Err(error) => format!("0 blocks, because {error}"),
     }
 }
 
@@ -110,7 +110,7 @@ fn axis(svg: &mut String) {
     }
 }
 
-fn bar(svg: &mut String, x: f64, step: f64, threads: u32, found: &Result<Occupancy, Misfit>, own: bool) {
+fn bar(svg: &mut String, x: f64, step: f64, threads: u32, found: &Result<Occupancy, OccupancyError>, own: bool) {
     let (height, blocks, class) = match found {
         Ok(found) => {
             let limiting = found.limited_by().next().map_or("", class);

@@ -62,8 +62,8 @@ fn shares(report: &Report) -> String {
 fn class_of(line: &Line) -> &'static str {
     match line.name.as_str() {
         _ if line.bytes.is_none() => "kernel",
-        name if name == Direction::Up.name() => "cpu",
-        name if name == Direction::Down.name() => "rung",
+        name if name == Direction::HostToDevice.name() => "cpu",
+        name if name == Direction::DeviceToHost.name() => "rung",
         _ => "both",
     }
 }

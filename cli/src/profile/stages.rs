@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use halotile::profile::{Profile, STAGE, Span, Track, What};
+use halotile::profile::{Profile, STAGE, Span, SpanKind, Track};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing_subscriber::Layer;
@@ -66,7 +66,7 @@ where
         let Some(Begun { name, at }) = span.extensions_mut().remove() else { return };
         let track = Track::Thread(thread(&name));
         let (start, seconds) = (self.profile.at(at), at.elapsed().as_secs_f64());
-        self.profile.add(Span { name: name.into(), track, start, seconds, host_seconds: 0.0, what: What::Stage });
+        self.profile.add(Span { name: name.into(), track, start, seconds, host_seconds: 0.0, kind: SpanKind::Stage });
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-use halotile::profile::{Direction, Span, Track, What};
+use halotile::profile::{Direction, Span, SpanKind, Track};
 
 use crate::bench::export::html::chart::round;
 use crate::bench::export::html::parts::escape;
@@ -31,21 +31,21 @@ const MANY: usize = 200;
 const LETTERS: usize = 30;
 
 /// The colour of a span.
-pub fn class(what: &What) -> &'static str {
-    match what {
-        What::Launch(_) => "kernel",
-        What::Copy { direction: Direction::Up, .. } => "cpu",
-        What::Copy { direction: Direction::Down, .. } => "rung",
-        What::Copy { .. } | What::Fill { .. } => "both",
-        What::Stage => "stage",
+pub fn class(kind: &SpanKind) -> &'static str {
+    match kind {
+        SpanKind::Launch(_) => "kernel",
+        SpanKind::Copy { direction: Direction::HostToDevice, .. } => "cpu",
+        SpanKind::Copy { direction: Direction::DeviceToHost, .. } => "rung",
+        SpanKind::Copy { .. } | SpanKind::Fill { .. } => "both",
+        SpanKind::Stage => "stage",
     }
 }
 
 /// What is said of a span that is pointed at.
 fn hint(span: &Span) -> String {
     let mut text = format!("{}: {} ms from {} ms on", span.name, ms(span.seconds), ms(span.start));
-    match span.what {
-        What::Launch(launch) => {
+    match span.kind {
+        SpanKind::Launch(launch) => {
             let [x, y, z] = launch.grid;
             let threads: u32 = launch.block.iter().product();
             let _ = write!(text, "; grid {x} x {y} x {z}, {threads} threads a block");
@@ -56,7 +56,7 @@ fn hint(span: &Span) -> String {
                 let _ = write!(text, ", occupancy {:.0} %", occupancy * 100.0);
             }
         }
-        What::Copy { bytes, .. } | What::Fill { bytes } if span.seconds > 0.0 => {
+        SpanKind::Copy { bytes, .. } | SpanKind::Fill { bytes } if span.seconds > 0.0 => {
             let _ = write!(text, "; {bytes} bytes, {} GB/s", significant(bytes as f64 / span.seconds / 1e9));
         }
         _ => {}
@@ -83,7 +83,7 @@ fn rect(svg: &mut String, class: &str, [x, y, width, height]: [f64; 4], hint: &s
 
 /// What devices did, in the order in which it began: a bar as tall as it took long.
 pub fn calls(spans: &[Span]) -> String {
-    let calls: Vec<&Span> = spans.iter().filter(|span| span.what != What::Stage).collect();
+    let calls: Vec<&Span> = spans.iter().filter(|span| span.kind != SpanKind::Stage).collect();
     if calls.is_empty() {
         return String::new();
     }
@@ -103,7 +103,7 @@ pub fn calls(spans: &[Span]) -> String {
         let height = (span.seconds * 1e3 / longest * TALL).max(0.5);
         let x = LEFT + column as f64 * wide;
         let width = if wide > 3.0 { wide - 1.0 } else { wide };
-        rect(&mut svg, class(&span.what), [x, bottom - height, width, height], &hint(span));
+        rect(&mut svg, class(&span.kind), [x, bottom - height, width, height], &hint(span));
     }
     let text = format!("{} calls, the first on the left", calls.len());
     let middle = (LEFT + RIGHT) / 2.0;
@@ -119,7 +119,7 @@ pub fn timeline(spans: &[Span]) -> String {
 
 /// Where the most calls come within the shortest time. Nothing where there are so few that the whole time line shows them.
 pub fn enlarged(spans: &[Span]) -> String {
-    let calls: Vec<&Span> = spans.iter().filter(|span| span.what != What::Stage).collect();
+    let calls: Vec<&Span> = spans.iter().filter(|span| span.kind != SpanKind::Stage).collect();
     let lasts = |few: &&[&Span]| few[few.len() - 1].start - few[0].start;
     let Some(densest) = calls.windows(MANY).min_by(|a, b| lasts(a).total_cmp(&lasts(b))) else { return String::new() };
     let end = densest.iter().map(|span| span.end()).fold(0.0, f64::max);
@@ -165,9 +165,9 @@ fn strips(spans: &[Span], (id, title): (&str, &str), range: Range<f64>) -> Strin
         let mut drawn: Option<(f64, &str)> = None;
         for span in spans {
             outer.retain(|&end| end > span.start);
-            let depth = if span.what == What::Stage { outer.len().min(3) as f64 } else { 0.0 };
+            let depth = if span.kind == SpanKind::Stage { outer.len().min(3) as f64 } else { 0.0 };
             outer.push(span.end());
-            let (from, to, class) = (x(span.start), x(span.end()), class(&span.what));
+            let (from, to, class) = (x(span.start), x(span.end()), class(&span.kind));
             // Half a pixel that continues what is there already would add nothing but bytes.
             if drawn.is_some_and(|(until, before)| before == class && depth == 0.0 && to < until + 0.5) {
                 continue;
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn copies(count: usize) -> Vec<Span> {
-        let what = What::Copy { direction: Direction::Up, bytes: 8 };
+        let kind = SpanKind::Copy { direction: Direction::HostToDevice, bytes: 8 };
         let track = Track::Device { device: "cuda:0 (A <B>)".into(), stream: 1 };
         let span = |i| Span {
             name: "copy to device".into(),
@@ -193,7 +193,7 @@ mod tests {
             start: i as f64,
             seconds: if i == 1 { 0.5 } else { 0.25 },
             host_seconds: 0.0,
-            what,
+            kind,
         };
         (0..count).map(span).collect()
     }

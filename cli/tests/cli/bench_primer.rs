@@ -40,7 +40,7 @@ fn a_topic_is_verified_timed_and_exported_in_every_format() {
 fn the_emulator_counts_beside_the_times() {
     let place = Place::new();
     let table = place.run("bench banks --device emulator --sizes 1 --runs 1 --warmup 0").quietly();
-    let passes = |label: &str| {
+    let wavefronts = |label: &str| {
         let line =
             table.lines().find(|line| line.starts_with(&format!("{label} "))).unwrap_or_else(|| panic!("{table}"));
         line.split_whitespace().rev().nth(2).unwrap().to_owned()
@@ -48,7 +48,7 @@ fn the_emulator_counts_beside_the_times() {
     let expected =
         [("u32 x1", "1.00"), ("u32 x6", "2.00"), ("u8 x32", "8.00"), ("tile x32", "32.0"), ("tile x32 +1", "1.00")];
     for (label, loads) in expected {
-        assert!(passes(label).starts_with(&format!("{loads}/")), "{label}: {table}");
+        assert!(wavefronts(label).starts_with(&format!("{loads}/")), "{label}: {table}");
     }
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn distinct(
     let (rows, cols) = (cells.grid.rows(), cells.grid.cols());
     // As many warps as the set has places to spare.
     let blocks = blocks(device, &kernel, rows * cols)?.min((1 << 16) / (kernels::ARRAYS_THREADS / 32) - 1);
-    let places = Buffer::new(device, kernels::DISTINCT_PLACES as usize * 8)?;
+    let places = Buffer::new(device, kernels::DISTINCT_SLOTS as usize * 8)?;
     device.fill(&places, 0xFF)?;
     let list = small(device, kernels::DISTINCT_LIST as usize * 8)?;
     let counter = small(device, 4)?;

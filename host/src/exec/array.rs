@@ -107,7 +107,7 @@ impl Layout {
         let start = from / VECTOR * VECTOR;
         let first = ((address - start) / bytes as u64) as usize;
         // SAFETY: the caller's promise; what lies before the array is not touched.
-        let memory = unsafe { Buffer::lent(device, start, (to - start) as usize) };
+        let memory = unsafe { Buffer::borrowed(device, start, (to - start) as usize) };
         Ok(Self { memory, first, bytes, rows, cols, strides })
     }
 
@@ -293,7 +293,7 @@ impl<T> DeviceGridMut<'_, T> {
         let Layout { rows, cols, bytes, .. } = grids[0].layout;
         let len = (grids.len() * rows - 1) * pitch + cols;
         // SAFETY: each grid has its rows, and the rows of all of them follow one another, `pitch` apart.
-        unsafe { Part::lent(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
+        unsafe { Part::borrowed(grids[0].layout.memory.device(), grids[0].layout.address(), len * bytes) }
     }
 }
 

@@ -4,7 +4,7 @@
 //! A word is one distance of 32 bits, or two of 16 that lie side by side in a row. In every case the step of the algorithm, the lesser of c
 //! and a + b, is one or two instructions: on compute capability 9.0 `VIADDMNMX` for integers, two of 16 bits at a time as well.
 
-use simt::bits::{add_u16x2, min_u16x2};
+use simt::math::{add_u16x2, min_u16x2};
 
 /// Distances in words.
 pub(super) trait Words: Copy {
@@ -12,20 +12,20 @@ pub(super) trait Words: Copy {
     const CELLS: u32;
 
     /// The lesser of `c` and `a + b`, distance by distance.
-    fn via(c: u32, a: u32, b: u32) -> u32;
+    fn relax(c: u32, a: u32, b: u32) -> u32;
 
     /// The same for one distance in a word of its own.
-    fn via_one(c: u32, a: u32, b: u32) -> u32;
+    fn relax_one(c: u32, a: u32, b: u32) -> u32;
 
     /// A distance of a word in a word to itself.
     #[inline(always)]
-    fn take(word: u32, at: u32) -> u32 {
+    fn extract(word: u32, at: u32) -> u32 {
         if Self::CELLS == 1 { word } else { word >> (16 * at) & 0xFFFF }
     }
 
     /// A distance, repeated to fill a word.
     #[inline(always)]
-    fn spread(one: u32) -> u32 {
+    fn broadcast(one: u32) -> u32 {
         if Self::CELLS == 1 { one } else { one * 0x0001_0001 }
     }
 }
@@ -38,14 +38,14 @@ impl Words for Whole {
     const CELLS: u32 = 1;
 
     #[inline(always)]
-    fn via(c: u32, a: u32, b: u32) -> u32 {
+    fn relax(c: u32, a: u32, b: u32) -> u32 {
         // ptxas fuses these two into one instruction; a comparison and a choice it would not.
         (a.cast_signed().wrapping_add(b.cast_signed())).min(c.cast_signed()).cast_unsigned()
     }
 
     #[inline(always)]
-    fn via_one(c: u32, a: u32, b: u32) -> u32 {
-        Self::via(c, a, b)
+    fn relax_one(c: u32, a: u32, b: u32) -> u32 {
+        Self::relax(c, a, b)
     }
 }
 
@@ -57,13 +57,13 @@ impl Words for Halves {
     const CELLS: u32 = 2;
 
     #[inline(always)]
-    fn via(c: u32, a: u32, b: u32) -> u32 {
+    fn relax(c: u32, a: u32, b: u32) -> u32 {
         min_u16x2(add_u16x2(a, b), c)
     }
 
     #[inline(always)]
-    fn via_one(c: u32, a: u32, b: u32) -> u32 {
-        Whole::via(c, a, b)
+    fn relax_one(c: u32, a: u32, b: u32) -> u32 {
+        Whole::relax(c, a, b)
     }
 }
 
@@ -75,12 +75,12 @@ impl Words for Real {
     const CELLS: u32 = 1;
 
     #[inline(always)]
-    fn via(c: u32, a: u32, b: u32) -> u32 {
+    fn relax(c: u32, a: u32, b: u32) -> u32 {
         (f32::from_bits(a) + f32::from_bits(b)).min(f32::from_bits(c)).to_bits()
     }
 
     #[inline(always)]
-    fn via_one(c: u32, a: u32, b: u32) -> u32 {
-        Self::via(c, a, b)
+    fn relax_one(c: u32, a: u32, b: u32) -> u32 {
+        Self::relax(c, a, b)
     }
 }

@@ -6,7 +6,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, thread};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, by_width, key};
 
 /// What is counted.
 #[derive(Clone, Copy)]
@@ -43,21 +43,21 @@ impl Digits {
 }
 
 #[inline(always)]
-fn look<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: Digits) -> bool {
+fn scan_cells<B: Bits>(scan: &Scan, numbers: (u64, u64), nodata: Option<u64>, digits: Digits) -> bool {
     let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut missing = false;
     let cells = cells.cast::<B>();
-    let mut walk = Walk::new(cols);
-    while walk.row < rows {
-        if !mask.hides(walk.row, walk.col) {
-            let key = key(cells.load(array.at(walk.row, walk.col)), kind);
+    let mut cursor = GridStride::new(cols);
+    while cursor.row < rows {
+        if !mask.hides(cursor.row, cursor.col) {
+            let key = key(cells.load(array.at(cursor.row, cursor.col)), kind);
             if key < numbers.0 || key > numbers.1 || nodata == Some(key) {
                 missing = true;
             } else {
                 digits.add(key);
             }
         }
-        walk.step();
+        cursor.step();
     }
     missing
 }
@@ -105,10 +105,10 @@ pub unsafe fn arrays_digits(
     let digits = Digits { prefixes, count: prefix_count, counts, low, span, rest, more };
     let nodata = (has_nodata != 0).then_some(nodata);
     let (scan, numbers) = (Scan { cells, mask, array, kind, rows, cols }, (lowest, highest));
-    let met = by_width!(kind, Bits => look::<Bits>(&scan, numbers, nodata, digits));
-    let met = thread::sync_threads_count(met);
+    let found = by_width!(kind, Bits => scan_cells::<Bits>(&scan, numbers, nodata, digits));
+    let found = thread::sync_threads_count(found);
     if thread::thread_idx_x() == 0 {
-        missing.store(thread::block_idx_x() as usize, met);
+        missing.store(thread::block_idx_x() as usize, found);
     }
 }
 

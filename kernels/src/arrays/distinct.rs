@@ -15,7 +15,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
+use super::{ARRAYS_REAL, ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, WARPS, by_width, key};
 
 /// Numbers of a block's record: the first cell, in reading order, that is no whole number (all ones where there is none); [`DISTINCT_NODATA`]
 /// and [`DISTINCT_LAST`].
@@ -28,7 +28,7 @@ pub const DISTINCT_NODATA: u64 = 1;
 pub const DISTINCT_LAST: u64 = 2;
 
 /// Slots of the set, each all ones when a launch begins; twice as many as keys at most.
-pub const DISTINCT_PLACES: u32 = 1 << 17;
+pub const DISTINCT_SLOTS: u32 = 1 << 17;
 
 /// Keys after which no more are inserted.
 pub const DISTINCT_MOST: u32 = 1 << 16;
@@ -50,7 +50,7 @@ shared! {
 /// The result of all warps.
 #[derive(Clone, Copy)]
 struct Set {
-    places: Out<u64>,
+    slots: Out<u64>,
     list: Out<u64>,
     count: Out<u32>,
 }
@@ -61,10 +61,10 @@ impl Set {
         if self.count.atomic_max(0, 0) > DISTINCT_MOST {
             return;
         }
-        let mut place = hash(key) >> (64 - DISTINCT_PLACES.ilog2());
-        let mut left = DISTINCT_PLACES;
+        let mut slot = hash(key) >> (64 - DISTINCT_SLOTS.ilog2());
+        let mut left = DISTINCT_SLOTS;
         while left > 0 {
-            let old = self.places.atomic_compare_exchange(place as usize, NONE, key);
+            let old = self.slots.atomic_compare_exchange(slot as usize, NONE, key);
             if old == key {
                 return;
             }
@@ -75,7 +75,7 @@ impl Set {
                 }
                 return;
             }
-            place = (place + 1) % u64::from(DISTINCT_PLACES);
+            slot = (slot + 1) % u64::from(DISTINCT_SLOTS);
             left -= 1;
         }
     }
@@ -121,22 +121,22 @@ struct Task {
 }
 
 #[inline(always)]
-fn look<B: Bits>(task: &Task) -> Found {
+fn scan_cells<B: Bits>(task: &Task) -> Found {
     let Scan { cells, mask, array, kind, rows, cols } = task.scan;
     let cells = cells.cast::<B>();
     let mut found = Found { fraction: u64::MAX, flags: 0 };
-    let mut walk = Walk::new(cols);
-    let mut rounds = walk.rounds(rows);
+    let mut cursor = GridStride::new(cols);
+    let mut rounds = cursor.rounds(rows);
     while rounds > 0 {
         let (mut new, mut number, mut slot) = (false, 0, 0);
-        if walk.row < rows && !mask.hides(walk.row, walk.col) {
-            let bits = cells.load(array.at(walk.row, walk.col));
+        if cursor.row < rows && !mask.hides(cursor.row, cursor.col) {
+            let bits = cells.load(array.at(cursor.row, cursor.col));
             number = key(bits, kind);
             if number < task.numbers.0 || number > task.numbers.1 || task.nodata == Some(number) {
                 found.flags |= DISTINCT_NODATA;
             } else if B::BITS >= 32 && kind & ARRAYS_REAL != 0 && is_fraction::<B>(bits.wide(), task.large) {
-                let place = u64::from(walk.row) * u64::from(cols) + u64::from(walk.col);
-                found.fraction = found.fraction.min(place);
+                let index = u64::from(cursor.row) * u64::from(cols) + u64::from(cursor.col);
+                found.fraction = found.fraction.min(index);
             } else if number == NONE {
                 found.flags |= DISTINCT_LAST;
             } else {
@@ -160,7 +160,7 @@ fn look<B: Bits>(task: &Task) -> Found {
                 warp::sync_warp(warp::FULL);
             }
         }
-        walk.step();
+        cursor.step();
         rounds -= 1;
     }
     found
@@ -168,20 +168,20 @@ fn look<B: Bits>(task: &Task) -> Found {
 
 /// Puts the keys of the whole numbers that the mask does not hide into a set, and finds the first number that is not whole.
 ///
-/// `places` is the set; the first keys inserted are in `list`, and `count` says how many there are. `lowest` and `highest` are the keys
+/// `slots` is the set; the first keys inserted are in `list`, and `count` says how many there are. `lowest` and `highest` are the keys
 /// of the least and the greatest number that is no NaN, `nodata` is the key of no data where `has_nodata` is not 0; both are not in the
 /// set. A floating-point number whose magnitude has the bits `large`, or larger ones, counts as not whole. Block b writes
 /// [`DISTINCT_RECORD`] numbers from b · `DISTINCT_RECORD` on.
 ///
 /// # Safety
-/// `cells` and `mask` hold what their kinds and strides say, `cells` numbers of 2 to 8 bytes; `places` has [`DISTINCT_PLACES`] numbers, `list`
+/// `cells` and `mask` hold what their kinds and strides say, `cells` numbers of 2 to 8 bytes; `slots` has [`DISTINCT_SLOTS`] numbers, `list`
 /// [`DISTINCT_LIST`], `count` one, `found` a record for every block; there are fewer than 2^16 warps, in blocks of
 /// [`ARRAYS_THREADS`] threads, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn arrays_distinct(
     cells: In<u8>,
     mask: In<u8>,
-    places: Out<u64>,
+    slots: Out<u64>,
     list: Out<u64>,
     count: Out<u32>,
     found: Out<u64>,
@@ -215,15 +215,15 @@ pub unsafe fn arrays_distinct(
         numbers: (lowest, highest),
         nodata: (has_nodata != 0).then_some(nodata),
         large,
-        set: Set { places, list, count },
+        set: Set { slots, list, count },
         cache,
     };
-    let Found { mut fraction, flags } = by_width!(kind, Bits => look::<Bits>(&task));
+    let Found { mut fraction, flags } = by_width!(kind, Bits => scan_cells::<Bits>(&task));
 
-    let mut reach = 16;
-    while reach > 0 {
-        fraction = fraction.min(warp::warp_shuffle_xor(warp::FULL, fraction, reach, 32).0);
-        reach /= 2;
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        fraction = fraction.min(warp::warp_shuffle_xor(warp::FULL, fraction, lane_mask, 32).0);
+        lane_mask /= 2;
     }
     let warps = shared::array::<DISTINCT_WARPS>();
     if t.is_multiple_of(32) {

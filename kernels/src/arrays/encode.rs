@@ -12,7 +12,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, WARPS, WIDTH, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, WARPS, WIDTH, by_width, key};
 
 /// The code of a number that has none.
 pub const ENCODE_MISFIT: u16 = 1 << 8;
@@ -60,7 +60,7 @@ struct Task {
     /// Columns of the array.
     width: u32,
     /// Rows and columns of the array for those of `out`, where `mapped`.
-    places: In<u32>,
+    indices: In<u32>,
     mapped: bool,
     top: u32,
     left: u32,
@@ -76,15 +76,15 @@ fn encode<B: Bits>(task: &Task) -> u64 {
     let cells = task.cells.cast::<B>();
     let mut misfit = u64::MAX;
     let mut last = (0, task.steps.code(0));
-    let mut walk = Walk::new(task.pitch / 4);
-    while walk.row < task.rows {
-        let y = if task.mapped { task.places.load(walk.row as usize) } else { task.top + walk.row };
+    let mut cursor = GridStride::new(task.pitch / 4);
+    while cursor.row < task.rows {
+        let y = if task.mapped { task.indices.load(cursor.row as usize) } else { task.top + cursor.row };
         let mut word = 0;
         let mut k = 0;
         while k < 4 {
-            let column = 4 * walk.col + k;
+            let column = 4 * cursor.col + k;
             if column < task.cols {
-                let x = if task.mapped { task.places.load((task.rows + column) as usize) } else { task.left + column };
+                let x = if task.mapped { task.indices.load((task.rows + column) as usize) } else { task.left + column };
                 let code = if task.mask.hides(y, x) {
                     task.hidden
                 } else {
@@ -106,23 +106,23 @@ fn encode<B: Bits>(task: &Task) -> u64 {
             }
             k += 1;
         }
-        let at = walk.row as usize * task.pitch as usize / 4 + walk.col as usize;
+        let at = cursor.row as usize * task.pitch as usize / 4 + cursor.col as usize;
         task.out.cast::<u32>().store(at, word);
-        walk.step();
+        cursor.step();
     }
     misfit
 }
 
 /// Writes the codes of cells to `rows` rows of `cols` bytes, `pitch` apart, and 0 in between.
 ///
-/// Row r of `out` is row `top` + r of the array, column c is column `left` + c; or, where `mapped` is not 0, those that `places` names, first
+/// Row r of `out` is row `top` + r of the array, column c is column `left` + c; or, where `mapped` is not 0, those that `indices` names, first
 /// for all rows and then for all columns. The code of a key is that of the last of `steps` `starts` that is not larger; that of a cell
 /// which the mask hides is `hidden`. Block b writes to element b of `misfits` which cell, in reading order, is the first
 /// whose number has the code [`ENCODE_MISFIT`]; all ones if there is none.
 ///
 /// # Safety
 /// `cells` and `mask` hold what their kinds and strides say for all rows and columns named; `starts`, ascending from 0 on, and `codes` have `steps`
-/// numbers, at least one; `places` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes, `pitch` is a
+/// numbers, at least one; `indices` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes, `pitch` is a
 /// multiple of 4 and not less than `cols`; `misfits` has a number for every block; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn arrays_encode(
@@ -130,7 +130,7 @@ pub unsafe fn arrays_encode(
     mask: In<u8>,
     starts: In<u64>,
     codes: In<u16>,
-    places: In<u32>,
+    indices: In<u32>,
     out: Out<u8>,
     misfits: Out<u64>,
     kind: u32,
@@ -169,7 +169,7 @@ pub unsafe fn arrays_encode(
         bytes,
         hidden: hidden as u16,
         width,
-        places,
+        indices,
         mapped: mapped != 0,
         top,
         left,
@@ -180,10 +180,10 @@ pub unsafe fn arrays_encode(
     };
     let mut misfit = by_width!(kind, Bits => encode::<Bits>(&task));
 
-    let mut reach = 16;
-    while reach > 0 {
-        misfit = misfit.min(warp::warp_shuffle_xor(warp::FULL, misfit, reach, 32).0);
-        reach /= 2;
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        misfit = misfit.min(warp::warp_shuffle_xor(warp::FULL, misfit, lane_mask, 32).0);
+        lane_mask /= 2;
     }
     let warps = shared::array::<ENCODE_WARPS>();
     if t.is_multiple_of(32) {

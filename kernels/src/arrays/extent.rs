@@ -3,7 +3,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Bits, Mask, Scan, WARPS, Walk, by_width, key};
+use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, Scan, WARPS, by_width, key};
 
 /// Numbers of a block's record: the smallest and the largest key, the same of finite numbers, and one that is not 0 if a cell has no data.
 /// Of nothing the smallest key is all ones and the largest is 0.
@@ -24,15 +24,15 @@ struct Numbers {
 }
 
 #[inline(always)]
-fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
+fn scan_cells<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
     let &Scan { cells, mask, array, kind, rows, cols } = scan;
     let mut extent = [u64::MAX, 0, u64::MAX, 0];
     let mut missing = false;
     let cells = cells.cast::<B>();
-    let mut walk = Walk::new(cols);
-    while walk.row < rows {
-        if !mask.hides(walk.row, walk.col) {
-            let key = key(cells.load(array.at(walk.row, walk.col)), kind);
+    let mut cursor = GridStride::new(cols);
+    while cursor.row < rows {
+        if !mask.hides(cursor.row, cursor.col) {
+            let key = key(cells.load(array.at(cursor.row, cursor.col)), kind);
             if key < numbers.all.0 || key > numbers.all.1 || (numbers.has_nodata && key == numbers.nodata) {
                 missing = true;
             } else {
@@ -44,7 +44,7 @@ fn look<B: Bits>(scan: &Scan, numbers: Numbers) -> ([u64; 4], bool) {
                 }
             }
         }
-        walk.step();
+        cursor.step();
     }
     (extent, missing)
 }
@@ -85,13 +85,13 @@ pub unsafe fn arrays_extent(
     let scan = Scan { cells, mask, array, kind, rows, cols };
     let numbers =
         Numbers { all: (lowest, highest), finite: (finite_low, finite_high), has_nodata: has_nodata != 0, nodata };
-    let (mut extent, missing) = by_width!(kind, Bits => look::<Bits>(&scan, numbers));
+    let (mut extent, missing) = by_width!(kind, Bits => scan_cells::<Bits>(&scan, numbers));
 
-    let mut reach = 16;
-    while reach > 0 {
-        let other = extent.map(|key| warp::warp_shuffle_xor(warp::FULL, key, reach, 32).0);
+    let mut lane_mask = 16;
+    while lane_mask > 0 {
+        let other = extent.map(|key| warp::warp_shuffle_xor(warp::FULL, key, lane_mask, 32).0);
         extent = wider(extent, other);
-        reach /= 2;
+        lane_mask /= 2;
     }
     let warps = shared::array::<EXTENT_WARPS>();
     let t = thread::thread_idx_x();
@@ -125,4 +125,4 @@ fn wider(a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
     [a[0].min(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].max(b[3])]
 }
 
-const _: () = assert!(ARRAYS_THREADS / 32 * 4 <= 32, "a place for every warp's extent");
+const _: () = assert!(ARRAYS_THREADS / 32 * 4 <= 32, "room for every warp's extent");

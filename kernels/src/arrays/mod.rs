@@ -181,14 +181,14 @@ struct Scan {
 
 /// The cells of a thread, of `cols` columns: a grid-stride loop.
 #[derive(Clone, Copy)]
-struct Walk {
+struct GridStride {
     row: u32,
     col: u32,
     cols: u32,
     step: (u32, u32),
 }
 
-impl Walk {
+impl GridStride {
     #[inline(always)]
     fn new(cols: u32) -> Self {
         let cols = cols.max(1);

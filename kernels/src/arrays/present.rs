@@ -13,7 +13,7 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
-use super::{ARRAYS_THREADS, Array, Mask, WARPS, Walk};
+use super::{ARRAYS_THREADS, Array, GridStride, Mask, WARPS};
 
 /// Words of a block's record: the flags of bytes 0 to 255, from the lowest bit on.
 pub const PRESENT_RECORD: u32 = 8;
@@ -32,7 +32,7 @@ struct Flags(Shared<u32>);
 impl Flags {
     /// Records the bytes of the lanes' words; all lanes call it, those that have nothing with `has` false.
     #[inline(always)]
-    fn note(self, words: [u32; 4], each: u32, has: bool) {
+    fn mark(self, words: [u32; 4], each: u32, has: bool) {
         let mut known = 1;
         if has {
             let mut w = 0;
@@ -108,33 +108,33 @@ pub unsafe fn arrays_present(
 
     if pieces > 0 {
         let words = cells.cast::<u32>();
-        let mut walk = Walk::new(pieces);
-        let mut rounds = walk.rounds(rows);
+        let mut cursor = GridStride::new(pieces);
+        let mut rounds = cursor.rounds(rows);
         while rounds > 0 {
-            let inside = walk.row < rows;
+            let inside = cursor.row < rows;
             let mut piece = [0; 4];
             if inside {
-                piece = words.load4(array.at(walk.row, head + walk.col * PRESENT_PIECE) / 16 * 4);
+                piece = words.load4(array.at(cursor.row, head + cursor.col * PRESENT_PIECE) / 16 * 4);
             }
-            flags.note(piece, 16, inside);
-            walk.step();
+            flags.mark(piece, 16, inside);
+            cursor.step();
             rounds -= 1;
         }
     }
     let rest = cols - pieces * PRESENT_PIECE;
     if rest > 0 {
-        let mut walk = Walk::new(rest);
-        let mut rounds = walk.rounds(rows);
+        let mut cursor = GridStride::new(rest);
+        let mut rounds = cursor.rounds(rows);
         while rounds > 0 {
-            let column = if walk.col < head { walk.col } else { walk.col + pieces * PRESENT_PIECE };
-            let inside = walk.row < rows;
-            let seen = inside && !mask.hides(walk.row, column);
+            let column = if cursor.col < head { cursor.col } else { cursor.col + pieces * PRESENT_PIECE };
+            let inside = cursor.row < rows;
+            let seen = inside && !mask.hides(cursor.row, column);
             let mut byte = 0;
             if seen {
-                byte = u32::from(cells.load(array.at(walk.row, column)));
+                byte = u32::from(cells.load(array.at(cursor.row, column)));
             }
-            flags.note([byte, 0, 0, 0], 1, seen);
-            walk.step();
+            flags.mark([byte, 0, 0, 0], 1, seen);
+            cursor.step();
             rounds -= 1;
         }
     }

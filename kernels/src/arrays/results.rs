@@ -3,7 +3,7 @@
 use simt::global::{In, Out};
 use simt::{kernel, thread};
 
-use super::{ARRAYS_THREADS, Array, WIDTH, Walk};
+use super::{ARRAYS_THREADS, Array, GridStride, WIDTH};
 
 /// Copies `rows` × `cols` numbers of `kind`'s width, 4 or 8 bytes: from element `from_first` on, rows `from_stride` apart, to where the
 /// strides of `to` say.
@@ -25,15 +25,15 @@ pub unsafe fn arrays_place(
     cols: u32,
 ) {
     let (source, target) = (Array { first: from_first, row: from_stride, col: 1 }, Array { first, row, col });
-    let mut walk = Walk::new(cols);
-    while walk.row < rows {
-        let (at, place) = (source.at(walk.row, walk.col), target.at(walk.row, walk.col));
+    let mut cursor = GridStride::new(cols);
+    while cursor.row < rows {
+        let (from_index, to_index) = (source.at(cursor.row, cursor.col), target.at(cursor.row, cursor.col));
         if kind & WIDTH == 4 {
-            to.cast::<u32>().store(place, from.cast::<u32>().load(at));
+            to.cast::<u32>().store(to_index, from.cast::<u32>().load(from_index));
         } else {
-            to.cast::<u64>().store(place, from.cast::<u64>().load(at));
+            to.cast::<u64>().store(to_index, from.cast::<u64>().load(from_index));
         }
-        walk.step();
+        cursor.step();
     }
 }
 

@@ -5,8 +5,8 @@
 
 use core::f64::consts::LN_2;
 
-use simt::bits::{exp_f64, ln_f64};
 use simt::global::In;
+use simt::math::{exp_f64, ln_f64};
 use simt::scalar::Scalar;
 
 /// Words of a plane: its formula (one of the numbers below, and [`MEASURES_NUMBER`]), the bits of the scale, the bits of the order

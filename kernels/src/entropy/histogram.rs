@@ -25,8 +25,8 @@
 //!
 //! Windows that the grid's left or right edge clips are counted cell by cell, by the warps that have any.
 
-use simt::bits::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::global::{In, Out};
+use simt::math::{byte_permute, funnel_shift_right, reciprocal_fast};
 use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
 use simt::{four, kernel, thread, warp};
@@ -132,9 +132,9 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
         [(both & 0xFFFF) / Self::UNIT, (both >> 16) / Self::UNIT]
     }
 
-    /// The counters of the level that is byte `k` of four.
+    /// The byte offset of the counters of the level that is byte `k` of four.
     #[inline(always)]
-    fn place(&self, cells: u32, k: u32) -> u32 {
+    fn offset(&self, cells: u32, k: u32) -> u32 {
         byte_permute(cells, self.lane, 0x5504 | k << 4)
     }
 
@@ -161,7 +161,7 @@ impl<A: Fixed, const NEAR: bool> Histogram<A, NEAR> {
     /// columns lanes diverge and may not reconverge before its end, which was measured to cost a factor of 100.
     #[inline(always)]
     fn exchange<const LEAVES: bool, const ENTERS: bool, const BY: u32>(&mut self, old: u32, new: u32, k: u32) {
-        let (from, to) = (self.place(old, k), self.place(new, k));
+        let (from, to) = (self.offset(old, k), self.offset(new, k));
         let by = if LEAVES && ENTERS && from == to { 0 } else { BY * Self::UNIT };
         let leaving = if LEAVES { self.counters.load_at(from) } else { 0 };
         let entering = if ENTERS { self.counters.load_at(to) } else { 0 };

@@ -16,8 +16,8 @@
 //!
 //! Results are computed from these by [formulas](super::formula) that other kernels share.
 
-use simt::bits::byte_permute;
 use simt::global::{In, Out};
+use simt::math::byte_permute;
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread};
@@ -126,9 +126,9 @@ impl Histogram {
     /// Counts a cell of level `old` less and one of level `new` more. Both counters are loaded before either is stored: of one level, neither changes anything.
     #[inline(always)]
     fn exchange<const LOGS: bool, const NEAR: bool>(&mut self, old: u32, new: u32) {
-        // A level has 256 bytes: byte 1 of an address is the level, byte 0 the thread.
-        let place = |level: u32| byte_permute(level, 2 * self.column, 0x5504);
-        let (from, to) = (place(old), place(new));
+        // A level has 256 bytes: byte 1 of an offset is the level, byte 0 the thread.
+        let offset = |level: u32| byte_permute(level, 2 * self.column, 0x5504);
+        let (from, to) = (offset(old), offset(new));
         let (leaving, entering) = (self.counters.load_at(from), self.counters.load_at(to));
         let one = u16::from(from != to);
         self.add_up();

@@ -3,8 +3,8 @@
 //! 256 counters do not fit in registers, so they are in thread-private (local) memory, which is the bottleneck
 //! of this kernel. It is here to be read and to compare others with.
 
-use simt::bits::log2_fast;
 use simt::global::{In, Out};
+use simt::math::log2_fast;
 use simt::{kernel, thread};
 
 /// Entropy of a `size` × `size` window, one thread a cell, in blocks of any two-dimensional shape.

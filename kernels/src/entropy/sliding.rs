@@ -27,8 +27,8 @@
 //! Strips at the left and right border, and grids with nodata, are modes of the same code (see
 //! [`Mode`]): with nodata the number of counted cells is a counter like the others, in the top five bits of word 2.
 
-use simt::bits::{and_or, dot4, reciprocal_fast, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::math::{and_or, dot4, reciprocal_fast, shift_left_clamped};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
@@ -216,10 +216,10 @@ impl Strip {
         }
         prepare!(0 1 2 3);
 
-        let mut coming = [0u32; 5];
+        let mut prefetched = [0u32; 5];
         let mut i = 0;
         while i < 5 {
-            coming[i] = self.load::<MODE>(begin + 2 + i as i32);
+            prefetched[i] = self.load::<MODE>(begin + 2 + i as i32);
             i += 1;
         }
         // Rows in the middle of the grid share their norms.
@@ -227,10 +227,10 @@ impl Strip {
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + self.x as isize;
         let mut y = begin;
         loop {
-            let current = coming;
+            let current = prefetched;
             let mut i = 0;
             while i < 5 {
-                coming[i] = self.load::<MODE>(y + 7 + i as i32);
+                prefetched[i] = self.load::<MODE>(y + 7 + i as i32);
                 i += 1;
             }
             macro_rules! row {

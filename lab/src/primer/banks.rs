@@ -226,7 +226,7 @@ impl Run for Started<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primer::{Passes, predict};
+    use crate::primer::{Wavefronts, predict};
     use halotile::exec::emulator::EmulatedDevice;
 
     fn gcd(a: u32, b: u32) -> u32 {
@@ -285,7 +285,7 @@ mod tests {
                 Type::Triple => (gcd(3 * stride, 32), 1),
             };
             let counted = predict(&case).unwrap();
-            let Passes { per_access, conflicts_per_access, most, accesses } = counted.shared_loads.unwrap();
+            let Wavefronts { per_access, conflicts_per_access, most, accesses } = counted.shared_loads.unwrap();
             assert_eq!(most, passes, "{case:?}");
             assert_eq!(per_access, f64::from(passes), "{case:?}");
             assert_eq!(conflicts_per_access, f64::from(passes - least), "{case:?}");

@@ -34,7 +34,7 @@ pub mod transfer;
 pub mod transpose;
 
 pub use data::{Elements, random};
-pub use predict::{Counted, Passes, Sectors, predict};
+pub use predict::{Counted, Sectors, Wavefronts, predict};
 
 /// A page of the primer.
 pub struct Topic {

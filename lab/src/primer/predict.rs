@@ -19,9 +19,9 @@ use halotile::exec::{Device, DeviceError};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counted {
     /// Loads from shared memory.
-    pub shared_loads: Option<Passes>,
+    pub shared_loads: Option<Wavefronts>,
     /// Stores to shared memory.
-    pub shared_stores: Option<Passes>,
+    pub shared_stores: Option<Wavefronts>,
     /// Loads from global memory.
     pub global_loads: Option<Sectors>,
     /// Stores to global memory.
@@ -30,7 +30,7 @@ pub struct Counted {
 
 /// Passes over the banks of shared memory that accesses of warps take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Passes {
+pub struct Wavefronts {
     /// Accesses of a warp.
     pub accesses: u64,
     /// Passes that one takes, on average: without conflicts 1, of 8 bytes a lane 2, of 16 bytes 4.
@@ -53,15 +53,15 @@ pub struct Sectors {
     pub most: u32,
 }
 
-impl Passes {
+impl Wavefronts {
     fn of(totals: Totals) -> Option<Self> {
         let accesses = totals.accesses;
-        let conflicts = totals.conflicts();
+        let conflicts = totals.bank_conflicts();
         (accesses > 0).then(|| Self {
             accesses,
-            per_access: totals.passes as f64 / accesses as f64,
+            per_access: totals.wavefronts as f64 / accesses as f64,
             conflicts_per_access: conflicts as f64 / accesses as f64,
-            most: totals.most_passes,
+            most: totals.max_wavefronts,
         })
     }
 }
@@ -70,7 +70,7 @@ impl Sectors {
     fn of(totals: Totals) -> Option<Self> {
         let accesses = totals.accesses;
         let per_access = totals.sectors as f64 / accesses as f64;
-        (accesses > 0).then_some(Self { accesses, per_access, most: totals.most_sectors })
+        (accesses > 0).then_some(Self { accesses, per_access, most: totals.max_sectors })
     }
 }
 
@@ -82,8 +82,8 @@ impl Counted {
             sum
         };
         Self {
-            shared_loads: Passes::of(sum(Space::Shared, AccessKind::Read)),
-            shared_stores: Passes::of(sum(Space::Shared, AccessKind::Write)),
+            shared_loads: Wavefronts::of(sum(Space::Shared, AccessKind::Read)),
+            shared_stores: Wavefronts::of(sum(Space::Shared, AccessKind::Write)),
             global_loads: Sectors::of(sum(Space::Global, AccessKind::Read)),
             global_stores: Sectors::of(sum(Space::Global, AccessKind::Write)),
         }

@@ -36,7 +36,7 @@ impl CudaDevice {
         rows.check_host(source.len(), source_pitch);
         rows.check_buffer(to.bytes());
         self.enter()?;
-        self.traced(stream, Activity::copy(Direction::Up, rows.bytes()), || {
+        self.traced(stream, Activity::copy(Direction::HostToDevice, rows.bytes()), || {
             if rows.rows != 1 {
                 let copy = to_device(to, rows, source, source_pitch);
                 // SAFETY: just checked, and the caller's promise.
@@ -65,7 +65,7 @@ impl CudaDevice {
         rows.check_host(target.len(), target_pitch);
         rows.check_buffer(from.bytes());
         self.enter()?;
-        self.traced(stream, Activity::copy(Direction::Down, rows.bytes()), || {
+        self.traced(stream, Activity::copy(Direction::DeviceToHost, rows.bytes()), || {
             if rows.rows != 1 {
                 let copy = to_host(from, rows, target, target_pitch);
                 // SAFETY: just checked, and the caller's promise.
@@ -168,8 +168,8 @@ unsafe fn pointer_attribute<T>(
     none: T,
 ) -> Result<T, DriverError> {
     let mut answer = none;
-    let mut place: *mut c_void = (&raw mut answer).cast();
-    // SAFETY: one attribute and a live place for it, of its type; the driver takes any address.
-    unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut place, address) }.result()?;
+    let mut pointer: *mut c_void = (&raw mut answer).cast();
+    // SAFETY: one attribute and live memory for it, of its type; the driver takes any address.
+    unsafe { sys::cuPointerGetAttributes(1, &raw mut attribute, &raw mut pointer, address) }.result()?;
     Ok(answer)
 }

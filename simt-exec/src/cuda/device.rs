@@ -63,7 +63,7 @@ pub struct CudaDevice {
     pub(super) constants: Mutex<()>,
     pub(super) queues: Mutex<Queues>,
     pub(super) memory: Mutex<FreeList>,
-    pub(super) locked: Arc<Mutex<FreeList>>,
+    pub(super) pinned: Arc<Mutex<FreeList>>,
     /// Contexts of other devices that this one has been given access to, by address.
     pub(super) peers: Mutex<HashSet<usize>>,
     /// Records what is put on streams, once there is a profile.
@@ -107,7 +107,7 @@ impl CudaDevice {
             constants: Mutex::default(),
             queues: Mutex::default(),
             memory: Mutex::default(),
-            locked: Arc::default(),
+            pinned: Arc::default(),
             peers: Mutex::default(),
             recorder: OnceLock::new(),
         })
@@ -128,7 +128,7 @@ impl CudaDevice {
         let mut best = f64::INFINITY;
         for _ in 0..12 {
             let seconds = self.timed(|| {
-                self.traced(self.stream, Activity::copy(Direction::Within, bytes), || {
+                self.traced(self.stream, Activity::copy(Direction::DeviceToDevice, bytes), || {
                     // SAFETY: both buffers are live and `bytes` long.
                     unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
                         .map_err(self.fail("cuMemcpyDtoDAsync"))
@@ -220,7 +220,7 @@ impl Drop for CudaDevice {
             // SAFETY: it came from the driver, and its buffer is gone.
             let _ = unsafe { result::free_sync(address) };
         }
-        for address in self.locked.lock().unwrap_or_else(PoisonError::into_inner).clear() {
+        for address in self.pinned.lock().unwrap_or_else(PoisonError::into_inner).clear() {
             // SAFETY: it came from `cuMemHostAlloc`, and its owner has given it back.
             unsafe { free_host(std::ptr::with_exposed_provenance_mut(address as usize)) };
         }

@@ -11,7 +11,7 @@
 //! | `module` | kernels as the driver compiles them |
 //! | `stream` | streams, events, launches |
 //! | `copy` | copies of rows |
-//! | `free_list` | memory that was given back and is lent again |
+//! | `free_list` | memory that was given back and is handed out again |
 //! | `recorder` | what streams do, for a profile |
 //!
 //! Here is [`Device`] for a [`CudaDevice`], method by method over those.
@@ -72,8 +72,8 @@ impl Device for CudaDevice {
 
     fn free_memory(&self) -> Result<usize, DeviceError> {
         self.enter()?;
-        let waiting = self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes;
-        Ok(result::mem_get_info().map_err(self.fail("cuMemGetInfo"))?.0 + waiting)
+        let pooled = self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        Ok(result::mem_get_info().map_err(self.fail("cuMemGetInfo"))?.0 + pooled)
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError> {
@@ -86,7 +86,7 @@ impl Device for CudaDevice {
         // SAFETY: a context is current, and it is not 0 bytes.
         let mut made = unsafe { result::malloc_sync(bytes) };
         if let Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) = made {
-            memory.most = 0;
+            memory.capacity = 0;
         }
         if let Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) = made
             && memory.bytes > 0
@@ -97,7 +97,7 @@ impl Device for CudaDevice {
         }
         match made {
             Ok(address) => {
-                memory.lent.insert(address, bytes);
+                memory.in_use.insert(address, bytes);
                 Ok(address)
             }
             Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
@@ -115,7 +115,7 @@ impl Device for CudaDevice {
         }
         // As freeing does: work in flight may use the memory.
         if result::ctx::synchronize().is_ok()
-            && self.memory.lock().unwrap_or_else(PoisonError::into_inner).keep(address)
+            && self.memory.lock().unwrap_or_else(PoisonError::into_inner).recycle(address)
         {
             return;
         }
@@ -267,9 +267,9 @@ impl Device for CudaDevice {
         self.enter()?;
         let bytes = bytes.max(1);
         // Only what is asked for all the time is pooled, and only one kind, so that none is mistaken for another.
-        let kept = kind == HostKind::Pinned;
-        let reserve = || self.locked.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = if kept { reserve().take(bytes) } else { None };
+        let pooled = kind == HostKind::Pinned;
+        let pool = || self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = if pooled { pool().take(bytes) } else { None };
         let address = match taken {
             Some(address) => std::ptr::with_exposed_provenance_mut(address as usize),
             None => {
@@ -284,24 +284,25 @@ impl Device for CudaDevice {
                 // SAFETY: it is new and so long. Written once, because the driver does not promise to.
                 let all = unsafe { std::slice::from_raw_parts_mut(new.cast::<MaybeUninit<u8>>(), bytes) };
                 all.par_chunks_mut(1 << 22).for_each(|chunk| chunk.fill(MaybeUninit::new(0)));
-                if kept {
-                    reserve().lent.insert(new.expose_provenance() as u64, bytes);
+                if pooled {
+                    pool().in_use.insert(new.expose_provenance() as u64, bytes);
                 }
                 new
             }
         };
         let address = NonNull::new(address).expect("the driver's memory has an address");
-        let owner: Box<dyn Owner> = if kept { Box::new(PinnedPool(Arc::clone(&self.locked))) } else { Box::new(Freed) };
+        let owner: Box<dyn Owner> =
+            if pooled { Box::new(PinnedPool(Arc::clone(&self.pinned))) } else { Box::new(Freed) };
         // SAFETY: the memory is so long, page-aligned, written, and used by nothing else until its owner has it back.
-        Ok(unsafe { HostMemory::lent(address, bytes, owner) })
+        Ok(unsafe { HostMemory::from_raw_parts(address, bytes, owner) })
     }
 
     fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
         self.enter()?;
         let mut address = 0;
-        let place = memory.as_ptr().cast_mut().cast::<c_void>();
-        // SAFETY: a live place for the answer. The driver only looks the memory up, and refuses what it has not mapped.
-        unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, place, 0) }
+        let pointer = memory.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: live memory for the answer. The driver only looks the memory up, and refuses what it has not mapped.
+        unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0) }
             .result()
             .map_err(self.fail("cuMemHostGetDevicePointer"))?;
         Ok(Some(address))
@@ -315,9 +316,9 @@ impl Device for CudaDevice {
         use result::stream::{StreamKind, create, create_with_priority};
         self.enter()?;
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let spare = if urgent { None } else { queues.spare_stream() };
+        let pooled = if urgent { None } else { queues.pooled_stream() };
         // Lower numbers have priority, and the driver clamps what is below its lowest.
-        let stream = match (spare, urgent) {
+        let stream = match (pooled, urgent) {
             (Some(stream), _) => Ok(stream),
             (None, true) => create_with_priority(StreamKind::NonBlocking, i32::MIN),
             (None, false) => create(StreamKind::NonBlocking),
@@ -325,9 +326,9 @@ impl Device for CudaDevice {
         let stream = stream.map_err(self.fail("cuStreamCreate"))?;
         queues.last += 1;
         let number = queues.last;
-        let taken = |lane: &u32| queues.open.values().any(|other| other.lane == *lane);
-        let lane = (1..).find(|lane| !taken(lane)).expect("there are more numbers than queues");
-        queues.open.insert(number, Stream { stream, urgent, kernels: Vec::new(), lane });
+        let taken = |track: &u32| queues.open.values().any(|other| other.track == *track);
+        let track = (1..).find(|track| !taken(track)).expect("there are more numbers than queues");
+        queues.open.insert(number, Stream { stream, urgent, kernels: Vec::new(), track });
         Ok(number)
     }
 
@@ -336,7 +337,7 @@ impl Device for CudaDevice {
         if let Some(closed) = closed
             && self.enter().is_ok()
         {
-            self.queues.lock().unwrap_or_else(PoisonError::into_inner).keep(closed);
+            self.queues.lock().unwrap_or_else(PoisonError::into_inner).recycle(closed);
         }
     }
 
@@ -350,7 +351,7 @@ impl Device for CudaDevice {
         let there = self.context_of(to.address())?;
         self.enable_peer_access(there);
         let (stream, bytes) = (self.stream_of(queue), from.bytes());
-        self.traced(stream, Activity::copy(Direction::Across, bytes), || {
+        self.traced(stream, Activity::copy(Direction::PeerToPeer, bytes), || {
             // SAFETY: the buffers are as long, and that both live is the caller's promise.
             unsafe { result::memcpy_peer_async(there, to.address(), self.context(), from.address(), bytes, stream) }
                 .map_err(self.fail("cuMemcpyPeerAsync"))
@@ -392,11 +393,11 @@ impl Device for CudaDevice {
         self.enter()?;
         let (_, function) = self.function(kernel)?;
         let queues = || self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let (stream, spare) = {
+        let (stream, pooled) = {
             let mut queues = queues();
-            (queues.open.get(&queue).expect("the queue is open").stream, queues.spare_events())
+            (queues.open.get(&queue).expect("the queue is open").stream, queues.pooled_events())
         };
-        let pair = spare.map_or_else(|| self.new_events(), Ok)?;
+        let pair = pooled.map_or_else(|| self.new_events(), Ok)?;
         let started = self.record(&pair[0], stream).and_then(|()| {
             // SAFETY: `check` has passed the arguments' number and types; the rest is our own caller's promise.
             unsafe { self.start(kernel, function, config, args, stream) }?;
@@ -405,7 +406,7 @@ impl Device for CudaDevice {
         let mut queues = queues();
         match started {
             Ok(()) => queues.open.get_mut(&queue).expect("the queue is open").kernels.push(pair),
-            Err(_) => queues.keep_events([pair]),
+            Err(_) => queues.recycle_events([pair]),
         }
         started.map(|()| 0.0)
     }
@@ -421,7 +422,7 @@ impl Device for CudaDevice {
         drop(queues);
         // All of them have been reached.
         let seconds = kernels.iter().filter_map(|[start, end]| start.seconds_to(end)).sum();
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner).keep_events(kernels);
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).recycle_events(kernels);
         Ok(seconds)
     }
 }

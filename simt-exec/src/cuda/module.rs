@@ -98,7 +98,7 @@ impl CudaDevice {
         let (address, bytes) =
             unsafe { result::module::get_global(module, name) }.map_err(self.fail("cuModuleGetGlobal"))?;
         assert!(constant.bytes.len() <= bytes, "{} has {bytes} bytes, not {}", constant.name, constant.bytes.len());
-        self.traced(self.stream, Activity::copy(Direction::Up, constant.bytes.len()), || {
+        self.traced(self.stream, Activity::copy(Direction::HostToDevice, constant.bytes.len()), || {
             // SAFETY: the variable is that long, and the driver has copied pageable memory when it returns.
             unsafe { result::memcpy_htod_async(address, &constant.bytes, self.stream) }
                 .map_err(self.fail("cuMemcpyHtoDAsync"))

@@ -43,23 +43,23 @@ pub(super) struct Queues {
     pub(super) open: HashMap<u64, Stream>,
     pub(super) last: u64,
     /// Streams of closed queues that were not urgent, for queues to come: to make one takes as long as a small kernel.
-    spare: Vec<sys::CUstream>,
+    stream_pool: Vec<sys::CUstream>,
     /// Pairs of events whose times have been read, for launches to come.
-    events: Vec<EventPair>,
+    event_pool: Vec<EventPair>,
 }
 
-/// The most streams that are kept.
-const SPARE: usize = 8;
+/// The most streams that are pooled.
+const MAX_POOLED_STREAMS: usize = 8;
 
-/// The most pairs of events that are kept.
-const SPARE_EVENTS: usize = 64;
+/// The most pairs of events that are pooled.
+const MAX_POOLED_EVENTS: usize = 64;
 
 /// A queue: a stream, and the events before and after each kernel whose time has not been read yet.
 pub(super) struct Stream {
     pub(super) stream: sys::CUstream,
     pub(super) kernels: Vec<EventPair>,
     /// Its number in profiles: 1 and up, the least that no other open one has.
-    pub(super) lane: u32,
+    pub(super) track: u32,
     pub(super) urgent: bool,
 }
 
@@ -68,27 +68,27 @@ unsafe impl Send for Queues {}
 
 impl Queues {
     /// Takes events whose times have been read. The context is current.
-    pub(super) fn keep_events(&mut self, pairs: impl IntoIterator<Item = EventPair>) {
-        let room = SPARE_EVENTS.saturating_sub(self.events.len());
+    pub(super) fn recycle_events(&mut self, pairs: impl IntoIterator<Item = EventPair>) {
+        let room = MAX_POOLED_EVENTS.saturating_sub(self.event_pool.len());
         // The others are dropped.
-        self.events.extend(pairs.into_iter().take(room));
+        self.event_pool.extend(pairs.into_iter().take(room));
     }
 
     /// A pair of events that were used before, if there are some.
-    pub(super) fn spare_events(&mut self) -> Option<EventPair> {
-        self.events.pop()
+    pub(super) fn pooled_events(&mut self) -> Option<EventPair> {
+        self.event_pool.pop()
     }
 
     /// A stream that was used before, if there is one.
-    pub(super) fn spare_stream(&mut self) -> Option<sys::CUstream> {
-        self.spare.pop()
+    pub(super) fn pooled_stream(&mut self) -> Option<sys::CUstream> {
+        self.stream_pool.pop()
     }
 
     /// Takes what a closed queue had; its stream has nothing left to do. The context is current.
-    pub(super) fn keep(&mut self, Stream { stream, kernels, urgent, .. }: Stream) {
-        self.keep_events(kernels);
-        if !urgent && self.spare.len() < SPARE {
-            self.spare.push(stream);
+    pub(super) fn recycle(&mut self, Stream { stream, kernels, urgent, .. }: Stream) {
+        self.recycle_events(kernels);
+        if !urgent && self.stream_pool.len() < MAX_POOLED_STREAMS {
+            self.stream_pool.push(stream);
         } else {
             destroy(stream);
         }
@@ -96,7 +96,7 @@ impl Queues {
 
     /// Destroys all streams and events. The context is current.
     pub(super) fn destroy(self) {
-        self.spare.into_iter().chain(self.open.into_values().map(|open| open.stream)).for_each(destroy);
+        self.stream_pool.into_iter().chain(self.open.into_values().map(|open| open.stream)).for_each(destroy);
     }
 }
 
@@ -107,7 +107,7 @@ fn destroy(stream: sys::CUstream) {
 }
 
 impl CudaDevice {
-    /// Puts one activity on a stream by `work`, and notes it where there is a profile.
+    /// Puts one activity on a stream by `work`, and records it where there is a profile.
     pub(super) fn traced(
         &self,
         stream: sys::CUstream,
@@ -115,7 +115,7 @@ impl CudaDevice {
         work: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
         match self.recorder.get() {
-            Some(recorder) => recorder.note(self, stream, activity, work),
+            Some(recorder) => recorder.record(self, stream, activity, work),
             None => work(),
         }
     }
@@ -160,10 +160,10 @@ impl CudaDevice {
     }
 
     /// The number of a stream in profiles.
-    pub(super) fn lane_of(&self, stream: sys::CUstream) -> u32 {
+    pub(super) fn track_of(&self, stream: sys::CUstream) -> u32 {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         // The device's own is none of them.
-        queues.open.values().find(|open| open.stream == stream).map_or(0, |open| open.lane)
+        queues.open.values().find(|open| open.stream == stream).map_or(0, |open| open.track)
     }
 
     pub(super) fn new_event(&self) -> Result<Event, DeviceError> {

@@ -1,12 +1,12 @@
 //! Profiles: what devices and threads did, when, and for how long.
 //!
-//! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on note every launch, copy
+//! A [`Profile`] is handed to devices ([`Device::profile`](crate::Device::profile)), which from then on record every launch, copy
 //! and fill in it as a [`Span`]: on a GPU with an event of the driver before and after it on its stream, which the GPU stamps with its own
 //! clock; in the emulator by the host's clock. Callers may add stages of threads. All times are seconds since the profile
 //! was made: a device's clock is set beside the host's when it is handed the profile.
 //!
 //! ```text
-//! noted    where a device has a profile: record an event, put the work on the stream, record an event
+//! traced   where a device has a profile: record an event, put the work on the stream, record an event
 //! wait     of what has passed both events: the time from the last known event to the first, and between them
 //! ```
 //!
@@ -64,23 +64,23 @@ pub enum Track {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From host to device.
-    Up,
+    HostToDevice,
     /// From device to host.
-    Down,
+    DeviceToHost,
     /// Within a device's memory.
-    Within,
+    DeviceToDevice,
     /// From device to device.
-    Across,
+    PeerToPeer,
 }
 
 impl Direction {
     /// What a copy of this kind is called.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Up => "copy to device",
-            Self::Down => "copy to host",
-            Self::Within => "copy within device",
-            Self::Across => "copy to other device",
+            Self::HostToDevice => "copy to device",
+            Self::DeviceToHost => "copy to host",
+            Self::DeviceToDevice => "copy within device",
+            Self::PeerToPeer => "copy to other device",
         }
     }
 }
@@ -118,7 +118,7 @@ impl Launch {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum What {
+pub enum SpanKind {
     /// A thread did something.
     Stage,
     /// A kernel ran.
@@ -137,7 +137,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl SpanKind {
     /// Bytes moved or written, where that is known.
     pub fn bytes(&self) -> Option<usize> {
         match *self {
@@ -161,7 +161,7 @@ pub struct Span {
     /// How long the thread took that started it, in seconds; 0 for stages.
     pub host_seconds: f64,
     /// What it was.
-    pub what: What,
+    pub kind: SpanKind,
 }
 
 impl Span {
@@ -185,7 +185,7 @@ impl Span {
 /// assert_eq!(buffer.to_vec::<u8>()?, [1; 1000]);
 /// let [up, down] = profile.spans().try_into().unwrap();
 /// assert_eq!((up.name.as_ref(), down.name.as_ref()), ("copy to device", "copy to host"));
-/// assert_eq!((up.what.bytes(), down.start >= up.end()), (Some(1000), true));
+/// assert_eq!((up.kind.bytes(), down.start >= up.end()), (Some(1000), true));
 /// # Ok::<(), simt_exec::DeviceError>(())
 /// ```
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Span, Track, What};
+use super::{Span, SpanKind, Track};
 
 /// All spans of one name.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,12 +42,12 @@ pub struct Busy {
 /// Sums of a profile.
 ///
 /// ```
-/// use simt_exec::profile::{Profile, Span, Summary, Track, What};
+/// use simt_exec::profile::{Profile, Span, SpanKind, Summary, Track};
 ///
 /// let profile = Profile::new();
 /// for start in [0.0, 2.0] {
 ///     let track = Track::Thread("reader".into());
-///     profile.add(Span { name: "read".into(), track, start, seconds: 1.5, host_seconds: 0.0, what: What::Stage });
+///     profile.add(Span { name: "read".into(), track, start, seconds: 1.5, host_seconds: 0.0, kind: SpanKind::Stage });
 /// }
 /// let summary = Summary::new(&profile.spans());
 /// assert_eq!((summary.lines[0].calls, summary.lines[0].seconds), (2, 3.0));
@@ -81,7 +81,7 @@ impl Summary {
             line.seconds += span.seconds;
             line.range = (line.range.0.min(span.seconds), line.range.1.max(span.seconds));
             line.host_seconds += span.host_seconds;
-            if let Some(bytes) = span.what.bytes() {
+            if let Some(bytes) = span.kind.bytes() {
                 *line.bytes.get_or_insert(0) += bytes;
             }
             if let Track::Device { device, .. } = &span.track {
@@ -97,7 +97,7 @@ impl Summary {
 /// The sums of a device's spans, which are in the order of their start.
 fn busy(device: &Arc<str>, spans: &[&Span]) -> Busy {
     let sum = |kernels| {
-        let those = spans.iter().filter(|span| matches!(span.what, What::Launch(_)) == kernels);
+        let those = spans.iter().filter(|span| matches!(span.kind, SpanKind::Launch(_)) == kernels);
         those.map(|span| span.seconds).sum()
     };
     let (mut busy, mut until) = (0.0, f64::NEG_INFINITY);

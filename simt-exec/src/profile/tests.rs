@@ -1,12 +1,12 @@
 use super::*;
 
-fn span(name: &'static str, device: &str, stream: u32, start: f64, seconds: f64, what: What) -> Span {
+fn span(name: &'static str, device: &str, stream: u32, start: f64, seconds: f64, kind: SpanKind) -> Span {
     let track = Track::Device { device: device.into(), stream };
-    Span { name: name.into(), track, start, seconds, host_seconds: 0.5, what }
+    Span { name: name.into(), track, start, seconds, host_seconds: 0.5, kind }
 }
 
-fn launch() -> What {
-    What::Launch(Launch {
+fn launch() -> SpanKind {
+    SpanKind::Launch(Launch {
         grid: [7, 1, 1],
         block: [256, 1, 1],
         registers: Some(32),
@@ -18,15 +18,22 @@ fn launch() -> What {
 
 fn sample() -> Profile {
     let profile = Profile::new();
-    let up = What::Copy { direction: Direction::Up, bytes: 1000 };
+    let up = SpanKind::Copy { direction: Direction::HostToDevice, bytes: 1000 };
     // Two streams of one device, one of which goes on beside the other; a pause; another device; a thread.
     profile.add(span("kernel", "b", 2, 2.0, 3.0, launch()));
     profile.add(span("copy to device", "b", 1, 1.0, 2.0, up));
     profile.add(span("kernel", "b", 1, 3.0, 1.0, launch()));
     profile.add(span("copy to device", "b", 1, 8.0, 2.0, up));
-    profile.add(span("fill", "a", 0, 0.0, 0.5, What::Fill { bytes: 64 }));
+    profile.add(span("fill", "a", 0, 0.0, 0.5, SpanKind::Fill { bytes: 64 }));
     let track = Track::Thread("main".into());
-    profile.add(Span { name: "read".into(), track, start: 0.25, seconds: 9.0, host_seconds: 0.0, what: What::Stage });
+    profile.add(Span {
+        name: "read".into(),
+        track,
+        start: 0.25,
+        seconds: 9.0,
+        host_seconds: 0.0,
+        kind: SpanKind::Stage,
+    });
     profile
 }
 

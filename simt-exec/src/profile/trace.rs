@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Span, Track, What};
+use super::{Span, SpanKind, Track};
 
 /// An event. Fields that a kind of event does not have are left out.
 #[derive(Serialize)]
@@ -59,11 +59,11 @@ struct Args<'a> {
 /// Those of `out`.
 ///
 /// ```
-/// use simt_exec::profile::{Profile, Span, Track, What, write_trace};
+/// use simt_exec::profile::{Profile, Span, SpanKind, Track, write_trace};
 ///
 /// let profile = Profile::new();
 /// let track = Track::Thread("reader".into());
-/// profile.add(Span { name: "read".into(), track, start: 0.5, seconds: 0.25, host_seconds: 0.0, what: What::Stage });
+/// profile.add(Span { name: "read".into(), track, start: 0.5, seconds: 0.25, host_seconds: 0.0, kind: SpanKind::Stage });
 /// let mut json = Vec::new();
 /// write_trace(&profile.spans(), &mut json)?;
 /// assert!(String::from_utf8_lossy(&json).contains(r#""name":"read","cat":"stage","ts":500000.0,"dur":250000.0"#));
@@ -73,13 +73,13 @@ pub fn write_trace(spans: &[Span], mut out: impl Write) -> io::Result<()> {
     // The host is process 0; tracks come in their order, threads before devices.
     let mut tracks: BTreeMap<&Track, (usize, usize)> = spans.iter().map(|span| (&span.track, (0, 0))).collect();
     let (mut process, mut last) = (0, None);
-    for (thread, (track, place)) in tracks.iter_mut().enumerate() {
+    for (thread, (track, ids)) in tracks.iter_mut().enumerate() {
         if let Track::Device { device, .. } = track
             && last.replace(device) != Some(device)
         {
             process += 1;
         }
-        *place = (process, thread);
+        *ids = (process, thread);
     }
     out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let mut named = None;
@@ -117,9 +117,9 @@ fn line(out: &mut impl Write, event: &Event<'_>) -> io::Result<()> {
 
 fn described(span: &Span) -> (&'static str, Args<'static>) {
     let host_microseconds = Some(span.host_seconds * 1e6);
-    match span.what {
-        What::Stage => ("stage", Args::default()),
-        What::Launch(launch) => {
+    match span.kind {
+        SpanKind::Stage => ("stage", Args::default()),
+        SpanKind::Launch(launch) => {
             let args = Args {
                 grid: Some(launch.grid),
                 block: Some(launch.block),
@@ -132,10 +132,10 @@ fn described(span: &Span) -> (&'static str, Args<'static>) {
             };
             ("kernel", args)
         }
-        What::Copy { bytes, .. } | What::Fill { bytes } => {
+        SpanKind::Copy { bytes, .. } | SpanKind::Fill { bytes } => {
             let rate = (span.seconds > 0.0).then(|| bytes as f64 / span.seconds / 1e9);
             let args = Args { bytes: Some(bytes), gigabytes_per_second: rate, host_microseconds, ..Args::default() };
-            (if matches!(span.what, What::Fill { .. }) { "fill" } else { "copy" }, args)
+            (if matches!(span.kind, SpanKind::Fill { .. }) { "fill" } else { "copy" }, args)
         }
     }
 }

@@ -15,11 +15,11 @@ use core::arch::nvptx;
 use crate::{constant, shared};
 
 mod access;
-mod matrix;
+mod mma;
 mod warp;
 
 pub use access::{Access, AccessWord};
-pub use matrix::*;
+pub use mma::*;
 pub use warp::*;
 
 /// A pointer to global memory.
@@ -163,7 +163,7 @@ pub fn texture_fetch_2d(texture: TextureHandle, x: i32, y: i32) -> u32 {
 
 /// The buffer at an address that a buffer of pointers holds.
 #[inline(always)]
-pub fn follow(_pointers: Global, _index: usize, address: u64) -> Global {
+pub fn dereference(_pointers: Global, _index: usize, address: u64) -> Global {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 

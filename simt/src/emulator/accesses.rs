@@ -1,15 +1,15 @@
-//! Counts of a launch's warp accesses, as the hardware would serve them: the results. `tally` gathers them, `passes` has the rules.
+//! Counts of a launch's warp accesses, as the hardware would serve them: the results. `tally` gathers them, `wavefronts` has the rules.
 
 use std::ops::AddAssign;
 
-use super::fault::{AccessKind, Place, Space};
+use super::fault::{AccessKind, SourceLocation, Space};
 
 /// The loads and stores of a launch, warp by warp, summed up by source location: wavefronts of shared memory (passes over its banks),
 /// sectors of global memory. See [`Options::accesses`](super::Options::accesses).
 ///
 /// An access of a warp consists of those lanes that reach the same source location for the same time since the warp's lanes
-/// last met: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
-/// a place (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
+/// last synchronised: at a barrier, at a warp operation of all of its lanes, or at the beginning. Two things follow. Accesses that share
+/// a location (written by one `macro_rules` macro, or in a function that is not `#[track_caller]` and is called twice) are told apart only by
 /// their kind, their width and their order. And accesses that a compiler merges, splits or drops are counted as in the source.
 ///
 /// Atomic operations, textures and constants are left out: other rules apply to them.
@@ -35,7 +35,7 @@ use super::fault::{AccessKind, Place, Space};
 /// let options = Options { accesses: true, ..Options::default() };
 /// let report = launch(&mut Memory::new(None), &column::ENTRY, &LaunchConfig::linear(1, 32), &[], &options)?;
 /// let stores = report.accesses.unwrap().sum(Space::Shared, AccessKind::Write);
-/// assert_eq!((stores.accesses, stores.passes, stores.conflicts()), (1, 32, 31));
+/// assert_eq!((stores.accesses, stores.wavefronts, stores.bank_conflicts()), (1, 32, 31));
 /// # Ok(())
 /// # }
 /// ```
@@ -49,7 +49,7 @@ pub struct Accesses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Its location.
-    pub place: Place,
+    pub location: SourceLocation,
     /// [`Space::Shared`] or [`Space::Global`].
     pub space: Space,
     /// [`AccessKind::Read`] or [`AccessKind::Write`].
@@ -60,38 +60,38 @@ pub struct Site {
     pub totals: Totals,
 }
 
-/// Accesses of warps, and their cost. Passes are those over shared memory, sectors those of global memory; the others' are 0.
+/// Accesses of warps, and their cost. Wavefronts are those of shared memory, sectors those of global memory; the others' are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Accesses, each by at least one lane of a warp.
     pub accesses: u64,
-    /// Passes over the banks.
-    pub passes: u64,
-    /// Passes without bank conflicts: for a warp 1, of 8 bytes a lane 2, of 16 bytes 4.
-    pub ideal_passes: u64,
-    /// The most passes of one access.
-    pub most_passes: u32,
+    /// Wavefronts: passes over the banks.
+    pub wavefronts: u64,
+    /// Wavefronts without bank conflicts: for a warp 1, of 8 bytes a lane 2, of 16 bytes 4.
+    pub ideal_wavefronts: u64,
+    /// The most wavefronts of one access.
+    pub max_wavefronts: u32,
     /// Sectors of 32 bytes.
     pub sectors: u64,
     /// The most sectors of one access.
-    pub most_sectors: u32,
+    pub max_sectors: u32,
 }
 
 impl Totals {
-    /// Passes beyond those without bank conflicts, as Nsight Compute counts bank conflicts.
-    pub fn conflicts(&self) -> u64 {
-        self.passes - self.ideal_passes
+    /// Wavefronts beyond those without bank conflicts, as Nsight Compute counts bank conflicts.
+    pub fn bank_conflicts(&self) -> u64 {
+        self.wavefronts - self.ideal_wavefronts
     }
 }
 
 impl AddAssign for Totals {
     fn add_assign(&mut self, other: Self) {
         self.accesses += other.accesses;
-        self.passes += other.passes;
-        self.ideal_passes += other.ideal_passes;
-        self.most_passes = self.most_passes.max(other.most_passes);
+        self.wavefronts += other.wavefronts;
+        self.ideal_wavefronts += other.ideal_wavefronts;
+        self.max_wavefronts = self.max_wavefronts.max(other.max_wavefronts);
         self.sectors += other.sectors;
-        self.most_sectors = self.most_sectors.max(other.most_sectors);
+        self.max_sectors = self.max_sectors.max(other.max_sectors);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use super::fault::{AccessKind, FaultKind, Meeting, Region, Space, Unit};
+use super::fault::{AccessKind, FaultKind, Region, Space, SyncPoint, Unit};
 use super::machine::{Bound, Machine, Wait, count};
 use super::warp;
 use crate::launch::BufferArg;
@@ -79,22 +79,22 @@ indices! {
 }
 
 #[track_caller]
-fn barrier(meeting: Meeting, predicate: bool) -> u32 {
+fn barrier(sync_point: SyncPoint, predicate: bool) -> u32 {
     let at = Location::caller();
     Machine::with(|machine| {
         count(&machine.counts.barriers);
-        machine.wait(Wait { meeting, mask: u32::MAX, at, value: u32::from(predicate), lanes: 0, width: 0 }).0
+        machine.wait(Wait { sync_point, mask: u32::MAX, at, value: u32::from(predicate), lanes: 0, width: 0 }).0
     })
 }
 
 #[track_caller]
 pub fn sync_threads() {
-    barrier(Meeting::Barrier, false);
+    barrier(SyncPoint::Barrier, false);
 }
 
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {
-    barrier(Meeting::BarrierCount, predicate)
+    barrier(SyncPoint::BarrierCount, predicate)
 }
 
 /// Lanes take turns, so that memory is always up to date; and a block fence alone orders nothing between threads.
@@ -109,7 +109,7 @@ pub fn device_fence() {
 pub fn sync_warp(mask: u32) {
     let at = Location::caller();
     Machine::with(|machine| {
-        warp::take_part(machine, Wait { meeting: Meeting::SyncWarp, mask, at, value: 0, lanes: 0, width: 0 });
+        warp::take_part(machine, Wait { sync_point: SyncPoint::SyncWarp, mask, at, value: 0, lanes: 0, width: 0 });
     });
 }
 
@@ -118,16 +118,16 @@ pub fn ballot(mask: u32, predicate: bool) -> u32 {
     let at = Location::caller();
     let value = u32::from(predicate);
     Machine::with(|machine| {
-        warp::take_part(machine, Wait { meeting: Meeting::Ballot, mask, at, value, lanes: 0, width: 0 }).0
+        warp::take_part(machine, Wait { sync_point: SyncPoint::Ballot, mask, at, value, lanes: 0, width: 0 }).0
     })
 }
 
 macro_rules! shuffles {
-    ($($name:ident $meeting:ident;)*) => {$(
+    ($($name:ident $sync_point:ident;)*) => {$(
         #[track_caller]
         pub fn $name(mask: u32, word: u32, lanes: u32, width: u32) -> (u32, bool) {
             let at = Location::caller();
-            Machine::with(|machine| warp::shuffle(machine, Meeting::$meeting, mask, (word, lanes, width), at))
+            Machine::with(|machine| warp::shuffle(machine, SyncPoint::$sync_point, mask, (word, lanes, width), at))
         }
     )*};
 }
@@ -144,7 +144,7 @@ pub fn multiply_add_u8(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
     Machine::with(|machine| {
         let slot = machine.slot();
         slot.fragments.set([a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]]);
-        let wait = Wait { meeting: Meeting::Matrix, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 };
+        let wait = Wait { sync_point: SyncPoint::Mma, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 };
         warp::take_part(machine, wait);
         let [d0, d1, d2, d3, ..] = slot.fragments.get();
         [d0, d1, d2, d3]
@@ -302,12 +302,12 @@ fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, r
 
 /// The buffer at an address that a buffer of pointers holds at `index`.
 #[track_caller]
-pub fn follow(pointers: Global, index: usize, address: u64) -> Global {
+pub fn dereference(pointers: Global, index: usize, address: u64) -> Global {
     let at = Location::caller();
     // SAFETY: as in `global`.
     let bound = unsafe { &*pointers.bound };
     Machine::with(|machine| {
-        let target = bound.leads_to.and_then(|target| machine.buffers.iter().find(|bound| bound.argument == target));
+        let target = bound.pointee.and_then(|target| machine.buffers.iter().find(|bound| bound.argument == target));
         let found = target.and_then(|target| {
             let start = usize::try_from(address.checked_sub(target.argument.address)?).ok()?;
             Some(Global { start, bytes: target.argument.bytes.checked_sub(start)?, bound: target })

@@ -10,7 +10,7 @@
 //!     otherwise no lane can continue: that is a fault
 //! ```
 
-use super::fault::{Absence, FaultKind, LaunchError, Meeting, Place};
+use super::fault::{Absence, FaultKind, LaunchError, SourceLocation, SyncPoint};
 use super::lane::Lanes;
 use super::machine::{Machine, State, Wait};
 use super::options::Order;
@@ -39,13 +39,13 @@ pub(super) fn run(machine: &Machine, lanes: &mut Lanes<'_>, schedule: &Schedule)
                         lanes.resume(thread)?;
                     }
                 }
-                let met = warp::meet(machine, warp)?;
+                let progressed = warp::complete_ready(machine, warp)?;
                 if let Some(tally) = &machine.tally
-                    && (!met || warp::all_ready(machine, warp))
+                    && (!progressed || warp::all_ready(machine, warp))
                 {
-                    tally.borrow_mut().meet();
+                    tally.borrow_mut().synchronise();
                 }
-                if !met {
+                if !progressed {
                     break;
                 }
             }
@@ -54,24 +54,24 @@ pub(super) fn run(machine: &Machine, lanes: &mut Lanes<'_>, schedule: &Schedule)
             return Ok(());
         }
         if !pass_barrier(machine) {
-            return Err(stuck(machine));
+            return Err(deadlock(machine));
         }
     }
 }
 
 /// Whether two lanes are at the same barrier. One line may have several `Location`s, hence by value.
 fn same_barrier(a: &Wait, b: &Wait) -> bool {
-    a.meeting == b.meeting && (std::ptr::eq(a.at, b.at) || a.at == b.at)
+    a.sync_point == b.sync_point && (std::ptr::eq(a.at, b.at) || a.at == b.at)
 }
 
-fn is_barrier(meeting: Meeting) -> bool {
-    matches!(meeting, Meeting::Barrier | Meeting::BarrierCount)
+fn is_barrier(sync_point: SyncPoint) -> bool {
+    matches!(sync_point, SyncPoint::Barrier | SyncPoint::BarrierCount)
 }
 
 /// Lets the block continue if all its lanes are at one barrier.
 fn pass_barrier(machine: &Machine) -> bool {
     let State::Waiting(first) = machine.slots[0].state.get() else { return false };
-    if !is_barrier(first.meeting) {
+    if !is_barrier(first.sync_point) {
         return false;
     }
     let mut total = 0;
@@ -90,43 +90,43 @@ fn pass_barrier(machine: &Machine) -> bool {
 }
 
 /// The fault of a block in which no lane can continue.
-fn stuck(machine: &Machine) -> LaunchError {
+fn deadlock(machine: &Machine) -> LaunchError {
     let waiting = |thread: u32| match machine.slots[thread as usize].state.get() {
         State::Waiting(wait) => Some(wait),
         State::Ready | State::Done => None,
     };
     let threads = 0..machine.slots.len() as u32;
     // A warp operation that waits may be what keeps lanes from a barrier, so it is checked first.
-    let in_warp = threads.clone().find_map(|t| waiting(t).filter(|wait| !is_barrier(wait.meeting)).map(|w| (t, w)));
+    let in_warp = threads.clone().find_map(|t| waiting(t).filter(|wait| !is_barrier(wait.sync_point)).map(|w| (t, w)));
     let in_block = || threads.clone().find_map(|thread| waiting(thread).map(|wait| (thread, wait)));
     let (thread, wait) = in_warp.or_else(in_block).expect("a lane that has not ended, and is not ready, waits");
-    let fault = if is_barrier(wait.meeting) {
+    let fault = if is_barrier(wait.sync_point) {
         let here = |&other: &u32| waiting(other).is_some_and(|there| same_barrier(&wait, &there));
         let other = threads.clone().find(|other| !here(other)).expect("otherwise the barrier was passed");
         FaultKind::Barrier {
-            meeting: wait.meeting,
+            sync_point: wait.sync_point,
             thread: machine.thread_indices(other),
             absence: absence(waiting(other)),
         }
     } else {
         let here =
-            |&lane: &u32| waiting(thread / 32 * 32 + lane).is_some_and(|there| warp::same_meeting(&wait, &there));
+            |&lane: &u32| waiting(thread / 32 * 32 + lane).is_some_and(|there| warp::same_sync_point(&wait, &there));
         let named = (0..32).filter(|lane| wait.mask >> lane & 1 != 0);
-        let lane = named.into_iter().find(|lane| !here(lane)).expect("otherwise the lanes had met");
+        let lane = named.into_iter().find(|lane| !here(lane)).expect("otherwise the operation was complete");
         FaultKind::WarpMask {
-            meeting: wait.meeting,
+            sync_point: wait.sync_point,
             mask: wait.mask,
             lane,
             absence: absence(waiting(thread / 32 * 32 + lane)),
         }
     };
-    LaunchError::Fault(Box::new(machine.fault_of(thread, Some(Place::from(wait.at)), fault)))
+    LaunchError::Fault(Box::new(machine.fault_of(thread, Some(SourceLocation::from(wait.at)), fault)))
 }
 
 fn absence(wait: Option<Wait>) -> Absence {
-    wait.map_or(Absence::Left, |Wait { meeting, mask, at, .. }| Absence::Waits {
-        meeting,
-        mask: (!is_barrier(meeting)).then_some(mask),
+    wait.map_or(Absence::Left, |Wait { sync_point, mask, at, .. }| Absence::Waits {
+        sync_point,
+        mask: (!is_barrier(sync_point)).then_some(mask),
         at: at.into(),
     })
 }

@@ -8,9 +8,9 @@ use std::panic::Location;
 
 use crate::launch::ArgumentError;
 
-/// A place in a source file.
+/// A location in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file, as the compiler was given it.
     pub file: String,
     /// The line, from 1.
@@ -19,13 +19,13 @@ pub struct Place {
     pub column: u32,
 }
 
-impl From<&Location<'_>> for Place {
+impl From<&Location<'_>> for SourceLocation {
     fn from(location: &Location<'_>) -> Self {
         Self { file: location.file().to_owned(), line: location.line(), column: location.column() }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -101,7 +101,7 @@ impl AccessKind {
 
 /// A point at which lanes wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Meeting {
+pub enum SyncPoint {
     /// `sync_threads`.
     Barrier,
     /// `sync_threads_count`.
@@ -119,10 +119,10 @@ pub enum Meeting {
     /// `warp_shuffle_xor`.
     ShuffleXor,
     /// A matrix product.
-    Matrix,
+    Mma,
 }
 
-impl fmt::Display for Meeting {
+impl fmt::Display for SyncPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Barrier => "sync_threads",
@@ -133,20 +133,30 @@ impl fmt::Display for Meeting {
             Self::ShuffleUp => "warp_shuffle_up",
             Self::ShuffleDown => "warp_shuffle_down",
             Self::ShuffleXor => "warp_shuffle_xor",
-            Self::Matrix => "a matrix product",
+            Self::Mma => "a matrix product",
         })
     }
 }
 
-/// A thread that a fault names beside the one that it happened to.
+/// The access of another thread that a fault conflicts with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Party {
-    /// Its block.
+pub struct OtherAccess {
+    /// The thread's block.
     pub block: [u32; 3],
-    /// Its index in the block.
+    /// The thread's index in the block.
     pub thread: [u32; 3],
-    /// The line of its access.
-    pub at: Option<Place>,
+    /// How it accessed the memory.
+    pub access: AccessKind,
+    /// Its line.
+    pub at: Option<SourceLocation>,
+}
+
+impl fmt::Display for OtherAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (thread, block) = (coordinates(&self.thread), coordinates(&self.block));
+        write!(f, "thread {thread} of block {block} {}", self.access.verb(true))?;
+        self.at.as_ref().map_or(Ok(()), |at| write!(f, " at {at}"))
+    }
 }
 
 /// Why a lane does not reach a synchronisation point.
@@ -157,11 +167,11 @@ pub enum Absence {
     /// It waits elsewhere.
     Waits {
         /// At what.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// For which lanes; `None` for the whole block.
         mask: Option<u32>,
         /// Where.
-        at: Place,
+        at: SourceLocation,
     },
     /// The block has no such thread: it has too few for a full warp.
     Nonexistent,
@@ -171,10 +181,10 @@ impl fmt::Display for Absence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Left => f.write_str("has left the kernel"),
-            Self::Waits { meeting, mask: Some(mask), at } => {
-                write!(f, "waits in {meeting} with mask {mask:#010x} at {at}")
+            Self::Waits { sync_point, mask: Some(mask), at } => {
+                write!(f, "waits in {sync_point} with mask {mask:#010x} at {at}")
             }
-            Self::Waits { meeting, mask: None, at } => write!(f, "waits in {meeting} at {at}"),
+            Self::Waits { sync_point, mask: None, at } => write!(f, "waits in {sync_point} at {at}"),
             Self::Nonexistent => f.write_str("does not exist in this block"),
         }
     }
@@ -251,8 +261,7 @@ pub enum FaultKind {
         bytes: u64,
     },
     /// Two threads access the same byte, one of them writes, and nothing orders them.
-    #[error("race at byte {offset} of {memory}: this thread {} what {other}, and nothing orders the two",
-        access.verb(false), other = Other(party, *other_access))]
+    #[error("race at byte {offset} of {memory}: this thread {} what {other}, and nothing orders the two", access.verb(false))]
     Race {
         /// The memory.
         memory: Region,
@@ -260,21 +269,18 @@ pub enum FaultKind {
         offset: u64,
         /// What this thread does.
         access: AccessKind,
-        /// The other thread.
-        party: Box<Party>,
-        /// Its access.
-        other_access: AccessKind,
+        /// The other thread's.
+        other: Box<OtherAccess>,
     },
     /// A read-only load (`In`, a texture) from memory that the launch writes.
-    #[error("a read-only load at byte {offset} of {memory}, which {other} in the same launch",
-        other = Other(party, AccessKind::Write))]
+    #[error("a read-only load at byte {offset} of {memory}, which {other} in the same launch")]
     ReadOnly {
         /// The memory.
         memory: Region,
         /// Byte offset in it.
         offset: u64,
-        /// The thread that wrote it.
-        party: Box<Party>,
+        /// The write.
+        other: Box<OtherAccess>,
     },
     /// A read of memory that nothing wrote.
     #[error("a read at byte {offset} of {memory}, which nothing has written")]
@@ -285,20 +291,20 @@ pub enum FaultKind {
         offset: u64,
     },
     /// A barrier that a thread of the block never reaches.
-    #[error("the thread waits in {meeting}, and thread {} of the block {absence}", coordinates(thread))]
+    #[error("the thread waits in {sync_point}, and thread {} of the block {absence}", coordinates(thread))]
     Barrier {
         /// Which kind of barrier.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// The thread that does not come.
         thread: [u32; 3],
         /// Why.
         absence: Absence,
     },
     /// A warp operation that a lane of its mask never reaches.
-    #[error("{meeting} with mask {mask:#010x} names lane {lane}, which {absence}")]
+    #[error("{sync_point} with mask {mask:#010x} names lane {lane}, which {absence}")]
     WarpMask {
         /// The operation.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// Its mask.
         mask: u32,
         /// The lane that does not come.
@@ -307,28 +313,28 @@ pub enum FaultKind {
         absence: Absence,
     },
     /// A warp operation whose mask leaves out the caller.
-    #[error("{meeting} with mask {mask:#010x}, which leaves out the calling lane")]
+    #[error("{sync_point} with mask {mask:#010x}, which leaves out the calling lane")]
     NotInMask {
         /// The operation.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// Its mask.
         mask: u32,
     },
     /// A shuffle that reads a lane outside its mask.
-    #[error("{meeting} reads lane {source_lane}, which its mask {mask:#010x} leaves out")]
+    #[error("{sync_point} reads lane {source_lane}, which its mask {mask:#010x} leaves out")]
     ShuffleSource {
         /// The operation.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// Its mask.
         mask: u32,
         /// The lane that it reads.
         source_lane: u32,
     },
     /// A shuffle with an impossible segment.
-    #[error("{meeting} with width {width}, which is no power of two from 1 to 32")]
+    #[error("{sync_point} with width {width}, which is no power of two from 1 to 32")]
     ShuffleWidth {
         /// The operation.
-        meeting: Meeting,
+        sync_point: SyncPoint,
         /// Its width.
         width: u32,
     },
@@ -343,7 +349,9 @@ pub enum FaultKind {
         limit: u64,
     },
     /// A lane that exceeds the limit of accesses.
-    #[error("the thread has made {accesses} accesses to memory without meeting another: it waits for what never comes")]
+    #[error(
+        "the thread has made {accesses} accesses to memory without synchronising with another: it waits for what never comes"
+    )]
     Spins {
         /// The limit that it passed.
         accesses: u64,
@@ -354,17 +362,6 @@ pub enum FaultKind {
         /// Its message.
         message: String,
     },
-}
-
-struct Other<'a>(&'a Party, AccessKind);
-
-impl fmt::Display for Other<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(party, access) = self;
-        let (thread, block) = (coordinates(&party.thread), coordinates(&party.block));
-        write!(f, "thread {thread} of block {block} {}", access.verb(true))?;
-        party.at.as_ref().map_or(Ok(()), |at| write!(f, " at {at}"))
-    }
 }
 
 /// An error in a kernel.
@@ -383,7 +380,7 @@ pub struct Fault {
     /// The lane in the warp.
     pub lane: u32,
     /// The line.
-    pub at: Option<Place>,
+    pub at: Option<SourceLocation>,
     /// What happened.
     pub kind: FaultKind,
 }

@@ -54,7 +54,7 @@ impl<'a> Lanes<'a> {
             }
             Err(payload) => {
                 self.stacks.push(lane.into_stack());
-                return Err(LaunchError::Fault(Box::new(machine.why(&*payload))));
+                return Err(LaunchError::Fault(Box::new(machine.take_fault(&*payload))));
             }
         }
         Ok(())

@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use corosensei::Yielder;
 
-use super::fault::{AccessKind, Fault, FaultKind, Meeting, Party, Place, Region, Space, Unit};
-use super::matrix::Fragments;
+use super::fault::{AccessKind, Fault, FaultKind, OtherAccess, Region, SourceLocation, Space, SyncPoint, Unit};
+use super::mma::Fragments;
 use super::options::{Options, Report};
 use super::order::{Fences, WarpClocks};
-use super::shadow::{Event, Shadow, Stamp, Trouble};
+use super::shadow::{Event, Shadow, Stamp, Violation};
 use super::shared::Window;
 use super::tally::{Key, Tally};
 use super::texture::TextureImage;
@@ -32,7 +32,7 @@ pub(super) struct Bound {
     pub name: &'static str,
     pub argument: BufferArg,
     /// The buffer that its pointers lead into, if it holds some.
-    pub leads_to: Option<BufferArg>,
+    pub pointee: Option<BufferArg>,
     /// The argument's first byte, and where it is in its allocation.
     pub data: *mut u8,
     pub start: usize,
@@ -52,7 +52,7 @@ pub(super) struct BoundTexture {
 /// A lane that waits at a synchronisation point: the operation, and its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Wait {
-    pub meeting: Meeting,
+    pub sync_point: SyncPoint,
     /// The lanes of the synchronisation point; all ones at a barrier.
     pub mask: u32,
     pub at: &'static Location<'static>,
@@ -137,7 +137,7 @@ pub(super) struct Machine {
     budget: Cell<u64>,
     spin_limit: u64,
     fault: RefCell<Option<Fault>>,
-    panic: RefCell<Option<(String, Option<Place>)>>,
+    panic: RefCell<Option<(String, Option<SourceLocation>)>>,
 }
 
 /// The payload that unwinds a lane after a fault.
@@ -293,7 +293,7 @@ impl Machine {
     }
 
     /// A fault of any lane.
-    pub fn fault_of(&self, thread: u32, at: Option<Place>, kind: FaultKind) -> Fault {
+    pub fn fault_of(&self, thread: u32, at: Option<SourceLocation>, kind: FaultKind) -> Fault {
         Fault {
             kernel: self.kernel.name,
             block: self.block.get(),
@@ -306,12 +306,12 @@ impl Machine {
     }
 
     /// The fault behind the `payload` with which the running lane unwound.
-    pub fn why(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
-        let noted = self.panic.borrow_mut().take();
+    pub fn take_fault(&self, payload: &(dyn std::any::Any + Send)) -> Fault {
+        let panic = self.panic.borrow_mut().take();
         if let Some(fault) = self.fault.borrow_mut().take() {
             return fault;
         }
-        let (message, at) = noted.unwrap_or_else(|| (message_of(payload), None));
+        let (message, at) = panic.unwrap_or_else(|| (message_of(payload), None));
         self.fault_of(self.thread.get(), at, FaultKind::Panic { message })
     }
 
@@ -323,25 +323,32 @@ impl Machine {
             if stamp.thread() == now.thread() && !stamp.several_lanes() {
                 return true;
             }
-            return stamp.thread() / 32 == now.thread() / 32 && self.clocks.has_met(now.thread(), stamp);
+            return stamp.thread() / 32 == now.thread() / 32 && self.clocks.has_synchronised(now.thread(), stamp);
         }
         stamp >= self.block_floor.get() || self.fences.ordered(stamp, now)
     }
 
-    fn party(&self, stamp: Stamp, at: Option<&'static Location<'static>>) -> Box<Party> {
+    fn other_access(
+        &self,
+        stamp: Stamp,
+        access: AccessKind,
+        at: Option<&'static Location<'static>>,
+    ) -> Box<OtherAccess> {
         let blocks = self.blocks.borrow();
         let after = blocks.partition_point(|&(phase, _)| phase <= stamp.phase());
         let block = after.checked_sub(1).map_or(self.block.get(), |i| blocks[i].1);
-        Box::new(Party { block, thread: self.thread_indices(stamp.thread()), at: at.map(Into::into) })
+        Box::new(OtherAccess { block, thread: self.thread_indices(stamp.thread()), access, at: at.map(Into::into) })
     }
 
-    fn trouble(&self, trouble: Trouble, memory: Region, offset: u64, access: AccessKind) -> FaultKind {
-        match trouble {
-            Trouble::Race { other, access: other_access, at } => {
-                FaultKind::Race { memory, offset, access, party: self.party(other, at), other_access }
+    fn violation(&self, violation: Violation, memory: Region, offset: u64, access: AccessKind) -> FaultKind {
+        match violation {
+            Violation::Race { other, access: other_access, at } => {
+                FaultKind::Race { memory, offset, access, other: self.other_access(other, other_access, at) }
             }
-            Trouble::ReadOnly { other, at } => FaultKind::ReadOnly { memory, offset, party: self.party(other, at) },
-            Trouble::Unwritten => FaultKind::Uninitialised { memory, offset },
+            Violation::ReadOnly { other, at } => {
+                FaultKind::ReadOnly { memory, offset, other: self.other_access(other, AccessKind::Write, at) }
+            }
+            Violation::Unwritten => FaultKind::Uninitialised { memory, offset },
         }
     }
 
@@ -361,7 +368,7 @@ impl Machine {
             self.spend(at);
         }
         if self.tally.is_some() {
-            self.note(bound.space, bound.argument.address + offset as u64, bytes, access, at);
+            self.record(bound.space, bound.argument.address + offset as u64, bytes, access, at);
         }
         let start = bound.start + offset;
         // SAFETY: the bitmap covers the allocation. Aligned accesses of up to 16 bytes lie in one of its words.
@@ -382,9 +389,9 @@ impl Machine {
             }
             // SAFETY: the shadow of this allocation; there is no other reference to it.
             let shadow = unsafe { &mut *bound.shadow };
-            if let Err((byte, trouble)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
+            if let Err((byte, violation)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
                 let memory = Region { space: bound.space, name: bound.name.into() };
-                self.fault(self.trouble(trouble, memory, (byte - bound.start) as u64, access), at);
+                self.fault(self.violation(violation, memory, (byte - bound.start) as u64, access), at);
             }
         }
         bound.data.wrapping_add(offset)
@@ -411,7 +418,7 @@ impl Machine {
     pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
         self.spend(at);
         if self.tally.is_some() {
-            self.note(Space::Shared, address.into(), bytes, access, at);
+            self.record(Space::Shared, address.into(), bytes, access, at);
         }
         let Some(pointer) = self.shared.pointer(address, bytes) else {
             self.no_such_shared(address, bytes, at);
@@ -431,9 +438,10 @@ impl Machine {
             };
             // SAFETY: the arena's shadow; there is no other reference to it.
             let shadow = unsafe { &mut *self.shared.shadow };
-            if let Err((byte, trouble)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp)) {
+            if let Err((byte, violation)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp))
+            {
                 let (memory, offset) = self.describe_shared(byte as u32);
-                self.fault(self.trouble(trouble, memory, offset, access), at);
+                self.fault(self.violation(violation, memory, offset, access), at);
             }
         }
         pointer
@@ -442,12 +450,12 @@ impl Machine {
     /// Adds an access of the running lane to the tally.
     #[cold]
     #[inline(never)]
-    fn note(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
+    fn record(&self, space: Space, address: u64, bytes: usize, access: AccessKind, at: &'static Location<'static>) {
         let Some(tally) = &self.tally else { return };
         if space == Space::Texture || access == AccessKind::Atomic {
             return;
         }
-        tally.borrow_mut().note(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
+        tally.borrow_mut().record(Key { at, space, access, bytes: bytes as u32 }, self.thread.get() % 32, address);
     }
 
     /// The shared array at an address, and the offset in it.

@@ -55,21 +55,23 @@ mod block;
 mod fault;
 mod lane;
 mod machine;
-mod matrix;
 mod memory;
+mod mma;
 mod options;
 mod order;
-mod passes;
 mod shadow;
 mod shared;
 mod start;
 mod tally;
 mod texture;
 mod warp;
+mod wavefronts;
 mod zeroed;
 
 pub use accesses::{Accesses, Site, Totals};
-pub use fault::{Absence, AccessKind, Fault, FaultKind, LaunchError, Meeting, Party, Place, Region, Space, Unit};
+pub use fault::{
+    Absence, AccessKind, Fault, FaultKind, LaunchError, OtherAccess, Region, SourceLocation, Space, SyncPoint, Unit,
+};
 pub use memory::{ALIGNMENT, Buffer, Memory, OutOfMemory, POISON};
 pub use options::{Observer, Options, Order, Report};
 pub use start::launch;

@@ -38,7 +38,7 @@ impl WarpClocks {
 
     /// Whether `thread` has synchronised with the lane of `stamp`, of the same warp and phase, since then.
     #[inline(always)]
-    pub fn has_met(&self, thread: u32, stamp: Stamp) -> bool {
+    pub fn has_synchronised(&self, thread: u32, stamp: Stamp) -> bool {
         self.seen[(thread * 32 + stamp.thread() % 32) as usize].get() > stamp.epoch()
     }
 

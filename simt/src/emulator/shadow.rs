@@ -130,7 +130,7 @@ pub(super) struct Event {
 
 /// The error of an access.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum Violation {
     Race { other: Stamp, access: AccessKind, at: At },
     ReadOnly { other: Stamp, at: At },
     Unwritten,
@@ -140,15 +140,15 @@ impl Record {
     /// Checks one access against the record and adds it. `ordered` tells whether the access of a stamp
     /// happened before this thread's present.
     #[inline(always)]
-    fn step(&mut self, event: &Event, ordered: &impl Fn(Stamp) -> bool) -> Result<(), Trouble> {
+    fn step(&mut self, event: &Event, ordered: &impl Fn(Stamp) -> bool) -> Result<(), Violation> {
         let settled = |stamp: Stamp| stamp < event.floor || stamp.is_own(event.now) || ordered(stamp);
         if event.access == AccessKind::Read {
             if self.writer < event.floor {
                 if event.unwritten {
-                    return Err(Trouble::Unwritten);
+                    return Err(Violation::Unwritten);
                 }
             } else if event.read_only {
-                return Err(Trouble::ReadOnly { other: self.writer, at: self.writer_at });
+                return Err(Violation::ReadOnly { other: self.writer, at: self.writer_at });
             } else if event.races && !settled(self.writer) {
                 return Err(self.race_with_writer());
             }
@@ -167,7 +167,7 @@ impl Record {
                 return Err(self.race_with_writer());
             }
             if !settled(self.reader) {
-                return Err(Trouble::Race { other: self.reader, access: AccessKind::Read, at: self.reader_at });
+                return Err(Violation::Race { other: self.reader, access: AccessKind::Read, at: self.reader_at });
             }
             // Reads before were ordered before this write, so what conflicts with them conflicts with it.
             self.reader = Stamp::default();
@@ -184,9 +184,9 @@ impl Record {
     }
 
     #[cold]
-    fn race_with_writer(&self) -> Trouble {
+    fn race_with_writer(&self) -> Violation {
         let access = if self.writer.is_atomic() { AccessKind::Atomic } else { AccessKind::Write };
-        Trouble::Race { other: self.writer, access, at: self.writer_at }
+        Violation::Race { other: self.writer, access, at: self.writer_at }
     }
 }
 
@@ -211,7 +211,7 @@ impl Shadow {
         size: usize,
         event: &Event,
         ordered: &impl Fn(Stamp) -> bool,
-    ) -> Result<(), (usize, Trouble)> {
+    ) -> Result<(), (usize, Violation)> {
         if size < 4 {
             return self.access_bytes(offset, size, event, ordered);
         }
@@ -220,7 +220,7 @@ impl Shadow {
             if record.writer == SPLIT {
                 self.access_bytes(offset, 4, event, ordered)?;
             } else {
-                record.step(event, ordered).map_err(|trouble| (offset, trouble))?;
+                record.step(event, ordered).map_err(|violation| (offset, violation))?;
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Shadow {
         size: usize,
         event: &Event,
         ordered: &impl Fn(Stamp) -> bool,
-    ) -> Result<(), (usize, Trouble)> {
+    ) -> Result<(), (usize, Violation)> {
         let word = self.words.get_mut(offset / 4);
         if word.writer != SPLIT {
             let whole = *word;
@@ -243,7 +243,7 @@ impl Shadow {
             }
         }
         for offset in offset..offset + size {
-            self.bytes.get_mut(offset).step(event, ordered).map_err(|trouble| (offset, trouble))?;
+            self.bytes.get_mut(offset).step(event, ordered).map_err(|violation| (offset, violation))?;
         }
         Ok(())
     }

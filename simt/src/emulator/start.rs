@@ -128,12 +128,12 @@ fn bind(
             images.push((name, handle, image));
         }
     }
-    let mut bound = |space, name, argument: BufferArg, leads_to| {
+    let mut bound = |space, name, argument: BufferArg, pointee| {
         let part = Buffer { address: argument.address, bytes: argument.bytes };
         let (allocation, start) = memory.find_mut(part).expect("found above");
         let is_watched = watched.contains(&allocation.address());
         let (data, written, shadow) = allocation.pointers(is_watched);
-        Bound { space, name, argument, leads_to, data: data.wrapping_add(start), start, written, shadow }
+        Bound { space, name, argument, pointee, data: data.wrapping_add(start), start, written, shadow }
     };
     let textures = images.into_iter().map(|(name, handle, image)| {
         let Buffer { address, bytes } = image.buffer;
@@ -141,7 +141,7 @@ fn bind(
         BoundTexture { handle, image, bound: bound(Space::Texture, name, argument, None) }
     });
     let textures = textures.collect();
-    let buffers = buffers.into_iter().map(|(name, buffer, leads_to)| bound(Space::Global, name, buffer, leads_to));
+    let buffers = buffers.into_iter().map(|(name, buffer, pointee)| bound(Space::Global, name, buffer, pointee));
     Ok((buffers.collect(), textures))
 }
 

@@ -11,7 +11,7 @@ use std::panic::Location;
 
 use super::accesses::{Accesses, Site, Totals};
 use super::fault::{AccessKind, Space};
-use super::passes::WarpAccess;
+use super::wavefronts::WarpAccess;
 
 /// The identity of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,40 +33,41 @@ pub(super) struct Tally {
 struct Gathered {
     totals: Totals,
     /// How often each lane accessed it.
-    turns: [u32; 32],
+    counts: [u32; 32],
     accesses: Vec<WarpAccess>,
 }
 
 impl Tally {
     /// Lane `lane` of the present warp accesses an address.
-    pub fn note(&mut self, key: Key, lane: u32, address: u64) {
+    pub fn record(&mut self, key: Key, lane: u32, address: u64) {
         let site = *self.known.entry(key).or_insert_with(|| {
-            self.sites.push((key, Gathered { totals: Totals::default(), turns: [0; 32], accesses: Vec::new() }));
+            self.sites.push((key, Gathered { totals: Totals::default(), counts: [0; 32], accesses: Vec::new() }));
             self.sites.len() - 1
         });
-        let Gathered { turns, accesses, .. } = &mut self.sites[site].1;
-        let turn = &mut turns[lane as usize];
-        if *turn as usize == accesses.len() {
+        let Gathered { counts, accesses, .. } = &mut self.sites[site].1;
+        let count = &mut counts[lane as usize];
+        if *count as usize == accesses.len() {
             accesses.push(WarpAccess::NONE);
         }
-        let access = &mut accesses[*turn as usize];
+        let access = &mut accesses[*count as usize];
         access.lanes |= 1 << lane;
         access.addresses[lane as usize] = address;
-        *turn += 1;
+        *count += 1;
     }
 
     /// The lanes of the present warp have synchronised, or have ended.
-    pub fn meet(&mut self) {
+    pub fn synchronise(&mut self) {
         for (key, site) in &mut self.sites {
-            site.turns = [0; 32];
+            site.counts = [0; 32];
             for access in site.accesses.drain(..) {
                 let mut totals = Totals { accesses: 1, ..Totals::default() };
                 if key.space == Space::Shared {
-                    let (passes, ideal) = access.passes(key.bytes);
-                    (totals.passes, totals.ideal_passes, totals.most_passes) = (passes.into(), ideal.into(), passes);
+                    let (wavefronts, ideal) = access.wavefronts(key.bytes);
+                    (totals.wavefronts, totals.ideal_wavefronts, totals.max_wavefronts) =
+                        (wavefronts.into(), ideal.into(), wavefronts);
                 } else {
                     let sectors = access.sectors();
-                    (totals.sectors, totals.most_sectors) = (sectors.into(), sectors);
+                    (totals.sectors, totals.max_sectors) = (sectors.into(), sectors);
                 }
                 site.totals += totals;
             }
@@ -77,7 +78,7 @@ impl Tally {
     pub fn accesses(&self) -> Accesses {
         let site = |(key, gathered): &(Key, Gathered)| {
             let Key { at, space, access, bytes } = *key;
-            Site { place: at.into(), space, access, bytes, totals: gathered.totals }
+            Site { location: at.into(), space, access, bytes, totals: gathered.totals }
         };
         let mut sites: Vec<_> = self.sites.iter().collect();
         sites.sort_by_key(|(key, _)| key.at);

@@ -29,21 +29,21 @@ fn counted(
     report.unwrap_or_else(|error| panic!("{error}")).accesses.expect("they were asked for")
 }
 
-/// The totals of the place in the line with this comment.
+/// The totals of the location in the line with this comment.
 fn at(accesses: &Accesses, name: &str) -> Totals {
     let line = planted(SOURCE, name);
-    let sites: Vec<_> = accesses.sites.iter().filter(|site| site.place.line == line).collect();
+    let sites: Vec<_> = accesses.sites.iter().filter(|site| site.location.line == line).collect();
     assert_eq!(sites.len(), 1, "{name}: {sites:?}");
-    assert!(sites[0].place.file.ends_with("accesses.rs"), "{}", sites[0].place);
+    assert!(sites[0].location.file.ends_with("accesses.rs"), "{}", sites[0].location);
     sites[0].totals
 }
 
-fn shared_totals(accesses: u64, passes: u64, ideal_passes: u64, most_passes: u32) -> Totals {
-    Totals { accesses, passes, ideal_passes, most_passes, ..Totals::default() }
+fn shared_totals(accesses: u64, wavefronts: u64, ideal_wavefronts: u64, max_wavefronts: u32) -> Totals {
+    Totals { accesses, wavefronts, ideal_wavefronts, max_wavefronts, ..Totals::default() }
 }
 
-fn global_totals(accesses: u64, sectors: u64, most_sectors: u32) -> Totals {
-    Totals { accesses, sectors, most_sectors, ..Totals::default() }
+fn global_totals(accesses: u64, sectors: u64, max_sectors: u32) -> Totals {
+    Totals { accesses, sectors, max_sectors, ..Totals::default() }
 }
 
 #[kernel]
@@ -69,7 +69,7 @@ fn words_a_stride_apart_share_banks() {
             assert_eq!(at(&got, "strided load"), expected, "stride {stride}");
             assert_eq!(got.sum(Space::Shared, AccessKind::Read), expected);
             assert_eq!(got.sum(Space::Global, AccessKind::Read), Totals::default());
-            assert_eq!(expected.conflicts(), times * (degree - 1));
+            assert_eq!(expected.bank_conflicts(), times * (degree - 1));
         }
     }
 }
@@ -95,7 +95,7 @@ unsafe fn of_all_widths() {
 #[test]
 fn narrow_lanes_share_words_and_wide_ones_come_in_groups() {
     let got = counted(of_all_widths::ENTRY, LaunchConfig::linear(1, 32), Order::Forward, &[], &mut Device::new());
-    for (name, accesses, passes, ideal, most) in [
+    for (name, accesses, wavefronts, ideal, most) in [
         ("four words", 1, 4, 4, 4),
         ("every byte", 2, 2, 2, 1),
         ("doubles", 2, 4, 4, 2),
@@ -106,7 +106,7 @@ fn narrow_lanes_share_words_and_wide_ones_come_in_groups() {
         ("bytes of some words", 1, 1, 1, 1),
         ("doubles apart", 1, 4, 2, 4),
     ] {
-        assert_eq!(at(&got, name), shared_totals(accesses, passes, ideal, most), "{name}");
+        assert_eq!(at(&got, name), shared_totals(accesses, wavefronts, ideal, most), "{name}");
     }
     let widths: Vec<u32> = got.sites.iter().map(|site| site.bytes).collect();
     assert_eq!(widths, [16, 1, 8, 4, 1, 2, 1, 1, 8], "in the order of the source");
@@ -168,7 +168,7 @@ fn a_part_of_a_buffer_lies_where_it_lies() {
 #[kernel]
 unsafe fn in_turns(words: Out<u32>) {
     let (shared, i) = (shared::array::<WORDS>(), thread::thread_idx_x());
-    // Lanes come at different times; a barrier, or a meeting of the warp, makes those behind it later ones.
+    // Lanes come at different times; a barrier, or a synchronisation of the warp, makes those behind it later ones.
     for round in 0..2 {
         if i < 16 || round == 1 {
             shared.store(32 * i, i); // planted: half, then all
@@ -181,7 +181,7 @@ unsafe fn in_turns(words: Out<u32>) {
         }
         warp::warp_vote_ballot(warp::FULL, true);
     }
-    // Here some lanes meet while others have gone ahead: they are together again afterwards.
+    // Here some lanes synchronise while others have gone ahead: they are together again afterwards.
     if i < 4 {
         warp::warp_vote_ballot(0b1111, true);
     }

@@ -1,6 +1,6 @@
 //! One mistake a kernel, none of them a race: bounds, alignment, unwritten memory, meetings, panics.
 
-use simt::emulator::{self, Absence, FaultKind, Meeting, Options, TexelFormat};
+use simt::emulator::{self, Absence, FaultKind, Options, SyncPoint, TexelFormat};
 use simt::global::{In, Out};
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 use simt::texture::Texture1d;
@@ -511,10 +511,10 @@ fn a_missed_meeting_names_both_lanes() {
     let output = device.fresh::<u32>(1);
     let fault = device.fault(lane_elsewhere::ENTRY, LaunchConfig::linear(1, 64), &[output.arg::<u32>(true)]);
     assert_eq!((fault.warp, fault.lane), (0, 0));
-    let FaultKind::WarpMask { meeting: Meeting::SyncWarp, mask: FULL, lane: 30, absence } = fault.kind else {
+    let FaultKind::WarpMask { sync_point: SyncPoint::SyncWarp, mask: FULL, lane: 30, absence } = fault.kind else {
         panic!("{fault}");
     };
-    assert!(matches!(absence, Absence::Waits { meeting: Meeting::Barrier, mask: None, .. }));
+    assert!(matches!(absence, Absence::Waits { sync_point: SyncPoint::Barrier, mask: None, .. }));
 }
 
 #[kernel]
@@ -542,7 +542,7 @@ fn panics_become_faults() {
     );
 }
 
-/// Waits for another lane without a meeting.
+/// Waits for another lane without a synchronisation point.
 #[kernel]
 unsafe fn spins(output: Out<u32>) {
     if thread::thread_idx_x() == 0 {
@@ -567,7 +567,9 @@ fn endless_waits_end() {
     let mut run = |kernel| emulator::launch(&mut device.memory, &kernel, &two, &arguments, &options).unwrap_err();
     let error = run(spins::ENTRY).to_string();
     assert!(error.contains(&format!(":{}:", line("spins"))), "{error}");
-    assert!(error.ends_with("1000 accesses to memory without meeting another: it waits for what never comes"));
+    assert!(
+        error.ends_with("1000 accesses to memory without synchronising with another: it waits for what never comes")
+    );
     assert!(run(spins_shared::ENTRY).to_string().contains("1000 accesses"));
 }
 

@@ -20,11 +20,11 @@ fn fault(kernel: KernelEntry, config: LaunchConfig) -> Fault {
     device.fault(kernel, config, &[output.arg::<u32>(true)])
 }
 
-/// The lines of both parties, what they did, and the other thread.
-fn parties(fault: &Fault) -> ([u32; 2], [AccessKind; 2], [u32; 3]) {
-    let FaultKind::Race { access, ref party, other_access, .. } = fault.kind else { panic!("{fault}") };
-    let lines = [&fault.at, &party.at].map(|place| place.as_ref().expect("a place").line);
-    (lines, [access, other_access], party.thread)
+/// The lines of both accesses, their kinds, and the other thread.
+fn accesses(fault: &Fault) -> ([u32; 2], [AccessKind; 2], [u32; 3]) {
+    let FaultKind::Race { access, ref other, .. } = fault.kind else { panic!("{fault}") };
+    let lines = [&fault.at, &other.at].map(|place| place.as_ref().expect("a place").line);
+    (lines, [access, other.access], other.thread)
 }
 
 shared! {
@@ -82,7 +82,7 @@ fn races_on_shared_memory_name_both_threads_and_lines() {
     let result = emulator::launch(&mut device.memory, &missing_barrier::ENTRY, &one, &arguments, &options);
     let LaunchError::Fault(found) = result.unwrap_err() else { panic!("a race is planted") };
     let lines = [line("missing_barrier_store"), line("missing_barrier_load")];
-    assert_eq!(parties(&found), (lines, [Write, Read], [0, 0, 0]));
+    assert_eq!(accesses(&found), (lines, [Write, Read], [0, 0, 0]));
     assert_eq!(
         found.to_string(),
         format!(
@@ -98,10 +98,10 @@ fn races_on_shared_memory_name_both_threads_and_lines() {
 
     let found = fault(missing_second_barrier::ENTRY, four);
     let lines = [line("second_load"), line("second_store")];
-    assert_eq!((found.thread, parties(&found)), ([64, 0, 0], (lines, [Read, Write], [63, 0, 0])));
+    assert_eq!((found.thread, accesses(&found)), ([64, 0, 0], (lines, [Read, Write], [63, 0, 0])));
 
     let found = fault(all_write::ENTRY, one);
-    assert_eq!(parties(&found), ([line("all_write"); 2], [Write, Write], [0, 0, 0]));
+    assert_eq!(accesses(&found), ([line("all_write"); 2], [Write, Write], [0, 0, 0]));
 }
 
 /// Runs without the report of unwritten memory, which comes first where a reader is ahead of its writer.
@@ -120,7 +120,7 @@ fn race_only(kernel: KernelEntry, config: LaunchConfig) -> Result<(), Box<Fault>
 fn syncing_warps_does_not_order_other_warps() {
     let fault = race_only(missing_barrier_warps::ENTRY, LaunchConfig::linear(1, 64)).unwrap_err();
     let lines = [line("warps_store"), line("warps_load")];
-    assert_eq!(parties(&fault), (lines, [AccessKind::Write, AccessKind::Read], [0, 0, 0]));
+    assert_eq!(accesses(&fault), (lines, [AccessKind::Write, AccessKind::Read], [0, 0, 0]));
     assert_eq!(fault.thread, [32, 0, 0]);
 }
 
@@ -165,7 +165,7 @@ fn in_a_warp_only_sync_warp_orders_and_only_the_lanes_of_its_mask() {
     race_only(with_pair_sync::ENTRY, config).unwrap();
     for kernel in [with_vote::ENTRY, with_half_sync::ENTRY] {
         let fault = race_only(kernel, config).unwrap_err();
-        assert_eq!((fault.thread, parties(&fault).2), ([0, 0, 0], [1, 0, 0]), "{fault}");
+        assert_eq!((fault.thread, accesses(&fault).2), ([0, 0, 0], [1, 0, 0]), "{fault}");
     }
 }
 
@@ -269,10 +269,10 @@ fn atomics_race_with_everything_but_atomics() {
     let config = LaunchConfig::linear(1, 64);
     let fault = race_only(atomic_and_plain::ENTRY, config).unwrap_err();
     assert_eq!(fault.at.as_ref().map(|at| at.line), Some(line("atomic_and_plain")));
-    assert_eq!(parties(&fault).1, [Read, Atomic]);
+    assert_eq!(accesses(&fault).1, [Read, Atomic]);
     let fault = race_only(plain_then_atomic::ENTRY, config).unwrap_err();
     assert_eq!((fault.at.as_ref().map(|at| at.line), fault.thread), (Some(line("plain_then_atomic")), [1, 0, 0]));
-    assert_eq!(parties(&fault).1, [Atomic, Write]);
+    assert_eq!(accesses(&fault).1, [Atomic, Write]);
 }
 
 /// Each block writes 32 elements, or 33 if it has that many threads, which is one too many.
@@ -328,12 +328,12 @@ fn races_on_global_memory_are_found_between_blocks_and_inside() {
     );
     let found = fault(blocks_read::ENTRY, LaunchConfig::linear(3, 64));
     let lines = [line("blocks_read_load"), line("blocks_read_store")];
-    assert_eq!((found.block, parties(&found)), ([1, 0, 0], (lines, [Read, Write], [0, 0, 0])));
+    assert_eq!((found.block, accesses(&found)), ([1, 0, 0], (lines, [Read, Write], [0, 0, 0])));
     let found = fault(global_in_block::ENTRY, LaunchConfig::linear(2, 64));
     let lines = [line("global_in_block_store"), line("global_in_block_load")];
-    assert_eq!((found.block, parties(&found)), ([1, 0, 0], (lines, [Write, Read], [0, 0, 0])));
+    assert_eq!((found.block, accesses(&found)), ([1, 0, 0], (lines, [Write, Read], [0, 0, 0])));
     let found = fault(blocks_atomic::ENTRY, LaunchConfig::linear(2, 1));
-    assert_eq!(parties(&found).1, [Write, Atomic]);
+    assert_eq!(accesses(&found).1, [Write, Atomic]);
 }
 
 /// A global read in an early block and a write in a late one.
@@ -348,9 +348,9 @@ unsafe fn late_write(output: Out<u32>) {
 #[test]
 fn reads_of_earlier_blocks_are_remembered() {
     let found = fault(late_write::ENTRY, LaunchConfig::linear(4, 1));
-    let FaultKind::Race { ref party, .. } = found.kind else { panic!("{found}") };
-    assert_eq!((found.block, party.block), ([3, 0, 0], [0, 0, 0]));
-    assert_eq!(parties(&found).0, [line("late_write_store"), line("late_write_load")]);
+    let FaultKind::Race { ref other, .. } = found.kind else { panic!("{found}") };
+    assert_eq!((found.block, other.block), ([3, 0, 0], [0, 0, 0]));
+    assert_eq!(accesses(&found).0, [line("late_write_store"), line("late_write_load")]);
 }
 
 /// Reads through the read-only path what the launch writes.

@@ -122,7 +122,7 @@ fn method(record: &Record) -> String {
     verified.sort_unstable();
     verified.dedup();
     let text = format!(
-        "Everything was compared with its definition before it was timed ({}). Ceilings: {}. Passes and sectors are what the emulator counts \
+        "Everything was compared with its definition before it was timed ({}). Ceilings: {}. Wavefronts and sectors are what the emulator counts \
          of a smaller case. Raw times are in the JSON export.",
         verified.join("; "),
         record.ceilings.how

@@ -8,7 +8,7 @@ use crate::bench::table::{columns_of, line_of, machine};
 
 /// The columns after the kernel's name, as headings.
 pub const HEADINGS: [&str; 8] =
-    ["median ms", "min .. max", "rate", "of ceiling", "faster", "passes", "sectors", "also"];
+    ["median ms", "min .. max", "rate", "of ceiling", "faster", "wavefronts", "sectors", "also"];
 /// Their widths.
 const WIDTHS: [usize; 8] = [10, 18, 12, 10, 7, 10, 10, 5];
 /// Room for the kernel's name and its parameters.

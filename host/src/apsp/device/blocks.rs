@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TURN};
+use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TRANSPOSE_TILE};
 use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 
@@ -210,7 +210,7 @@ impl<'m, T: Distance> Host<'m, T> {
         if rows.rows < self.side || rows.width < rows.pitch {
             device.fill(to, family.far)?;
         }
-        staged::put(to, rows, |top, piece| {
+        staged::upload_with(to, rows, |top, piece| {
             let copy = |(i, to): (usize, &mut [u8])| {
                 self.read(at, top + i, |cells| to.copy_from_slice(bytemuck::cast_slice(cells)));
             };
@@ -220,7 +220,7 @@ impl<'m, T: Distance> Host<'m, T> {
 
     fn put_down(&self, family: &Family, at: (usize, usize), from: &Buffer) -> Result<(), DeviceError> {
         let rows = self.rows(family, at);
-        staged::take(from, rows, |top, piece| {
+        staged::download_with(from, rows, |top, piece| {
             let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
             piece.par_chunks(rows.width).enumerate().for_each(copy);
         })
@@ -300,7 +300,9 @@ impl<'a, T: Distance> Line<'a, '_, T> {
                 let grid = |x, y, threads| LaunchConfig { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0 };
                 let turn = [left.input::<u32>(), words.into(), turned.output::<u32>(), side.into()];
                 // SAFETY: blocks are squares of `side` distances, in whole tiles; the turned one has a word for each.
-                unsafe { queue.launch(self.family.turn, &grid(words / TURN, side / TURN, 256), &turn) }?;
+                unsafe {
+                    queue.launch(self.family.turn, &grid(words / TRANSPOSE_TILE, side / TRANSPOSE_TILE, 256), &turn)
+                }?;
                 let none = NONE.into();
                 let rest = [
                     result.output::<u32>(),

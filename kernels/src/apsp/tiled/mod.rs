@@ -14,7 +14,7 @@
 //! they nor shared memory are the limit: arithmetic is.
 //!
 //! A matrix larger than the memory of the devices is processed block by block: then `rest` makes products of blocks, whose left
-//! factors `turn` prepares.
+//! factors `transpose` prepares.
 //!
 //! Departures from the obvious version:
 //! - `panels` writes both panels again, in the layout of `rest`: depth by depth, the column panel transposed, and with 16 bits every
@@ -30,12 +30,12 @@ mod panels;
 mod pivot;
 mod product;
 mod rest;
-mod turn;
+mod transpose;
 
 pub use panels::*;
 pub use pivot::*;
 pub use rest::*;
-pub use turn::*;
+pub use transpose::*;
 
 /// Pivots of a round: rows and columns of a pivot tile.
 pub const PIVOTS: u32 = 128;

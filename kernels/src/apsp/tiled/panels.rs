@@ -15,7 +15,7 @@ use super::{PIVOTS, Spot, TILE, pieces};
 /// Tile of a pivot column as a left factor: stored row by row, and transposed on the way to shared memory. A thread has four neighbours in a
 /// row.
 #[derive(Clone, Copy)]
-struct Turned<W> {
+struct Transposed<W> {
     matrix: Out<u32>,
     /// The first word of the tile.
     at: usize,
@@ -23,7 +23,7 @@ struct Turned<W> {
     words: core::marker::PhantomData<W>,
 }
 
-impl<W: Words> Factor for Turned<W> {
+impl<W: Words> Factor for Transposed<W> {
     #[inline(always)]
     fn fetch(self, depth: u32) -> [u32; 4] {
         let t = thread::thread_idx_x();
@@ -33,7 +33,7 @@ impl<W: Words> Factor for Turned<W> {
             return self.matrix.load4(at);
         }
         let words = [self.matrix.load(at), self.matrix.load(at + 1)];
-        [0, 1, 2, 3].map(|i| W::spread(W::take(words[i / 2], i as u32 % 2)))
+        [0, 1, 2, 3].map(|i| W::broadcast(W::extract(words[i / 2], i as u32 % 2)))
     }
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl Panels {
         let at = row as usize * pitch + word;
         product::<W, N>(
             &mut results,
-            Turned::<W> { matrix: self.matrix, at, pitch, words: core::marker::PhantomData },
+            Transposed::<W> { matrix: self.matrix, at, pitch, words: core::marker::PhantomData },
             Straight::<_, WIDTH> { memory: self.row_panel, at: word, pitch },
             PIVOTS,
         );
@@ -126,7 +126,7 @@ impl Panels {
                 while part < W::CELLS {
                     let depth = (spot.word + 64 * (J as u32 / 4) + J as u32 % 4) * W::CELLS + part;
                     let at = depth as usize * self.column_pitch as usize + (row + spot.row) as usize;
-                    let one = |i: usize| W::spread(W::take(results[i][J], part));
+                    let one = |i: usize| W::broadcast(W::extract(results[i][J], part));
                     self.column_panel.store4(at, [one(0), one(1), one(2), one(3)]);
                     self.column_panel.store4(at + 64, [one(4), one(5), one(6), one(7)]);
                     part += 1;

@@ -35,9 +35,9 @@ pub(super) struct PivotTile {
 /// One step: `$k` is the pivot, whose row and column are the thread's `$own` if its spot is that of `$k`.
 macro_rules! step {
     ($w:ident, $cells:ident, $spot:ident, $lines:ident, $quad:ident, $own:ident) => {{
-        let turn = $own as u32 % 2;
+        let parity = $own as u32 % 2;
         let (row, column): (Shared<u32>, Shared<u32>) =
-            ($lines.slice(turn * PIVOTS, PIVOTS), $lines.slice((2 + turn) * PIVOTS, PIVOTS));
+            ($lines.slice(parity * PIVOTS, PIVOTS), $lines.slice((2 + parity) * PIVOTS, PIVOTS));
         if $spot.row == 4 * $quad {
             let cells = $cells[$own];
             row.store4($spot.word, [cells[0], cells[1], cells[2], cells[3]]);
@@ -53,7 +53,7 @@ macro_rules! step {
         let b = [row.load4($spot.word), row.load4(64 + $spot.word)];
         eight!(I => {
             eight!(J => {
-                $cells[I][J] = $w::via_one($cells[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
+                $cells[I][J] = $w::relax_one($cells[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
             });
         });
     }};
@@ -82,7 +82,7 @@ impl PivotTile {
             eight!(J => {
                 let j = J as u32 % 4;
                 let word = self.matrix.load(at(I, J as u32 / 4) + (j / W::CELLS) as usize);
-                cells[I][J] = W::take(word, j % W::CELLS);
+                cells[I][J] = W::extract(word, j % W::CELLS);
             });
         });
         let mut quad = 0;
@@ -108,7 +108,7 @@ impl PivotTile {
                 }
                 let depth = spot.word + 64 * (J as u32 / 4) + j;
                 let at = depth as usize * self.column_pitch as usize + (self.row + spot.row(I)) as usize;
-                self.column_panel.store(at, W::spread(cells[I][J]));
+                self.column_panel.store(at, W::broadcast(cells[I][J]));
             });
         });
     }

@@ -98,7 +98,7 @@ pub(super) fn product<W: Words, const N: usize>(
         let next = at + DEPTH;
         let more = next < depth;
         // In flight while the buffer before is used.
-        let coming = if more { [left.fetch(next), right.fetch(next)] } else { [[0; 4]; 2] };
+        let prefetched = if more { [left.fetch(next), right.fetch(next)] } else { [[0; 4]; 2] };
         let half = at / DEPTH % 2 * size;
         let (from, to) = (lefts.slice(half, size), rights.slice(half, size));
         eight!(K => {
@@ -109,7 +109,7 @@ pub(super) fn product<W: Words, const N: usize>(
             eight!(I => {
                 eight!(J => {
                     if J < N {
-                        results[I][J] = W::via(results[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
+                        results[I][J] = W::relax(results[I][J], a[I / 4][I % 4], b[J / 4][J % 4]);
                     }
                 });
             });
@@ -119,8 +119,8 @@ pub(super) fn product<W: Words, const N: usize>(
         }
         // The other buffer is free: all threads have passed the barrier since they read it.
         let half = size - half;
-        left.put(coming[0], lefts.slice(half, size));
-        right.put(coming[1], rights.slice(half, size));
+        left.put(prefetched[0], lefts.slice(half, size));
+        right.put(prefetched[1], rights.slice(half, size));
         thread::sync_threads();
         at = next;
     }

@@ -12,7 +12,7 @@ use super::product::{Straight, product};
 use super::{PIVOTS, Spot, TILE};
 
 #[derive(Clone, Copy)]
-struct Rest {
+struct Phase3 {
     matrix: Out<u32>,
     pitch: u32,
     column_panel: In<u32>,
@@ -22,7 +22,7 @@ struct Rest {
     depth: u32,
 }
 
-impl Rest {
+impl Phase3 {
     #[inline(always)]
     fn tile<W: Words>(self, tile_row: u32, tile_word: u32) {
         let spot = Spot::own();
@@ -87,8 +87,8 @@ macro_rules! entry {
             if tile_row == pivot_row || tile_word == pivot_word {
                 return;
             }
-            let rest = Rest { matrix, pitch, column_panel, column_pitch, row_panel, row_pitch, depth };
-            rest.tile::<$words>(tile_row, tile_word);
+            let phase3 = Phase3 { matrix, pitch, column_panel, column_pitch, row_panel, row_pitch, depth };
+            phase3.tile::<$words>(tile_row, tile_word);
             if tile_row * TILE == next_row && tile_word == next_col / (TILE * <$words>::CELLS) {
                 // Written by the block's other threads.
                 thread::sync_threads();

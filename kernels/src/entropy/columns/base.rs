@@ -71,7 +71,7 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
 
     /// Counts four cells.
     #[inline(always)]
-    fn count(self, frame: &Frame, sweep: &Sweep, y: i32, word: Word, went: u32) {
+    fn count(self, frame: &Frame, sweep: &Sweep, y: i32, word: Word, offset: u32) {
         if !frame.has_row(y) {
             return;
         }
@@ -83,10 +83,10 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
         let classes = codes ^ (sweep.base / 8 * 0x0101_0101);
         four!(K => {
             let class = classes >> (8 * K) & 0xFF;
-            self.counters.atomic_add(went + class.min(OTHERS), 1);
+            self.counters.atomic_add(offset + class.min(OTHERS), 1);
             if NODATA && MANY {
                 let valid = if codes >> (8 * K) & 0xFF != 0xFF { VALID } else { OTHERS };
-                self.counters.atomic_add(went + valid, 1);
+                self.counters.atomic_add(offset + valid, 1);
             }
         });
     }
@@ -94,19 +94,19 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
 
 impl<C: Counts, const NODATA: bool, const MANY: bool> Before<C> for Base<NODATA, MANY> {
     #[inline(always)]
-    fn slide(&mut self, frame: &Frame, sweep: &Sweep, (come, go): (i32, i32)) {
+    fn slide(&mut self, frame: &Frame, sweep: &Sweep, (entering, leaving): (i32, i32)) {
         let lane = warp::lane_id();
         // Counters are read before the next row comes.
         warp::sync_warp(warp::FULL);
         if frame.size <= SMALL {
-            let (y, went) = if lane < 16 { (come, 0) } else { (go, COUNTERS) };
-            self.count(frame, sweep, y, self.first, went);
+            let (y, offset) = if lane < 16 { (entering, 0) } else { (leaving, COUNTERS) };
+            self.count(frame, sweep, y, self.first, offset);
             return;
         }
         let (mut word, mut n) = (self.first, lane);
         loop {
-            self.count(frame, sweep, come, word, 0);
-            self.count(frame, sweep, go, word, COUNTERS);
+            self.count(frame, sweep, entering, word, 0);
+            self.count(frame, sweep, leaving, word, COUNTERS);
             n += 32;
             // A window begins anywhere in its first word.
             if n - lane > frame.size.div_ceil(4) {

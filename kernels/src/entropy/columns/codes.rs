@@ -58,7 +58,7 @@ impl Flags {
 
     /// Sets the flags of the lanes' bytes, the first `bytes` of each word; all lanes call it.
     #[inline(always)]
-    pub fn note(self, word: u32, bytes: i32) {
+    pub fn mark(self, word: u32, bytes: i32) {
         let mut known = 1;
         let mut k = 0;
         while k < 4 {

@@ -1,7 +1,7 @@
 //! Sixteen counters in a few words: of a cell, of the steps between a column's windows, of a window.
 
-use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::In;
+use simt::math::{byte_permute, dot4, shift_left_clamped};
 use simt::{eight, warp};
 
 use super::opaque;
@@ -45,14 +45,14 @@ pub fn halves(word: u32) -> [u32; 2] {
     [low, (word.wrapping_sub(low) as i32 >> 16) as u32]
 }
 
-/// Sums over the lanes of a warp up to each.
+/// Inclusive sums over the lanes of a warp.
 #[derive(Clone, Copy)]
-pub struct Upto {
+pub struct WarpScan {
     /// 1 where the lane 2^i below this one is one of the warp, else 0: a factor takes one instruction of a sum, a condition two.
     inside: [u32; 5],
 }
 
-impl Upto {
+impl WarpScan {
     #[inline(always)]
     pub fn new(lane: u32) -> Self {
         let mut inside = [0; 5];
@@ -66,7 +66,7 @@ impl Upto {
 
     /// The sum over the 2^`to` lanes up to each, of sums over 2^`from` lanes.
     #[inline(always)]
-    pub fn sum(&self, mut word: u32, (from, to): (usize, usize)) -> u32 {
+    pub fn inclusive_sum(&self, mut word: u32, (from, to): (usize, usize)) -> u32 {
         let mut i = from;
         while i < to {
             let (below, _) = warp::warp_shuffle_up(warp::FULL, word, 1 << i, 32);
@@ -86,15 +86,15 @@ pub fn class_of(i: u32) -> u32 {
 /// How often each of 16 classes occurs in a window.
 pub trait Counts: Copy {
     /// The sum of the steps of the lane's four columns and of those of all lanes before.
-    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self;
+    fn inclusive_sum(steps: &[Steps; 4], scan: &WarpScan) -> Self;
     /// Makes each word `f` of its number and itself.
     fn map(&mut self, f: impl FnMut(u32, u32) -> u32);
     /// Subtracts a column's steps.
-    fn less(&mut self, steps: &Steps);
+    fn subtract(&mut self, steps: &Steps);
     /// Each count times `by`, and `more`: below 65,536.
     fn scaled(&self, by: u32, more: u32) -> Self;
     /// Passes every count to a function.
-    fn each(&self, f: impl FnMut(u32));
+    fn for_each(&self, f: impl FnMut(u32));
     /// The sum of all.
     fn total(&self) -> u32;
     /// The word of number `lane`, modulo how many there are, where `count` is that of class [`class_of`]`(lane)`.
@@ -120,10 +120,10 @@ pub struct Packed(pub [u32; 8]);
 
 impl Counts for Packed {
     #[inline(always)]
-    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self {
+    fn inclusive_sum(steps: &[Steps; 4], scan: &WarpScan) -> Self {
         let mut sum = all(steps);
         eight!(W => {
-            sum[W] = upto.sum(sum[W], (0, 5));
+            sum[W] = scan.inclusive_sum(sum[W], (0, 5));
         });
         Self(sum)
     }
@@ -138,7 +138,7 @@ impl Counts for Packed {
     }
 
     #[inline(always)]
-    fn less(&mut self, steps: &Steps) {
+    fn subtract(&mut self, steps: &Steps) {
         let mut w = 0;
         while w < 8 {
             self.0[w] = self.0[w].wrapping_sub(steps[w]);
@@ -157,7 +157,7 @@ impl Counts for Packed {
     }
 
     #[inline(always)]
-    fn each(&self, mut f: impl FnMut(u32)) {
+    fn for_each(&self, mut f: impl FnMut(u32)) {
         let mut w = 0;
         while w < 8 {
             f(self.0[w] & 0xFFFF);
@@ -197,13 +197,13 @@ pub struct Wide(pub [u32; 16]);
 impl Counts for Wide {
     /// A step is at most [`COLUMNS_WIDE_SIZE`](super::COLUMNS_WIDE_SIZE) = 1,023, and so 16 bits hold the sums of 32 columns.
     #[inline(always)]
-    fn upto(steps: &[Steps; 4], upto: &Upto) -> Self {
+    fn inclusive_sum(steps: &[Steps; 4], scan: &WarpScan) -> Self {
         let all = all(steps);
         let mut sum = Self([0; 16]);
         eight!(W => {
-            let [low, high] = halves(upto.sum(all[W], (0, 3)));
-            sum.0[W] = upto.sum(low, (3, 5));
-            sum.0[W + 8] = upto.sum(high, (3, 5));
+            let [low, high] = halves(scan.inclusive_sum(all[W], (0, 3)));
+            sum.0[W] = scan.inclusive_sum(low, (3, 5));
+            sum.0[W + 8] = scan.inclusive_sum(high, (3, 5));
         });
         sum
     }
@@ -218,7 +218,7 @@ impl Counts for Wide {
     }
 
     #[inline(always)]
-    fn less(&mut self, steps: &Steps) {
+    fn subtract(&mut self, steps: &Steps) {
         let mut w = 0;
         while w < 8 {
             let [low, high] = halves(steps[w]);
@@ -236,7 +236,7 @@ impl Counts for Wide {
     }
 
     #[inline(always)]
-    fn each(&self, mut f: impl FnMut(u32)) {
+    fn for_each(&self, mut f: impl FnMut(u32)) {
         let mut w = 0;
         while w < 16 {
             f(self.0[w]);
@@ -247,7 +247,7 @@ impl Counts for Wide {
     #[inline(always)]
     fn total(&self) -> u32 {
         let mut total = 0;
-        self.each(|count| total += count);
+        self.for_each(|count| total += count);
         total
     }
 

@@ -14,8 +14,8 @@
 
 use core::marker::PhantomData;
 
-use simt::bits::{byte_permute, dot4, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::math::{byte_permute, dot4, shift_left_clamped};
 use simt::{four, kernel, thread, unroll, warp};
 
 use super::COLUMNS_STRIP;
@@ -65,8 +65,8 @@ impl<C: Counts> Heads<C> {
 
 impl<C: Counts> Before<C> for Heads<C> {
     #[inline(always)]
-    fn slide(&mut self, frame: &Frame, _: &Sweep, (come, go): (i32, i32)) {
-        self.count = self.count.wrapping_add(self.of(frame, come)).wrapping_sub(self.of(frame, go));
+    fn slide(&mut self, frame: &Frame, _: &Sweep, (entering, leaving): (i32, i32)) {
+        self.count = self.count.wrapping_add(self.of(frame, entering)).wrapping_sub(self.of(frame, leaving));
     }
 
     #[inline(always)]
@@ -173,8 +173,9 @@ pub unsafe fn entropy_columns_heads(
             return;
         }
         let strip_width = COLUMNS_STRIP as i32;
-        let (come, go) = (columns(&frame, y, left + r, strip_width), columns(&frame, y, left - 1 - r, strip_width));
-        word = word.wrapping_add(come).wrapping_sub(go);
+        let (entering, leaving) =
+            (columns(&frame, y, left + r, strip_width), columns(&frame, y, left - 1 - r, strip_width));
+        word = word.wrapping_add(entering).wrapping_sub(leaving);
         strip += 1;
         left += strip_width;
     }

@@ -11,8 +11,8 @@
 //!
 //! A window of one class has H = 0 exactly: the value computed for it is below 2^-20, and the least H of any other window is above 10^-5.
 
-use simt::bits::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::global::{In, Out};
+use simt::math::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::{kernel, unroll};
 
 use super::counters::{Counts, Packed, Steps, Wide};
@@ -43,7 +43,7 @@ impl<C: Counts> Finish<C> for Logarithms {
         unroll!(K in 3 2 1 0 => {
             let inverse = reciprocal_fast(float(windows.cells(K as u32, &counts)));
             let mut sum = 0.0;
-            counts.each(|count| {
+            counts.for_each(|count| {
                 let n = float(count);
                 let share = fused_multiply_add(n, inverse, TINY);
                 sum = fused_multiply_add(n, -log2_fast(share), sum);
@@ -51,7 +51,7 @@ impl<C: Counts> Finish<C> for Logarithms {
             let bits = sum * inverse;
             let entropy = if bits < LEAST { 0.0 } else { bits * self.scale };
             h[K] = if windows.is_valid(K as u32) { entropy } else { f32::NAN };
-            counts.less(&steps[K]);
+            counts.subtract(&steps[K]);
         });
         self.out.store4(windows.at, h);
     }

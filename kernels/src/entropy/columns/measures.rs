@@ -19,9 +19,9 @@ shared! {
     static COLUMNS_WINDOWS: [u32; 8192];
 }
 
-/// Where the first half of a thread's window k is.
+/// The index of the first half of a thread's window k.
 #[inline(always)]
-fn place(k: u32, t: u32) -> u32 {
+fn index(k: u32, t: u32) -> u32 {
     4 * (2 * k * COLUMNS_THREADS + t)
 }
 
@@ -121,15 +121,15 @@ impl<R: Stored, const LOGS: bool, const NEAR: bool> Finish<Packed> for Measures<
         let t = thread::thread_idx_x();
         unroll!(K in 3 2 1 0 => {
             let [a, b, c, d, e, f, g, h] = window.0;
-            waiting.store4(place(K as u32, t), [a, b, c, d]);
-            waiting.store4(place(K as u32, t) + 4 * COLUMNS_THREADS, [e, f, g, h]);
-            window.less(&steps[K]);
+            waiting.store4(index(K as u32, t), [a, b, c, d]);
+            waiting.store4(index(K as u32, t) + 4 * COLUMNS_THREADS, [e, f, g, h]);
+            window.subtract(&steps[K]);
         });
         let mut k = 0;
         // A row of results may end where the grid's does.
         while k < 4 && windows.x + (k as i32) < frame.cols {
             let ([a, b, c, d], [e, f, g, h]) =
-                (waiting.load4(place(k, t)), waiting.load4(place(k, t) + 4 * COLUMNS_THREADS));
+                (waiting.load4(index(k, t)), waiting.load4(index(k, t) + 4 * COLUMNS_THREADS));
             let counts = [a, b, c, d, e, f, g, h];
             let total = windows.cells(k, &Packed(counts));
             let (mut logs, mut w) = (0u64, 0);

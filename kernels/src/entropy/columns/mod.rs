@@ -30,8 +30,8 @@
 //! Nodata may leave few cells of a large window. A table whose largest entry fits 32 bits is too coarse for them; but they need only
 //! its beginning, so there are up to three: a fine one for windows of few valid cells, one for more, one for all ([`Scale`]).
 
-use simt::bits::reciprocal_fast;
 use simt::global::{In, Out};
+use simt::math::reciprocal_fast;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, unroll, warp};
 
@@ -126,10 +126,10 @@ impl<const NEAR: bool, const NODATA: bool> Shannon<NEAR, NODATA> {
         let mut sum = 0u32;
         if NEAR {
             // Byte offsets of entries: tables in shared memory end before 64 KiB.
-            let places = counts.scaled(self.step, scale.begin * self.step + self.lane);
-            places.each(|place| sum = sum.wrapping_add(self.near.load_at(place)));
+            let offsets = counts.scaled(self.step, scale.begin * self.step + self.lane);
+            offsets.for_each(|offset| sum = sum.wrapping_add(self.near.load_at(offset)));
         } else {
-            counts.each(|count| sum = sum.wrapping_add(self.f(scale, count)));
+            counts.for_each(|count| sum = sum.wrapping_add(self.f(scale, count)));
         }
         sum
     }
@@ -152,7 +152,7 @@ impl<C: Counts, const NEAR: bool, const NODATA: bool> Finish<C> for Shannon<NEAR
                 let entropy = rest as f32 * (reciprocal_fast(n as f32) * scale.scale);
                 h[K] = if windows.is_valid(K as u32) { entropy } else { f32::NAN };
             }
-            counts.less(&steps[K]);
+            counts.subtract(&steps[K]);
         });
         if is_last {
             self.out.store4(at, h);

@@ -7,20 +7,20 @@
 //! Rows of the first window enter one after another too, but no counts are needed until the last: their differences are kept as bytes, and
 //! widened once in 127 rows.
 
-use simt::bits::funnel_shift_right;
 use simt::global::In;
+use simt::math::funnel_shift_right;
 use simt::{four, thread, warp};
 
 use super::base::Base;
 use super::codes::{Classes, Flags, Sweep};
-use super::counters::{Column, Counts, Steps, Upto, halves, one_hot, step};
+use super::counters::{Column, Counts, Steps, WarpScan, halves, one_hot, step};
 use super::heads::Heads;
 use super::{COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
 
 /// The window before a strip's first one.
 pub trait Before<C: Counts> {
-    /// Row `come` enters and row `go` leaves; those outside the grid have nothing.
+    /// Row `entering` enters the window and row `leaving` leaves it; those outside the grid have nothing.
     fn slide(&mut self, frame: &Frame, sweep: &Sweep, rows: (i32, i32));
     /// The lane's word of the window's counts, which is word `lane` modulo how many there are; and how many cells are valid, where these classes are
     /// not all.
@@ -103,7 +103,7 @@ const BYTE_ROWS: i32 = 127;
 
 /// Four cells from any column on, in any row.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     /// Words of a row, of which the four are part.
     low: u32,
     high: u32,
@@ -190,21 +190,21 @@ impl Frame {
     }
 
     #[inline(always)]
-    fn place(&self, x: i32) -> Place {
+    fn position(&self, x: i32) -> Position {
         let (low, high) = (self.word_at(x), self.word_at(x + 4));
-        Place { low, high, shift: 8 * (x & 3) as u32, outside: self.outside(x, 0, self.cols) }
+        Position { low, high, shift: 8 * (x & 3) as u32, outside: self.outside(x, 0, self.cols) }
     }
 
-    /// The codes at both places of a row.
+    /// The codes at both positions of a row.
     #[inline(always)]
-    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, places: [Place; 2]) -> [u32; 2] {
+    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, positions: [Position; 2]) -> [u32; 2] {
         if !self.has_row(y) {
             return [NOTHING; 2];
         }
         let mut codes = [0; 2];
         let mut n = 0;
         while n < 2 {
-            let Place { low, high, shift, outside } = places[n];
+            let Position { low, high, shift, outside } = positions[n];
             let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
             codes[n] = self.codes::<NODATA, MANY>(sweep, word) | outside;
             n += 1;
@@ -232,9 +232,9 @@ impl Frame {
         let classes = self.classes(levels);
         let mut sweep = 0;
         while sweep < classes.sweeps {
-            let turn = (sweep == 0, sweep + 1 == classes.sweeps);
+            let ends = (sweep == 0, sweep + 1 == classes.sweeps);
             let codes = classes.sweep(sweep);
-            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, turn);
+            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, ends);
             sweep += 1;
         }
     }
@@ -253,7 +253,7 @@ impl Frame {
             while n < words {
                 let x = from + 4 * (n + lane as i32);
                 let bytes = if x < 0 { 0 } else { self.cols - x };
-                flags.note(if bytes > 0 { self.word(y, self.word_at(x)) } else { 0 }, bytes);
+                flags.mark(if bytes > 0 { self.word(y, self.word_at(x)) } else { 0 }, bytes);
                 n += 32;
             }
             y += 1;
@@ -268,14 +268,14 @@ impl Frame {
         finish: F,
         mut before: B,
         sweep: &Sweep,
-        turn: (bool, bool),
+        ends: (bool, bool),
     ) {
         let lane = warp::lane_id();
         let r = (self.size / 2) as i32;
         let x = self.left + 4 * lane as i32;
         // The cells that enter the windows of four columns, and those that leave.
-        let places = [self.place(x + r), self.place(x - r - 1)];
-        let upto = Upto::new(lane);
+        let positions = [self.position(x + r), self.position(x - r - 1)];
+        let scan = WarpScan::new(lane);
 
         let mut steps: [Steps; 4] = [[0; 8]; 4];
         let mut valid: [u32; 2] = [0; 2];
@@ -285,10 +285,10 @@ impl Frame {
             let mut columns: [Column; 4] = [[0; 4]; 4];
             let mut valid_columns = 0u32;
             while row < until {
-                let [come, go] = self.pair::<NODATA, MANY>(sweep, row, places);
+                let [entering, leaving] = self.pair::<NODATA, MANY>(sweep, row, positions);
                 before.slide(self, sweep, (row, -1));
                 four!(K => {
-                    let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
+                    let (new, old) = (one_hot(entering, K as u32, sweep.base), one_hot(leaving, K as u32, sweep.base));
                     let mut w = 0;
                     while w < 4 {
                         columns[K][w] = columns[K][w].wrapping_add(new[w]).wrapping_sub(old[w]);
@@ -296,7 +296,8 @@ impl Frame {
                     }
                 });
                 if NODATA && MANY {
-                    valid_columns = valid_columns.wrapping_add(valid_bytes(come)).wrapping_sub(valid_bytes(go));
+                    valid_columns =
+                        valid_columns.wrapping_add(valid_bytes(entering)).wrapping_sub(valid_bytes(leaving));
                 }
                 row += 1;
             }
@@ -315,22 +316,22 @@ impl Frame {
         while y < self.end {
             // Nothing leaves the first window.
             let above = if y == self.begin { -1 } else { y - r - 1 };
-            let [come, go] = self.pair::<NODATA, MANY>(sweep, y + r, places);
-            let [come_above, go_above] = self.pair::<NODATA, MANY>(sweep, above, places);
+            let [entering, leaving] = self.pair::<NODATA, MANY>(sweep, y + r, positions);
+            let [entering_above, leaving_above] = self.pair::<NODATA, MANY>(sweep, above, positions);
             before.slide(self, sweep, (y + r, above));
             four!(K => {
-                let (new, old) = (one_hot(come, K as u32, sweep.base), one_hot(go, K as u32, sweep.base));
+                let (new, old) = (one_hot(entering, K as u32, sweep.base), one_hot(leaving, K as u32, sweep.base));
                 let (new_above, old_above) =
-                    (one_hot(come_above, K as u32, sweep.base), one_hot(go_above, K as u32, sweep.base));
+                    (one_hot(entering_above, K as u32, sweep.base), one_hot(leaving_above, K as u32, sweep.base));
                 step(&mut steps[K], changes([new, old_above], [old, new_above], 2), 2);
             });
-            let mut counts = C::upto(&steps, &upto);
+            let mut counts = C::inclusive_sum(&steps, &scan);
             let mut all_valid = 0;
             if NODATA && MANY {
-                let more = valid_bytes(come) + valid_bytes(go_above);
-                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes(go) - valid_bytes(come_above)), 2);
+                let more = valid_bytes(entering) + valid_bytes(leaving_above);
+                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes(leaving) - valid_bytes(entering_above)), 2);
                 let ([a, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
-                all_valid = upto.sum(a.wrapping_add(b).wrapping_add(c).wrapping_add(d), (0, 5));
+                all_valid = scan.inclusive_sum(a.wrapping_add(b).wrapping_add(c).wrapping_add(d), (0, 5));
             }
             let (first, valid_before) = before.counts();
             counts.map(|w, word| word.wrapping_add(warp::warp_shuffle_idx(warp::FULL, first, w, 32).0));
@@ -349,9 +350,9 @@ impl Frame {
                     y,
                     x,
                     at: (y - self.first) as usize * self.out_stride as usize + x as usize,
-                    is_first: turn.0,
-                    is_last: turn.1,
-                    centres: if NODATA && turn.1 { self.word(y, (x / 4) as u32) } else { 0 },
+                    is_first: ends.0,
+                    is_last: ends.1,
+                    centres: if NODATA && ends.1 { self.word(y, (x / 4) as u32) } else { 0 },
                     height: (y + r + 1).min(self.rows) - (y - r).max(0),
                     valid,
                     nodata: NODATA,

@@ -5,7 +5,7 @@
 //! here 0; a second selector with these bits flipped serves the upper eight levels. Eight permutations make the
 //! one-hots of four cells, where shifts would take three for each cell.
 
-use simt::bits::{byte_permute, select_bits};
+use simt::math::{byte_permute, select_bits};
 
 use super::{COUNTED, INSIDE, Mode, PAIRS, RADIX};
 

@@ -4,7 +4,7 @@
 //! a window are issued, and cells outside are shifted to 0: with a branch for each, the loads would wait for
 //! one another.
 
-use simt::bits::{reciprocal_fast, shift_left_clamped};
+use simt::math::{reciprocal_fast, shift_left_clamped};
 use simt::thread;
 
 use super::{FULL_WINDOW, RADIX, ROW, Strip};
@@ -97,7 +97,7 @@ impl Frame {
             n += u32::from(inside);
             i += 1;
         }
-        let f = |n1: u32, n2: u32| strip.table.load_place((n1 + RADIX * n2) * ROW + strip.place[0]);
+        let f = |n1: u32, n2: u32| strip.table.load_address((n1 + RADIX * n2) * ROW + strip.address[0]);
         let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
         let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
         let rest = sum.wrapping_add(pairs(counts[3])).wrapping_sub(f(n, 0));

@@ -4,7 +4,7 @@
 //! a warp owns a strip of 128 neighbouring columns, each lane 4, and marches down the rows; for every row:
 //!     each column's histogram of 5 rows, a byte for a pair of levels:  C += onehot(entering) − onehot(leaving)
 //!     two columns from each side by shuffle
-//!     the sum over 5 columns, for all columns at once:  D = C · (band matrix of 128s) + (the lane's place in the table)
+//!     the sum over 5 columns, for all columns at once:  D = C · (band matrix of 128s) + (the lane's address in the table)
 //!     Σ F(n_i) by 8 lookups at the addresses D
 //! ```
 //!
@@ -31,9 +31,9 @@
 //! Grids with nodata are a mode of the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
 //! pair, border or not.
 
-use simt::bits::{byte_permute, reciprocal_fast};
 use simt::global::{In, Out};
-use simt::matrix::multiply_add_u8;
+use simt::math::{byte_permute, reciprocal_fast};
+use simt::mma::multiply_add_u8;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
@@ -106,8 +106,8 @@ struct Strip {
     neighbour: u32,
     /// Which of its columns the lane shows to a neighbour: a selector for `prmt`.
     shown: u32,
-    /// The place of the lane's word in the table's first row, four times.
-    place: [u32; 4],
+    /// The address of the lane's word in the table's first row, four times.
+    address: [u32; 4],
     /// [`WEIGHTS`].
     weights: [u32; 2],
     /// Column of the lane's first cell: a multiple of 4, possibly outside.
@@ -151,9 +151,9 @@ impl Strip {
         }
         // Rows begin − 2 .. begin + 2 are in the ring's slots 0..4 when the first output row starts;
         // slot 4 then takes row begin + 2.
-        let (mut above, mut coming) = ([0u32; 4], [0u32; 5]);
+        let (mut above, mut prefetched) = ([0u32; 4], [0u32; 5]);
         fetch!(above: 0 1 2 3);
-        fetch!(coming: 0 1 2 3 4);
+        fetch!(prefetched: 0 1 2 3 4);
         let mut ring = [Cells::NONE; 5];
         let mut columns = Columns::EMPTY;
         let mut i = 0;
@@ -165,7 +165,7 @@ impl Strip {
 
         // Only for mode `INSIDE`, where all windows are full.
         let norms = (
-            self.table.load_place(FULL_WINDOW * ROW + self.place[0]).wrapping_neg(),
+            self.table.load_address(FULL_WINDOW * ROW + self.address[0]).wrapping_neg(),
             reciprocal_fast(FULL_WINDOW as f32) * self.scale,
         );
         // The first lane's first two columns are not kept.
@@ -188,20 +188,20 @@ impl Strip {
         // Five rows' loads share a scoreboard, so they are consumed before the next five are issued: the hardware cannot wait for the
         // older of two loads that share one, and it has few.
         loop {
-            let cells = coming.map(Cells::new::<MODE>);
-            fetch!(coming: 0 1 2 3 4);
+            let cells = prefetched.map(Cells::new::<MODE>);
+            fetch!(prefetched: 0 1 2 3 4);
             step!(cells: 0 4; 1 0; 2 1; 3 2; 4 3;);
         }
     }
 
     /// Places of the counts of two pairs in the table, by block: two columns of the first pair, the same of the second.
     #[inline(always)]
-    fn places(&self, first: u32, second: u32) -> [[u32; 4]; 2] {
+    fn addresses(&self, first: u32, second: u32) -> [[u32; 4]; 2] {
         // Of a neighbour's four columns only two are near, so that those of two pairs share a word.
         let shown = byte_permute(first, second, self.shown);
         let halo = warp::warp_shuffle_idx(warp::FULL, shown, self.neighbour, 32).0;
         let a = [first, second, halo, byte_permute(halo, 0, 0x1032)];
-        [multiply_add_u8(a, self.matrix[0], self.place), multiply_add_u8(a, self.matrix[1], self.place)]
+        [multiply_add_u8(a, self.matrix[0], self.address), multiply_add_u8(a, self.matrix[1], self.address)]
     }
 
     /// The windows of row `y` from the lane's columns, to element `at`.
@@ -210,25 +210,25 @@ impl Strip {
         let mut sums = [start; 4];
         let mut inverses = [inverse; 4];
         if MODE == COUNTED {
-            let counts = self.places(columns.cells, 0);
+            let counts = self.addresses(columns.cells, 0);
             let mut k = 0;
             while k < 4 {
-                let place = counts[k / 2][k % 2];
-                let n = (place - self.place[0]) / ROW;
-                sums[k] = self.table.load_place(place).wrapping_neg();
+                let address = counts[k / 2][k % 2];
+                let n = (address - self.address[0]) / ROW;
+                sums[k] = self.table.load_address(address).wrapping_neg();
                 inverses[k] = reciprocal_fast(n.max(1) as f32) * self.scale;
                 k += 1;
             }
         }
         let mut p = 0;
         while p < PAIRS {
-            let places = self.places(columns.pairs[p], columns.pairs[p + 1]);
+            let addresses = self.addresses(columns.pairs[p], columns.pairs[p + 1]);
             let mut k = 0;
             while k < 4 {
                 // The table holds −F. Two lookups at a time: two additions are one instruction.
                 sums[k] = sums[k]
-                    .wrapping_add(self.table.load_place(places[k / 2][k % 2]))
-                    .wrapping_add(self.table.load_place(places[k / 2][2 + k % 2]));
+                    .wrapping_add(self.table.load_address(addresses[k / 2][k % 2]))
+                    .wrapping_add(self.table.load_address(addresses[k / 2][2 + k % 2]));
                 k += 1;
             }
             p += 2;
@@ -295,7 +295,7 @@ fn tensor<const MODE: Mode>(
     let neighbour = lane.wrapping_add(u32::from(is_last)).wrapping_sub(u32::from(is_first)) & 31;
     // ptxas copies a word that it knows to be one into four registers before each product, and constants into registers
     // before each permutation. It does not see through shuffles, and keeps their results.
-    let place = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, shared.place() + 4 * (lane ^ i), i, 32).0);
+    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, shared.address() + 4 * (lane ^ i), i, 32).0);
     let weights = WEIGHTS.map(|word| warp::warp_shuffle_xor(warp::FULL, word ^ lane, 1, 32).0 ^ lane ^ 1);
     let (begin, end) = (first as i32, (first + count) as i32);
     let frame = Frame::new(begin, end, rows as i32, cols as i32);
@@ -316,7 +316,7 @@ fn tensor<const MODE: Mode>(
         neighbour,
         // The last lane's upper two columns are near the next quad, the first lane's lower two near the one before.
         shown: if is_last { 0x7632 } else { 0x5410 },
-        place,
+        address,
         weights,
         x: 0,
     };

@@ -28,7 +28,7 @@ fn own() -> (u32, u32, u32) {
 
 /// The index of the thread's cell of tile (`row`, `column`).
 #[inline(always)]
-fn place(row: u32, column: u32, pitch: u32) -> usize {
+fn index(row: u32, column: u32, pitch: u32) -> usize {
     let (x, y, _) = own();
     (row * BLOCKED32_SIDE + y) as usize * pitch as usize + (column * BLOCKED32_SIDE + x) as usize
 }
@@ -52,7 +52,7 @@ fn product(cell: i32, a: Shared<i32>, b: Shared<i32>) -> i32 {
 pub unsafe fn apsp_blocked32_phase1(distances: Out<i32>, pitch: u32, round: u32) {
     let tile = shared::array::<APSP_BLOCKED32_FIRST>();
     let (x, y, own) = own();
-    let mut cell = distances.load(place(round, round, pitch));
+    let mut cell = distances.load(index(round, round, pitch));
     tile.store(own, cell);
     thread::sync_threads();
     for k in 0..BLOCKED32_SIDE {
@@ -64,7 +64,7 @@ pub unsafe fn apsp_blocked32_phase1(distances: Out<i32>, pitch: u32, round: u32)
         }
         thread::sync_threads();
     }
-    distances.store(place(round, round, pitch), cell);
+    distances.store(index(round, round, pitch), cell);
 }
 
 /// Pivot row (y = 0) and pivot column (y = 1) of a round: a block of 32 × 32 threads for every tile beside the pivot.
@@ -77,9 +77,9 @@ pub unsafe fn apsp_blocked32_phase2(distances: Out<i32>, pitch: u32, round: u32)
     let (.., own) = own();
     let other = beside(round, thread::block_idx_x());
     let is_row = thread::block_idx_y() == 0;
-    let at = if is_row { place(round, other, pitch) } else { place(other, round, pitch) };
+    let at = if is_row { index(round, other, pitch) } else { index(other, round, pitch) };
     let cell = distances.load(at);
-    pivot.store(own, distances.load(place(round, round, pitch)));
+    pivot.store(own, distances.load(index(round, round, pitch)));
     tile.store(own, cell);
     thread::sync_threads();
     let cell = if is_row { product(cell, pivot, tile) } else { product(cell, tile, pivot) };
@@ -95,9 +95,9 @@ pub unsafe fn apsp_blocked32_phase3(distances: Out<i32>, pitch: u32, round: u32)
     let (column, row) = (shared::array::<APSP_BLOCKED32_FIRST>(), shared::array::<APSP_BLOCKED32_SECOND>());
     let (.., own) = own();
     let (i, j) = (beside(round, thread::block_idx_y()), beside(round, thread::block_idx_x()));
-    column.store(own, distances.load(place(i, round, pitch)));
-    row.store(own, distances.load(place(round, j, pitch)));
-    let cell = distances.load(place(i, j, pitch));
+    column.store(own, distances.load(index(i, round, pitch)));
+    row.store(own, distances.load(index(round, j, pitch)));
+    let cell = distances.load(index(i, j, pitch));
     thread::sync_threads();
-    distances.store(place(i, j, pitch), product(cell, column, row));
+    distances.store(index(i, j, pitch), product(cell, column, row));
 }

@@ -67,7 +67,7 @@
 
 use core::ops::Range;
 
-use simt::bits::ln_f64;
+use simt::math::ln_f64;
 
 mod a;
 mod b;

@@ -45,13 +45,13 @@ pub unsafe fn primer_clock_minima(input: In<f32>, minima: Out<f32>, clocks: Out<
     let (low, high) = (input.load(own), input.load(own + CLOCK_THREADS as usize));
     tile.store(t, low);
     tile.store(t + CLOCK_THREADS, high);
-    let mut apart = CLOCK_THREADS;
-    while apart > 0 {
+    let mut stride = CLOCK_THREADS;
+    while stride > 0 {
         thread::sync_threads();
-        if t < apart {
-            tile.store(t, tile.load(t).min(tile.load(t + apart)));
+        if t < stride {
+            tile.store(t, tile.load(t).min(tile.load(t + stride)));
         }
-        apart /= 2;
+        stride /= 2;
     }
     if t == 0 {
         minima.store(block, tile.load(0));

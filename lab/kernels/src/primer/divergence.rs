@@ -27,7 +27,7 @@ pub const fn step_of(path: u32) -> (u32, u32) {
 
 /// The loop of one path.
 #[inline(always)]
-fn go(path: u32, mut x: u32, rounds: u32) -> u32 {
+fn run_path(path: u32, mut x: u32, rounds: u32) -> u32 {
     let (other, factor) = step_of(path);
     let mut round = 0;
     while round < rounds {
@@ -45,7 +45,7 @@ fn go(path: u32, mut x: u32, rounds: u32) -> u32 {
 macro_rules! ways {
     ($path:expr, $x:expr, $rounds:expr; $($number:literal)*) => {
         match $path {
-            $($number => go($number, $x, $rounds),)*
+            $($number => run_path($number, $x, $rounds),)*
             _ => $x,
         }
     };

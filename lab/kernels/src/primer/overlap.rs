@@ -9,8 +9,8 @@
 //! same after a few. Each step is rounded once, so that a CPU gets the same bits. A step depends on the one before; a multiprocessor
 //! hides that latency behind its other warps.
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::{kernel, thread};
 
 /// Threads of a block.

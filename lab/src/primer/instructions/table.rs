@@ -11,8 +11,8 @@ use halotile_lab_kernels::primer::instructions::integer::*;
 use halotile_lab_kernels::primer::instructions::memory::*;
 use halotile_lab_kernels::primer::instructions::special::*;
 use halotile_lab_kernels::primer::instructions::threads::*;
-use simt::bits::{add_f16x2, fma_f16x2};
 use simt::launch::KernelEntry;
+use simt::math::{add_f16x2, fma_f16x2};
 
 use super::Warp;
 use super::published::Published;

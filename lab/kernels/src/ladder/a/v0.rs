@@ -6,8 +6,8 @@
 //!
 //! The logarithms are expected to cost most: up to 17 of them, each some 30 instructions in f64.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, thread};
 

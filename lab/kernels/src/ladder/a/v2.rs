@@ -4,8 +4,8 @@
 //! threads instead of 1024. Every thread has to reach the barrier, also those outside the grid. Lanes
 //! that read different entries have bank conflicts: an f64 takes two of the 32 banks, so entries 16 apart collide.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, shared, thread};
 

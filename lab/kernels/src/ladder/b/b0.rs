@@ -5,8 +5,8 @@
 //! instead of one. A cell of 16 levels takes 8 bytes. Blocks are 8 × 8: two warps, 4 rows each.
 //! The counting is that of v0: 16 counters in local memory, a logarithm in f64 for every count above 0.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out, Pointers};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, thread};
 

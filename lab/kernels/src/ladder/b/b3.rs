@@ -4,8 +4,8 @@
 //! the table is made 16 times as often. It was still the best of the four places in this report, and is what
 //! the next rungs build on.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out, Pointers};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, shared, thread};
 

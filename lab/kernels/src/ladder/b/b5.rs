@@ -3,8 +3,8 @@
 //! Row y begins at element y · width: a multiplication replaces a load on which the load of a cell depends. The
 //! matrix stays a structure in global memory, with its height, its width and now one pointer.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out, Pointers};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, shared, thread};
 

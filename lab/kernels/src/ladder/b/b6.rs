@@ -3,8 +3,8 @@
 //! The addresses of the arrays come as parameters of the launch, which are in constant memory, and not from a
 //! load; the extent is still loaded, 8 bytes that stay in the cache. Next to no gain is expected.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{kernel, shared, thread};
 

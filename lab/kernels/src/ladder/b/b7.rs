@@ -4,8 +4,8 @@
 //! can even take it as an operand, without any load. (A plain parameter of the kernel lies in constant memory too, and has
 //! been there before this rung.)
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{constant, kernel, shared, thread};
 

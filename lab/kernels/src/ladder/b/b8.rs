@@ -3,8 +3,8 @@
 //! 2 + 4 bytes of input and output a cell instead of 8 + 8, half the counters' bytes in local memory, and no f64 but in
 //! the making of the table: b7 moved four times more than its data needs. The largest step of its ladder.
 
-use simt::bits::ln_f64;
 use simt::global::{In, Out};
+use simt::math::ln_f64;
 use simt::private::Private;
 use simt::{constant, kernel, shared, thread};
 

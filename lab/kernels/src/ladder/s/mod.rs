@@ -7,8 +7,8 @@
 //! And Σ F(n_i), F(n) = n·ln n, in integers: the host gives F in units of 1/S as u32 (see
 //! `kernels/src/entropy`), so the order of a sum does not matter, and a window of one level gives exactly 0.
 
-use simt::bits::{reciprocal_fast, shift_left_clamped};
 use simt::global::{In, Out};
+use simt::math::{reciprocal_fast, shift_left_clamped};
 
 mod s1;
 mod s2;

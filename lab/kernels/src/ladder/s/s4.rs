@@ -12,8 +12,8 @@
 //! the cells of five rows to come are loaded ahead; and blocks are as many as run at once, so that the table is filled
 //! once for many tiles.
 
-use simt::bits::and_or;
 use simt::global::{In, Out};
+use simt::math::and_or;
 use simt::shared::{self, Shared};
 use simt::{kernel, warp};
 

@@ -3,8 +3,8 @@
 //! To a word of its own a chain adds the value it got back before: x, word = word, word + x. To the common word it adds an operand, since
 //! the value returned depends on the order of threads; its bits, all masked away by an operand, make the additions a dependent chain.
 
-use simt::bits::and_or;
 use simt::global::{In, Out};
+use simt::math::and_or;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread};
 

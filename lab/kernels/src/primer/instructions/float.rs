@@ -1,8 +1,8 @@
 //! Floating-point arithmetic: f16 two at a time, f32, f64; and the division in f32, which is many instructions.
 
-use simt::bits::{add_f16x2, fma_f16x2, fused_multiply_add, fused_multiply_add_f64};
 use simt::global::{In, Out};
 use simt::kernel;
+use simt::math::{add_f16x2, fma_f16x2, fused_multiply_add, fused_multiply_add_f64};
 
 use super::{OPS_CHAINS, arithmetic, measure};
 

@@ -1,8 +1,8 @@
 //! Words: arithmetic, shifts, logic, bytes and bits.
 
-use simt::bits::{byte_permute, funnel_shift_right, select_bits, shift_left_clamped};
 use simt::global::{In, Out};
 use simt::kernel;
+use simt::math::{byte_permute, funnel_shift_right, select_bits, shift_left_clamped};
 
 use super::{OPS_CHAINS, arithmetic, measure};
 

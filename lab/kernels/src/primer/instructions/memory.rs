@@ -12,7 +12,7 @@ use super::{Chain, OPS_CHAINS, measure};
 
 /// Words of the table in shared memory.
 pub const OPS_SHARED: u32 = 1024;
-/// By how many words a load's place is after the one before, modulo [`OPS_SHARED`].
+/// By how many words a load's word is after the one before, modulo [`OPS_SHARED`].
 pub const OPS_SHARED_STEP: u32 = 33;
 /// Words of the table in constant memory.
 pub const OPS_CONSTANT: usize = 64;
@@ -39,34 +39,34 @@ const NEXT: [u32; OPS_CONSTANT] = {
 };
 
 /// A table in shared memory.
-struct Places(Shared<u32>);
+struct Addresses(Shared<u32>);
 
-impl Places {
+impl Addresses {
     #[inline(always)]
     fn new() -> Self {
         let (words, mut at) = (shared::array::<PRIMER_OPS_SHARED>(), thread::thread_idx_x());
         while at < OPS_SHARED {
-            words.store(at, words.place() + (at + OPS_SHARED_STEP) % OPS_SHARED * 4);
+            words.store(at, words.address() + (at + OPS_SHARED_STEP) % OPS_SHARED * 4);
             at += thread::block_dim_x();
         }
         Self(words)
     }
 }
 
-impl Chain<u32> for Places {
+impl Chain<u32> for Addresses {
     #[inline(always)]
     fn begin(&self, _: u32, [x, y]: [u32; 2]) -> [u32; 2] {
-        [self.0.place() + 4 * x, y]
+        [self.0.address() + 4 * x, y]
     }
 
     #[inline(always)]
     fn pair(&self, _: u32, [x, y]: [u32; 2], _: [u32; 2]) -> [u32; 2] {
-        [self.0.load_place(self.0.load_place(x)), y]
+        [self.0.load_address(self.0.load_address(x)), y]
     }
 
     #[inline(always)]
     fn end(&self, _: u32, [x, y]: [u32; 2]) -> [u32; 2] {
-        [(x - self.0.place()) / 4, y]
+        [(x - self.0.address()) / 4, y]
     }
 }
 
@@ -78,7 +78,7 @@ impl Chain<u32> for Places {
 /// threads, in one dimension.
 #[kernel(threads = 1024)]
 pub unsafe fn primer_ops_ld_shared(starts: In<u32>, operands: In<u32>, ends: Out<u32>, clocks: Out<u64>, rounds: u32) {
-    measure::<u32, OPS_CHAINS>((starts, operands), (ends, clocks), rounds, &Places::new());
+    measure::<u32, OPS_CHAINS>((starts, operands), (ends, clocks), rounds, &Addresses::new());
 }
 
 /// Loads from shared memory: the latency.
@@ -93,7 +93,7 @@ pub unsafe fn primer_ops_ld_shared_latency(
     clocks: Out<u64>,
     rounds: u32,
 ) {
-    measure::<u32, 1>((starts, operands), (ends, clocks), rounds, &Places::new());
+    measure::<u32, 1>((starts, operands), (ends, clocks), rounds, &Addresses::new());
 }
 
 #[inline(always)]

@@ -1,10 +1,10 @@
 //! The special-function unit, and conversions.
 
-use simt::bits::{
-    and_or, exp2_fast, fused_multiply_add, log2_fast, reciprocal_fast, reciprocal_sqrt_fast, sin_fast, sqrt_fast,
-};
 use simt::global::{In, Out};
 use simt::kernel;
+use simt::math::{
+    and_or, exp2_fast, fused_multiply_add, log2_fast, reciprocal_fast, reciprocal_sqrt_fast, sin_fast, sqrt_fast,
+};
 
 use super::{OPS_CHAINS, arithmetic, measure};
 

@@ -3,8 +3,8 @@
 //! Two loads for one multiply-add. Lanes of a row share the element of A, and their elements of B are neighbours, so that the first-level
 //! cache serves much of it; the number of its accesses is the bottleneck.
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::{kernel, thread};
 
 use super::{MATMUL_TILE, corner};

@@ -3,8 +3,8 @@
 //! A block loads 16 × 16 elements of A and of B, a thread one of each, and uses every one 16 times. Two loads from shared memory for one
 //! multiply-add are the bottleneck now.
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::{kernel, shared, thread};
 
 use super::{MATMUL_TILE, corner};

@@ -9,8 +9,8 @@
 //!
 //! Source: Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra" (2008).
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::{eight, kernel, shared, thread};
 
 use super::corner;
@@ -42,8 +42,8 @@ pub unsafe fn primer_matmul2(a: In<f32>, b: In<f32>, c: Out<f32>, m: u32, n: u32
         let mut j = y;
         while j < 16 {
             let inside = at + x < k && col + j < n;
-            let place = (col + j) as usize * k as usize + (at + x) as usize;
-            tile.store(x * PITCH + j, if inside { b.load(place) } else { 0.0 });
+            let index = (col + j) as usize * k as usize + (at + x) as usize;
+            tile.store(x * PITCH + j, if inside { b.load(index) } else { 0.0 });
             j += 4;
         }
         thread::sync_threads();

@@ -24,8 +24,8 @@
 //! Sources: Volkov and Demmel (2008); NVIDIA's CUTLASS, whose 256 × 128 × 8 tiles for CUDA cores these are, but for the number of
 //! buffers.
 
-use simt::bits::fused_multiply_add;
 use simt::global::{In, Out};
+use simt::math::fused_multiply_add;
 use simt::shared::Shared;
 use simt::{eight, kernel, shared, thread};
 
@@ -85,12 +85,12 @@ struct Block<const N: usize> {
     own_col: u32,
 }
 
-/// Four elements of a row, of which the first is at `place`: 0 where they are outside of `rows` × `cols`.
+/// Four elements of a row, of which the first is at `index`: 0 where they are outside of `rows` × `cols`.
 #[inline(always)]
-fn guarded(matrix: In<f32>, place: usize, [rows, cols]: [u32; 2], row: u32, col: u32) -> [f32; 4] {
+fn guarded(matrix: In<f32>, index: usize, [rows, cols]: [u32; 2], row: u32, col: u32) -> [f32; 4] {
     [0, 1, 2, 3].map(|i| {
         let inside = row < rows && col + i < cols;
-        if inside { matrix.load(place + i as usize) } else { 0.0 }
+        if inside { matrix.load(index + i as usize) } else { 0.0 }
     })
 }
 
@@ -123,16 +123,16 @@ impl<const N: usize> Block<N> {
         let (a_row, a_col) = (self.row + t / 2, at + t % 2 * 4);
         let (b_row, b_col) = (at + t / Self::ACROSS, self.col + t % Self::ACROSS * 4);
         // One address for both branches: registers are scarce.
-        let a_place = a_row as usize * self.k as usize + a_col as usize;
-        let b_place = b_row as usize * self.n as usize + b_col as usize;
-        let second = b_place + Self::DOWN as usize * self.n as usize;
+        let a_index = a_row as usize * self.k as usize + a_col as usize;
+        let b_index = b_row as usize * self.n as usize + b_col as usize;
+        let second = b_index + Self::DOWN as usize * self.n as usize;
         if self.whole && self.k - at >= DEPTH {
             let second = if N == 16 { self.b.load4(second) } else { [0.0; 4] };
-            (self.a.load4(a_place), [self.b.load4(b_place), second])
+            (self.a.load4(a_index), [self.b.load4(b_index), second])
         } else {
-            let of_b = |place, row| guarded(self.b, place, [self.k, self.n], row, b_col);
+            let of_b = |index, row| guarded(self.b, index, [self.k, self.n], row, b_col);
             let second = if N == 16 { of_b(second, b_row + Self::DOWN) } else { [0.0; 4] };
-            (guarded(self.a, a_place, [self.m, self.k], a_row, a_col), [of_b(b_place, b_row), second])
+            (guarded(self.a, a_index, [self.m, self.k], a_row, a_col), [of_b(b_index, b_row), second])
         }
     }
 
@@ -140,28 +140,28 @@ impl<const N: usize> Block<N> {
     #[inline(always)]
     fn put(tiles: Tiles, buffer: u32, (a, b): Load) {
         let t = thread::thread_idx_x();
-        let place = buffer * SIZE + t % 2 * 4 * PITCH + t / 2;
-        tiles.a.store(place, a[0]);
-        tiles.a.store(place + PITCH, a[1]);
-        tiles.a.store(place + 2 * PITCH, a[2]);
-        tiles.a.store(place + 3 * PITCH, a[3]);
-        let place = buffer * DEPTH * Self::WIDTH + 4 * t;
-        tiles.b.store4(place, b[0]);
+        let index = buffer * SIZE + t % 2 * 4 * PITCH + t / 2;
+        tiles.a.store(index, a[0]);
+        tiles.a.store(index + PITCH, a[1]);
+        tiles.a.store(index + 2 * PITCH, a[2]);
+        tiles.a.store(index + 3 * PITCH, a[3]);
+        let index = buffer * DEPTH * Self::WIDTH + 4 * t;
+        tiles.b.store4(index, b[0]);
         if N == 16 {
-            tiles.b.store4(place + 4 * SGEMM_THREADS, b[1]);
+            tiles.b.store4(index + 4 * SGEMM_THREADS, b[1]);
         }
     }
 
     /// The elements of both tiles that the thread multiplies in step `step` of a buffer.
     #[inline(always)]
     fn factors(self, tiles: Tiles, buffer: u32, step: u32) -> ([f32; 8], [f32; N]) {
-        let place = buffer * SIZE + step * PITCH + self.own_row;
-        let (low, high) = (tiles.a.load4(place), tiles.a.load4(place + 64));
-        let place = (buffer * DEPTH + step) * Self::WIDTH + self.own_col;
+        let index = buffer * SIZE + step * PITCH + self.own_row;
+        let (low, high) = (tiles.a.load4(index), tiles.a.load4(index + 64));
+        let index = (buffer * DEPTH + step) * Self::WIDTH + self.own_col;
         let mut b = [0.0; N];
         eight!(P => {
             if 4 * P < N {
-                let four = tiles.b.load4(place + 64 * P as u32);
+                let four = tiles.b.load4(index + 64 * P as u32);
                 b[4 * P] = four[0];
                 b[4 * P + 1] = four[1];
                 b[4 * P + 2] = four[2];
@@ -180,14 +180,14 @@ impl<const N: usize> Block<N> {
         let (mut at, mut buffer) = (0, 0);
         loop {
             let more = self.k - at > DEPTH;
-            let coming = if more { self.fetch(at + DEPTH) } else { ([0.0; 4], [[0.0; 4]; 2]) };
+            let prefetched = if more { self.fetch(at + DEPTH) } else { ([0.0; 4], [[0.0; 4]; 2]) };
             eight!(K => {
                 let (a, b) = factors;
                 if K < 7 {
                     factors = self.factors(tiles, buffer, K as u32 + 1);
                 } else if more {
                     // The other buffer is no longer read: all threads have been at a barrier since.
-                    Self::put(tiles, 1 - buffer, coming);
+                    Self::put(tiles, 1 - buffer, prefetched);
                     thread::sync_threads();
                     factors = self.factors(tiles, 1 - buffer, 0);
                 } else {
@@ -228,14 +228,14 @@ impl<const N: usize> Block<N> {
     /// Writes those of four elements of a row that are inside C.
     #[inline(always)]
     fn store_four(self, row: u32, col: u32, four: [f32; 4]) {
-        let place = row as usize * self.n as usize + col as usize;
+        let index = row as usize * self.n as usize + col as usize;
         if self.whole {
-            self.c.store4(place, four);
+            self.c.store4(index, four);
             return;
         }
         let store = |i: usize, element: f32| {
             if row < self.m && col + (i as u32) < self.n {
-                self.c.store(place + i, element);
+                self.c.store(index + i, element);
             }
         };
         store(0, four[0]);

@@ -7,18 +7,18 @@
 //!
 //! | file | what it changes |
 //! |---|---|
-//! | `reduce0` | nothing yet: threads whose number is a multiple of 2 s join their number with the one s places on |
-//! | `reduce1` | thread t works for place 2 s t, so that the active threads are contiguous |
+//! | `reduce0` | nothing yet: threads whose number is a multiple of 2 s combine their number with the one s elements on |
+//! | `reduce1` | thread t works for element 2 s t, so that the active threads are contiguous |
 //! | `reduce2` | s from half a block down: the numbers are contiguous too |
-//! | `reduce3` | a thread joins two numbers when it loads them |
+//! | `reduce3` | a thread combines two numbers when it loads them |
 //! | `reduce4` | the last warp synchronises by itself |
 //! | `reduce5` | no loop: the block's size is a constant |
-//! | `reduce6` | a thread joins many numbers, in a loop over the grid |
+//! | `reduce6` | a thread combines many numbers, in a loop over the grid |
 //! | `reduce7` | past the chapter: loads of 16 bytes, eight at a time; shuffles; a single launch |
 //! | `number` | the types of numbers and the operations |
 //!
 //! All of them take numbers `first..first + count` of a buffer, in 64 bits. What is missing in a last block is filled with the operation's
-//! identity. The order in which numbers are joined depends on the launch's shape only, so that a floating-point sum has the same
+//! identity. The order in which numbers are combined depends on the launch's shape only, so that a floating-point sum has the same
 //! bits every time.
 //!
 //! Source: Harris, "Optimizing Parallel Reduction in CUDA" (2007).
@@ -40,7 +40,7 @@ pub use number::{Max, Min, Number, Operation, Sum};
 
 /// Threads of a block: of [`reduce5`] to [`reduce7`] exactly, of the others at most.
 pub const REDUCE_THREADS: u32 = 256;
-/// The least threads of a block: what the last warp of [`reduce4`] joins.
+/// The least threads of a block: what the last warp of [`reduce4`] combines.
 pub const REDUCE_THREADS_LEAST: u32 = 64;
 
 /// The kernels of this family: rung by rung.
@@ -72,7 +72,7 @@ const ALL: [simt::launch::KernelEntry; 8 * 9] = {
 macro_rules! rung {
     ($run:ident: $($name:ident $operation:ident $number:ident;)*) => {
         $(
-            #[doc = concat!("Joins numbers `first..first + count` of `input`, block by block: see the module. `", stringify!($operation),
+            #[doc = concat!("Combines numbers `first..first + count` of `input`, block by block: see the module. `", stringify!($operation),
                 "` of `", stringify!($number), "`.")]
             ///
             /// # Safety
@@ -85,9 +85,9 @@ macro_rules! rung {
                 first: u64,
                 count: u64,
             ) {
-                let joined = $run::<$crate::primer::reduce::$operation, $number>(input, first as usize, count as usize);
+                let combined = $run::<$crate::primer::reduce::$operation, $number>(input, first as usize, count as usize);
                 if simt::thread::thread_idx_x() == 0 {
-                    out.store(simt::thread::block_idx_x() as usize, joined);
+                    out.store(simt::thread::block_idx_x() as usize, combined);
                 }
             }
         )*
@@ -110,48 +110,48 @@ fn number_or_identity<O: Operation<T>, T: Number>(
     if at < count { input.load(first + at) } else { O::IDENTITY }
 }
 
-/// Puts the join of places `at` and `at + apart` in place `at`.
+/// Combines elements `at` and `at + stride` into element `at`.
 #[inline(always)]
-fn join_places<O: Operation<T>, T: Number>(tile: Shared<T>, at: u32, apart: u32) {
-    tile.store(at, O::join(tile.load(at), tile.load(at + apart)));
+fn combine_elements<O: Operation<T>, T: Number>(tile: Shared<T>, at: u32, stride: u32) {
+    tile.store(at, O::combine(tile.load(at), tile.load(at + stride)));
 }
 
-/// Joins places 0..64 in place 0, by the first warp alone: its lanes wait for each other, and for no other warp.
+/// Combines elements 0..64 into element 0, by the first warp alone: its lanes wait for each other, and for no other warp.
 ///
 /// The chapter left the waiting out, because the lanes of a warp went in lockstep; they need not any more. All lanes take part in every
 /// step, so that there is no branch; what the upper ones make is not read again.
 #[inline(always)]
 fn last_warp<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32) -> T {
-    let mut joined = tile.load(t);
-    joined = warp_step::<O, T>(tile, t, 32, joined);
-    joined = warp_step::<O, T>(tile, t, 16, joined);
-    joined = warp_step::<O, T>(tile, t, 8, joined);
-    joined = warp_step::<O, T>(tile, t, 4, joined);
-    joined = warp_step::<O, T>(tile, t, 2, joined);
-    warp_step::<O, T>(tile, t, 1, joined)
+    let mut combined = tile.load(t);
+    combined = warp_step::<O, T>(tile, t, 32, combined);
+    combined = warp_step::<O, T>(tile, t, 16, combined);
+    combined = warp_step::<O, T>(tile, t, 8, combined);
+    combined = warp_step::<O, T>(tile, t, 4, combined);
+    combined = warp_step::<O, T>(tile, t, 2, combined);
+    warp_step::<O, T>(tile, t, 1, combined)
 }
 
 #[inline(always)]
-fn warp_step<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32, apart: u32, own: T) -> T {
-    let joined = O::join(own, tile.load(t + apart));
+fn warp_step<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32, stride: u32, own: T) -> T {
+    let combined = O::combine(own, tile.load(t + stride));
     warp::sync_warp(warp::FULL);
-    tile.store(t, joined);
+    tile.store(t, combined);
     warp::sync_warp(warp::FULL);
-    joined
+    combined
 }
 
-/// Joins a number a thread, of [`REDUCE_THREADS`]: every step written out. The first thread has the result.
+/// Combines a number a thread, of [`REDUCE_THREADS`]: every step written out. The first thread has the result.
 #[inline(always)]
 fn unrolled<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32, own: T) -> T {
     const { assert!(REDUCE_THREADS == 256, "the steps below are those of 256 threads") };
     tile.store(t, own);
     thread::sync_threads();
     if t < 128 {
-        join_places::<O, T>(tile, t, 128);
+        combine_elements::<O, T>(tile, t, 128);
     }
     thread::sync_threads();
     if t < 64 {
-        join_places::<O, T>(tile, t, 64);
+        combine_elements::<O, T>(tile, t, 64);
     }
     thread::sync_threads();
     if t < warp::SIZE { last_warp::<O, T>(tile, t) } else { own }

@@ -3,12 +3,12 @@
 use simt::global::In;
 use simt::scalar::{Scalar, Shuffle};
 
-/// An operation that joins two numbers to one, in any order.
+/// An operation that combines two numbers into one, in any order.
 pub trait Operation<T> {
     /// The identity: for a sum of floating-point numbers that is -0, since -0 + 0 is 0.
     const IDENTITY: T;
-    /// The join of two numbers.
-    fn join(a: T, b: T) -> T;
+    /// The combination of two numbers.
+    fn combine(a: T, b: T) -> T;
 }
 
 /// The sum. Integers wrap around.
@@ -23,21 +23,21 @@ macro_rules! operations {
         impl Operation<$number> for Sum {
             const IDENTITY: $number = $zero;
             #[inline(always)]
-            fn join(a: $number, b: $number) -> $number {
+            fn combine(a: $number, b: $number) -> $number {
                 $add(a, b)
             }
         }
         impl Operation<$number> for Min {
             const IDENTITY: $number = $largest;
             #[inline(always)]
-            fn join(a: $number, b: $number) -> $number {
+            fn combine(a: $number, b: $number) -> $number {
                 a.min(b)
             }
         }
         impl Operation<$number> for Max {
             const IDENTITY: $number = $least;
             #[inline(always)]
-            fn join(a: $number, b: $number) -> $number {
+            fn combine(a: $number, b: $number) -> $number {
                 a.max(b)
             }
         }
@@ -57,7 +57,7 @@ pub trait Number: Scalar + Shuffle {
     type Vector: Copy;
     /// Numbers `at..at + LANES` in one access; `at` is a multiple of [`LANES`](Self::LANES).
     fn load_vector(input: In<Self>, at: usize) -> Self::Vector;
-    /// The join of a vector's numbers.
+    /// The combination of a vector's numbers.
     fn fold<O: Operation<Self>>(vector: Self::Vector) -> Self;
 }
 
@@ -72,7 +72,7 @@ macro_rules! numbers_of_4_bytes {
             }
             #[inline(always)]
             fn fold<O: Operation<Self>>([a, b, c, d]: [Self; 4]) -> Self {
-                O::join(O::join(a, b), O::join(c, d))
+                O::combine(O::combine(a, b), O::combine(c, d))
             }
         }
     )*};
@@ -88,6 +88,6 @@ impl Number for f64 {
     }
     #[inline(always)]
     fn fold<O: Operation<Self>>([a, b, c, d]: [u32; 4]) -> Self {
-        O::join(Self::from_words([a, b]), Self::from_words([c, d]))
+        O::combine(Self::from_words([a, b]), Self::from_words([c, d]))
     }
 }

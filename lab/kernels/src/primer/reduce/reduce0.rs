@@ -1,4 +1,4 @@
-//! reduce0: interleaved addressing. In the step for s, the threads whose number is a multiple of 2 s join their number with the one s places
+//! reduce0: interleaved addressing. In the step for s, the threads whose number is a multiple of 2 s combine their number with the one s elements
 //! on.
 //!
 //! Every warp is active to the end, with ever fewer of its lanes: they diverge. And every step computes a remainder, which the
@@ -7,7 +7,7 @@
 use simt::global::In;
 use simt::{shared, thread};
 
-use super::{Number, Operation, join_places, number_or_identity, rung};
+use super::{Number, Operation, combine_elements, number_or_identity, rung};
 
 #[inline(always)]
 fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
@@ -15,13 +15,13 @@ fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) 
     let at = thread::block_idx_x() as usize * threads as usize + t as usize;
     tile.store(t, number_or_identity::<O, T>(input, first, count, at));
     thread::sync_threads();
-    let mut apart = 1;
-    while apart < threads {
-        if t % (2 * apart) == 0 {
-            join_places::<O, T>(tile, t, apart);
+    let mut stride = 1;
+    while stride < threads {
+        if t % (2 * stride) == 0 {
+            combine_elements::<O, T>(tile, t, stride);
         }
         thread::sync_threads();
-        apart *= 2;
+        stride *= 2;
     }
     tile.load(0)
 }

@@ -1,4 +1,4 @@
-//! reduce1: interleaved addressing by neighbouring threads. In the step for s, thread t joins places 2 s t and 2 s t + s.
+//! reduce1: interleaved addressing by neighbouring threads. In the step for s, thread t combines elements 2 s t and 2 s t + s.
 //!
 //! The threads at work are the first ones, so that whole warps have nothing to do, and none diverges but the last. But the lanes' words are 2 s
 //! apart, with 2 s-way bank conflicts: each step doubles the conflicts.
@@ -6,7 +6,7 @@
 use simt::global::In;
 use simt::{shared, thread};
 
-use super::{Number, Operation, join_places, number_or_identity, rung};
+use super::{Number, Operation, combine_elements, number_or_identity, rung};
 
 #[inline(always)]
 fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
@@ -14,14 +14,14 @@ fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) 
     let at = thread::block_idx_x() as usize * threads as usize + t as usize;
     tile.store(t, number_or_identity::<O, T>(input, first, count, at));
     thread::sync_threads();
-    let mut apart = 1;
-    while apart < threads {
-        let place = 2 * apart * t;
-        if place < threads {
-            join_places::<O, T>(tile, place, apart);
+    let mut stride = 1;
+    while stride < threads {
+        let index = 2 * stride * t;
+        if index < threads {
+            combine_elements::<O, T>(tile, index, stride);
         }
         thread::sync_threads();
-        apart *= 2;
+        stride *= 2;
     }
     tile.load(0)
 }

@@ -1,4 +1,4 @@
-//! reduce2: sequential addressing. s goes from half the block down to 1, and thread t < s joins places t and t + s.
+//! reduce2: sequential addressing. s goes from half the block down to 1, and thread t < s combines elements t and t + s.
 //!
 //! Neighbouring threads access neighbouring words: no bank conflicts. Half of the threads only load a number.
 
@@ -6,29 +6,29 @@ use simt::global::In;
 use simt::shared::Shared;
 use simt::{shared, thread};
 
-use super::{Number, Operation, join_places, number_or_identity, rung};
+use super::{Number, Operation, combine_elements, number_or_identity, rung};
 
 #[inline(always)]
 fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
     let (t, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let at = thread::block_idx_x() as usize * threads as usize + t as usize;
     let tile = shared::dynamic::<T>();
-    join_down_to::<O, T>(tile, t, number_or_identity::<O, T>(input, first, count, at), 0);
+    combine_down_to::<O, T>(tile, t, number_or_identity::<O, T>(input, first, count, at), 0);
     tile.load(0)
 }
 
-/// Joins a number a thread, in halves, until 2 · `least` places are left, or one if that is 0.
+/// Combines a number a thread, in halves, until 2 · `least` elements are left, or one if that is 0.
 #[inline(always)]
-pub(super) fn join_down_to<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32, own: T, least: u32) {
+pub(super) fn combine_down_to<O: Operation<T>, T: Number>(tile: Shared<T>, t: u32, own: T, least: u32) {
     tile.store(t, own);
     thread::sync_threads();
-    let mut apart = thread::block_dim_x() / 2;
-    while apart > least {
-        if t < apart {
-            join_places::<O, T>(tile, t, apart);
+    let mut stride = thread::block_dim_x() / 2;
+    while stride > least {
+        if t < stride {
+            combine_elements::<O, T>(tile, t, stride);
         }
         thread::sync_threads();
-        apart /= 2;
+        stride /= 2;
     }
 }
 

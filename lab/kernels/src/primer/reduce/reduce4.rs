@@ -1,10 +1,10 @@
-//! reduce4: the last warp unrolled. When 64 places are left, one warp has all that is to be done: no barrier of the block any more, only one
+//! reduce4: the last warp unrolled. When 64 elements are left, one warp has all that is to be done: no barrier of the block any more, only one
 //! of the warp, and no loop.
 
 use simt::global::In;
 use simt::{shared, thread, warp};
 
-use super::reduce2::join_down_to;
+use super::reduce2::combine_down_to;
 use super::reduce3::two;
 use super::{Number, Operation, last_warp, rung};
 
@@ -12,7 +12,7 @@ use super::{Number, Operation, last_warp, rung};
 fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
     let (tile, t) = (shared::dynamic::<T>(), thread::thread_idx_x());
     let own = two::<O, T>(input, first, count);
-    join_down_to::<O, T>(tile, t, own, warp::SIZE);
+    combine_down_to::<O, T>(tile, t, own, warp::SIZE);
     if t < warp::SIZE { last_warp::<O, T>(tile, t) } else { own }
 }
 

@@ -10,7 +10,7 @@ fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) 
     let t = thread::thread_idx_x();
     let at = thread::block_idx_x() as usize * 2 * REDUCE_THREADS as usize + t as usize;
     let number = |at| number_or_identity::<O, T>(input, first, count, at);
-    unrolled::<O, T>(shared::dynamic::<T>(), t, O::join(number(at), number(at + REDUCE_THREADS as usize)))
+    unrolled::<O, T>(shared::dynamic::<T>(), t, O::combine(number(at), number(at + REDUCE_THREADS as usize)))
 }
 
 rung! { reduce:

@@ -1,5 +1,5 @@
-//! reduce6: several elements a thread. As many blocks as run at once go over all numbers, each thread joining two in every round of a loop, and
-//! only then does a block begin to join threads.
+//! reduce6: several elements a thread. As many blocks as run at once go over all numbers, each thread combining two in every round of a loop, and
+//! only then does a block begin to combine threads.
 //!
 //! The steps in shared memory, with ever fewer threads at work, are done once a block and not once in 512 numbers; and the results of the
 //! blocks are so few that one more block reduces them.
@@ -16,12 +16,12 @@ fn reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) 
     let mut at = thread::block_idx_x() as usize * two_blocks + t as usize;
     let round = thread::grid_dim_x() as usize * two_blocks;
     let number = |at| number_or_identity::<O, T>(input, first, count, at);
-    let mut joined = O::IDENTITY;
+    let mut combined = O::IDENTITY;
     while at < count {
-        joined = O::join(joined, O::join(number(at), number(at + REDUCE_THREADS as usize)));
+        combined = O::combine(combined, O::combine(number(at), number(at + REDUCE_THREADS as usize)));
         at += round;
     }
-    unrolled::<O, T>(shared::dynamic::<T>(), t, joined)
+    unrolled::<O, T>(shared::dynamic::<T>(), t, combined)
 }
 
 rung! { reduce:

@@ -1,20 +1,20 @@
 //! reduce7, past the chapter: one pass over the numbers, in one launch, at the bandwidth of memory.
 //!
 //! ```text
-//! a thread: for every tile of the block, eight vectors of 16 bytes, all in flight at once, are joined to one number
+//! a thread: for every tile of the block, eight vectors of 16 bytes, all in flight at once, are combined into one number
 //! a warp:   five shuffles           a block: a number a warp, through shared memory
 //! thread 0: writes the block's number, fence, takes a ticket; the thread with the last ticket, fence,
-//!           joins the numbers of all blocks in their order, and puts the ticket back
+//!           combines the numbers of all blocks in their order, and puts the ticket back
 //! ```
 //!
 //! Departures from reduce6:
 //! - Bandwidth is bytes in flight over latency (Little's law): 4.8 TB/s x 600 ns is 2.9 MB, or 22 KB for each of 132
 //!   multiprocessors. Here 1024 threads of a multiprocessor have 128 bytes each in flight: 128 KiB, so that there is enough while some of them
-//!   join. reduce6 has 16 KiB.
+//!   combine. reduce6 has 16 KiB.
 //! - Four times fewer load instructions for the same bytes, and one addition of an index for 8 of them.
 //! - There is no second launch to wait for. The last block to finish knows from the ticket that it is, and the two fences make what
 //!   the others wrote before their tickets visible to it after its own.
-//! - The last block joins partial results in the order of blocks, not of arrival: the same launch is bit-identical.
+//! - The last block combines partial results in the order of blocks, not of arrival: the same launch is bit-identical.
 //!
 //! Numbers before the first multiple of 16 bytes and after the last are loaded one by one, by the block that has the last, incomplete tile.
 //!
@@ -49,10 +49,10 @@ fn reduce<O: Operation<T>, T: Number>(
     count: usize,
 ) {
     let (t, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
-    let joined = block_join::<O, T>(t, thread_join::<O, T>(input, first, count));
+    let combined = block_reduce::<O, T>(t, thread_reduce::<O, T>(input, first, count));
     let last = shared::array::<REDUCE7_LAST>();
     if t == 0 {
-        partial.store(block as usize, joined);
+        partial.store(block as usize, combined);
         thread::device_fence();
         let mine = ticket.atomic_add(0, 1);
         thread::device_fence();
@@ -62,22 +62,22 @@ fn reduce<O: Operation<T>, T: Number>(
     if last.load(0) == 0 {
         return;
     }
-    let mut joined = O::IDENTITY;
+    let mut combined = O::IDENTITY;
     let mut at = t;
     while at < blocks {
-        joined = O::join(joined, partial.load(at as usize));
+        combined = O::combine(combined, partial.load(at as usize));
         at += REDUCE_THREADS;
     }
-    let joined = block_join::<O, T>(t, joined);
+    let combined = block_reduce::<O, T>(t, combined);
     if t == 0 {
-        out.store(0, joined);
+        out.store(0, combined);
         ticket.atomic_exchange(0, 0);
     }
 }
 
-/// The join of the thread's numbers.
+/// The combination of the thread's numbers.
 #[inline(always)]
-fn thread_join<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
+fn thread_reduce<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: usize) -> T {
     let (t, blocks) = (thread::thread_idx_x() as usize, thread::grid_dim_x() as usize);
     // Numbers before the first whole vector.
     let ahead = first.wrapping_neg() % T::LANES;
@@ -85,77 +85,77 @@ fn thread_join<O: Operation<T>, T: Number>(input: In<T>, first: usize, count: us
     let start = first + ahead;
     let vectors = (count - ahead) / T::LANES;
     let whole = vectors / TILE;
-    let mut joined = O::IDENTITY;
+    let mut combined = O::IDENTITY;
     let mut tile = thread::block_idx_x() as usize;
     while tile < whole {
         let at = tile * TILE + t;
         let load = |i| T::load_vector(input, start + (at + i * REDUCE_THREADS as usize) * T::LANES);
-        joined = O::join(joined, eight::<O, T>(load, |_, vector| T::fold::<O>(vector)));
+        combined = O::combine(combined, eight::<O, T>(load, |_, vector| T::fold::<O>(vector)));
         tile += blocks;
     }
-    // Only one block handles this number: the one whose turn it would be.
+    // Only one block handles this number: the one that would be next.
     if tile == whole {
-        let place = |i: usize| whole * TILE + t + i * REDUCE_THREADS as usize;
+        let index = |i: usize| whole * TILE + t + i * REDUCE_THREADS as usize;
         if whole * TILE < vectors {
             // Past the end the last vector is loaded again and left out, so that no load depends on a branch.
-            let load = |i| T::load_vector(input, start + place(i).min(vectors - 1) * T::LANES);
-            let fold = |i, vector| if place(i) < vectors { T::fold::<O>(vector) } else { O::IDENTITY };
-            joined = O::join(joined, eight::<O, T>(load, fold));
+            let load = |i| T::load_vector(input, start + index(i).min(vectors - 1) * T::LANES);
+            let fold = |i, vector| if index(i) < vectors { T::fold::<O>(vector) } else { O::IDENTITY };
+            combined = O::combine(combined, eight::<O, T>(load, fold));
         }
         let rest = ahead + vectors * T::LANES;
         if t < ahead {
-            joined = O::join(joined, input.load(first + t));
+            combined = O::combine(combined, input.load(first + t));
         }
         if t < count - rest {
-            joined = O::join(joined, input.load(first + rest + t));
+            combined = O::combine(combined, input.load(first + rest + t));
         }
     }
-    joined
+    combined
 }
 
-/// The join of eight vectors. All loads stand before the first join; the joins are a tree, so that a number goes through few of them.
+/// The combination of eight vectors. All loads stand before the first combination, and the combinations are a tree, so that a number goes through few of them.
 #[inline(always)]
 fn eight<O: Operation<T>, T: Number>(load: impl Fn(usize) -> T::Vector, fold: impl Fn(usize, T::Vector) -> T) -> T {
     const { assert!(LOADS == 8, "as many loads as below") };
     let (a, b, c, d, e, f, g, h) = (load(0), load(1), load(2), load(3), load(4), load(5), load(6), load(7));
-    let (ab, cd) = (O::join(fold(0, a), fold(1, b)), O::join(fold(2, c), fold(3, d)));
-    let (ef, gh) = (O::join(fold(4, e), fold(5, f)), O::join(fold(6, g), fold(7, h)));
-    O::join(O::join(ab, cd), O::join(ef, gh))
+    let (ab, cd) = (O::combine(fold(0, a), fold(1, b)), O::combine(fold(2, c), fold(3, d)));
+    let (ef, gh) = (O::combine(fold(4, e), fold(5, f)), O::combine(fold(6, g), fold(7, h)));
+    O::combine(O::combine(ab, cd), O::combine(ef, gh))
 }
 
-/// The join of a number a thread; the first thread has it.
+/// The combination of a number a thread; the first thread has it.
 #[inline(always)]
-fn block_join<O: Operation<T>, T: Number>(t: u32, own: T) -> T {
+fn block_reduce<O: Operation<T>, T: Number>(t: u32, own: T) -> T {
     let warps = shared::array::<REDUCE7_WARPS>().cast::<T>();
     let lane = t % warp::SIZE;
-    let joined = with_lane_above::<O, T>(own, 16);
-    let joined = with_lane_above::<O, T>(joined, 8);
-    let joined = last_eight::<O, T>(joined);
+    let combined = with_lane_above::<O, T>(own, 16);
+    let combined = with_lane_above::<O, T>(combined, 8);
+    let combined = last_eight::<O, T>(combined);
     if lane == 0 {
-        warps.store(t / warp::SIZE, joined);
+        warps.store(t / warp::SIZE, combined);
     }
     thread::sync_threads();
     // Every warp does that, so that there is no branch around the shuffles.
     last_eight::<O, T>(warps.load(lane % (REDUCE_THREADS / warp::SIZE)))
 }
 
-/// The join of the first eight lanes, in the first lane.
+/// The combination of the first eight lanes, in the first lane.
 #[inline(always)]
 fn last_eight<O: Operation<T>, T: Number>(own: T) -> T {
-    let joined = with_lane_above::<O, T>(own, 4);
-    let joined = with_lane_above::<O, T>(joined, 2);
-    with_lane_above::<O, T>(joined, 1)
+    let combined = with_lane_above::<O, T>(own, 4);
+    let combined = with_lane_above::<O, T>(combined, 2);
+    with_lane_above::<O, T>(combined, 1)
 }
 
 #[inline(always)]
 fn with_lane_above<O: Operation<T>, T: Number>(own: T, delta: u32) -> T {
-    O::join(own, warp::warp_shuffle_down(warp::FULL, own, delta, warp::SIZE).0)
+    O::combine(own, warp::warp_shuffle_down(warp::FULL, own, delta, warp::SIZE).0)
 }
 
 macro_rules! kernels {
     ($($name:ident $operation:ident $number:ident;)*) => {
         $(
-            #[doc = concat!("Joins numbers `first..first + count` of `input` to `out[0]`: see the module. `", stringify!($operation), "` of `",
+            #[doc = concat!("Combines numbers `first..first + count` of `input` into `out[0]`: see the module. `", stringify!($operation), "` of `",
                 stringify!($number), "`.")]
             ///
             /// # Safety

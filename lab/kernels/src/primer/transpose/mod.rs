@@ -79,13 +79,13 @@ impl<T: Scalar> Matrix<T> {
 
     /// The index of an element of `input`.
     #[inline(always)]
-    fn place(self, row: u32, col: u32) -> usize {
+    fn index(self, row: u32, col: u32) -> usize {
         row as usize * self.cols as usize + col as usize
     }
 
     /// Its index in `out`.
     #[inline(always)]
-    fn turned_place(self, row: u32, col: u32) -> usize {
+    fn transposed_index(self, row: u32, col: u32) -> usize {
         col as usize * self.rows as usize + row as usize
     }
 

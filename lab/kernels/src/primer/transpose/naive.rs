@@ -16,8 +16,8 @@ fn naive<T: Scalar>(matrix: Matrix<T>) {
     let mut y = thread::thread_idx_y();
     while y < TRANSPOSE_TILE {
         if matrix.has(row + y, col) {
-            let element = matrix.input.load(matrix.place(row + y, col));
-            matrix.out.store(matrix.turned_place(row + y, col), element);
+            let element = matrix.input.load(matrix.index(row + y, col));
+            matrix.out.store(matrix.transposed_index(row + y, col), element);
         }
         y += TRANSPOSE_THREADS_Y;
     }

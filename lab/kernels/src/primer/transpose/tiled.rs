@@ -43,12 +43,12 @@ impl<T: Scalar> Matrix<T> {
 
     /// Transposes the tile that begins there, in shared memory with `pitch` elements from a row to the next.
     #[inline(always)]
-    fn turn(self, (row, col): (u32, u32), tile: Shared<T>, pitch: u32) {
+    fn transpose(self, (row, col): (u32, u32), tile: Shared<T>, pitch: u32) {
         let (x, own_y) = (thread::thread_idx_x(), thread::thread_idx_y());
         let mut y = own_y;
         while y < TRANSPOSE_TILE {
             if self.has(row + y, col + x) {
-                tile.store(y * pitch + x, self.input.load(self.place(row + y, col + x)));
+                tile.store(y * pitch + x, self.input.load(self.index(row + y, col + x)));
             }
             y += TRANSPOSE_THREADS_Y;
         }
@@ -56,7 +56,7 @@ impl<T: Scalar> Matrix<T> {
         let mut y = own_y;
         while y < TRANSPOSE_TILE {
             if self.has(row + x, col + y) {
-                self.out.store(self.turned_place(row + x, col + y), tile.load(x * pitch + y));
+                self.out.store(self.transposed_index(row + x, col + y), tile.load(x * pitch + y));
             }
             y += TRANSPOSE_THREADS_Y;
         }
@@ -76,7 +76,7 @@ macro_rules! entry {
         #[kernel(threads = 256)]
         pub unsafe fn $name(input: In<$item>, out: Out<$item>, rows: u32, cols: u32) {
             let matrix = Matrix { input, out, rows, cols };
-            matrix.turn(matrix.$which(), shared::array::<$tile>(), $pitch);
+            matrix.transpose(matrix.$which(), shared::array::<$tile>(), $pitch);
         }
     };
 }

@@ -37,8 +37,8 @@
 //! *Any shape.* If `cols` is a multiple of V, every row of `input` begins at a multiple of 16 bytes, and 16 bytes are all inside or all
 //! outside. If not, elements are loaded one by one, neighbouring lanes in neighbouring columns. The same holds for `rows` and `out`, independently.
 
-use simt::bits::byte_permute;
 use simt::global::{In, Out};
+use simt::math::byte_permute;
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 use simt::{four, kernel, shared, thread};
@@ -91,7 +91,7 @@ trait Size: Copy {
     /// The units of what a thread has loaded: column after column, and then those of the next [`Self::DEEP`] rows. If a unit is one
     /// element, that is how they were loaded.
     #[inline(always)]
-    fn turn(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose(loaded: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         loaded
     }
 
@@ -125,7 +125,7 @@ impl Size for One {
     const DEEP: u32 = 4;
 
     #[inline(always)]
-    fn turn([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         // Four rows of four bytes, as pairs from two rows, and then as columns.
         let square = |j: usize| {
             let (low_ab, high_ab) = (byte_permute(a[j], b[j], 0x5140), byte_permute(a[j], b[j], 0x7362));
@@ -148,7 +148,7 @@ impl Size for Two {
     const DEEP: u32 = 2;
 
     #[inline(always)]
-    fn turn([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    fn transpose([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
         let squares = |a: [u32; 4], b: [u32; 4], j: usize| {
             let pair = |j: usize| [byte_permute(a[j], b[j], 0x5410), byte_permute(a[j], b[j], 0x7632)];
             let (left, right) = (pair(j), pair(j + 1));
@@ -211,9 +211,9 @@ impl<S: Size> Tile<S> {
         Self { matrix, row, col, shared: shared::array::<PRIMER_TRANSPOSE_WIDE>() }
     }
 
-    /// Where in the tile element (`r`, `c`) is, counted from the tile's first row and column.
+    /// The index in the tile of element (`r`, `c`), counted from the tile's first row and column.
     #[inline(always)]
-    fn place(r: u32, c: u32) -> u32 {
+    fn index(r: u32, c: u32) -> u32 {
         let group = (r / Self::VECTOR) ^ (((c / Self::VECTOR) ^ c) % 8);
         c * Self::ROWS + group * Self::VECTOR + r % Self::VECTOR
     }
@@ -224,8 +224,8 @@ impl<S: Size> Tile<S> {
     }
 
     #[inline(always)]
-    fn put(self, place: u32, unit: S::Unit) {
-        self.shared.cast().store(place / S::DEEP, unit);
+    fn put(self, index: u32, unit: S::Unit) {
+        self.shared.cast().store(index / S::DEEP, unit);
     }
 
     /// First row and column of the thread's first vector. A warp has 8 vectors of a row, and four times as many rows as a unit.
@@ -240,7 +240,7 @@ impl<S: Size> Tile<S> {
     #[inline(always)]
     fn load_wide(self) {
         let (r, c) = Self::spot();
-        let first = self.matrix.place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let first = self.matrix.index(self.row + r, self.col + c) * Self::BYTES as usize / 4;
         let pitch = self.matrix.cols as usize * Self::BYTES as usize / 4;
         let mut loaded = [[0; 4]; 4];
         four!(I => {
@@ -249,16 +249,16 @@ impl<S: Size> Tile<S> {
                 loaded[I] = self.matrix.input.cast::<u32>().load4(first + down as usize * pitch);
             }
         });
-        let units = S::turn(loaded);
-        let place = Self::place(r, c);
+        let units = S::transpose(loaded);
+        let index = Self::index(r, c);
         four!(I => {
             four!(J => {
                 const N: usize = 4 * I + J;
                 if (N as u32) < Self::UNITS {
                     let (down, right) = (N as u32 / Self::VECTOR * Self::STEP, N as u32 % Self::VECTOR);
-                    // `place` of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
-                    let place = (place ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
-                    self.put(place, S::unit(&units, N));
+                    // `index` of the sums: the low bits of `r` and `c` are 0 where those of `down` and `right` are not.
+                    let index = (index ^ down ^ (right % 8 * Self::VECTOR)) + right * Self::ROWS;
+                    self.put(index, S::unit(&units, N));
                 }
             });
         });
@@ -275,7 +275,7 @@ impl<S: Size> Tile<S> {
                 let (r, c) = (n / Self::COLS * S::DEEP, n % Self::COLS);
                 four!(J => {
                     if (J as u32) < S::DEEP && self.has(r + J as u32, c) {
-                        let at = self.matrix.place(self.row + r + J as u32, self.col + c);
+                        let at = self.matrix.index(self.row + r + J as u32, self.col + c);
                         let element: u64 = self.matrix.input.load(at).into();
                         bits[I] |= element << (J as u32 * 8 * Self::BYTES);
                     }
@@ -283,7 +283,7 @@ impl<S: Size> Tile<S> {
             });
             four!(I => {
                 let n = n + I as u32 * TRANSPOSE_WIDE_THREADS;
-                self.put(Self::place(n / Self::COLS * S::DEEP, n % Self::COLS), S::Unit::of(bits[I]));
+                self.put(Self::index(n / Self::COLS * S::DEEP, n % Self::COLS), S::Unit::of(bits[I]));
             });
             n += 4 * TRANSPOSE_WIDE_THREADS;
         }
@@ -295,15 +295,15 @@ impl<S: Size> Tile<S> {
         let t = thread::thread_idx_x();
         let (r, c) = (t % Self::GROUPS * Self::VECTOR, t / Self::GROUPS);
         let step = TRANSPOSE_WIDE_THREADS / Self::GROUPS;
-        let place = Self::place(r, c);
+        let index = Self::index(r, c);
         let mut groups = [[0; 4]; 4];
         four!(I => {
             let right = I as u32 * step;
             // As in `load_wide`: `step` is a multiple of 8 and of V, and `c` less.
-            let place = (place ^ (right / Self::VECTOR % 8 * Self::VECTOR)) + right * Self::ROWS;
-            groups[I] = self.shared.load4(place * Self::BYTES / 4);
+            let index = (index ^ (right / Self::VECTOR % 8 * Self::VECTOR)) + right * Self::ROWS;
+            groups[I] = self.shared.load4(index * Self::BYTES / 4);
         });
-        let first = self.matrix.turned_place(self.row + r, self.col + c) * Self::BYTES as usize / 4;
+        let first = self.matrix.transposed_index(self.row + r, self.col + c) * Self::BYTES as usize / 4;
         let pitch = self.matrix.rows as usize * Self::BYTES as usize / 4;
         four!(I => {
             let right = I as u32 * step;
@@ -318,15 +318,15 @@ impl<S: Size> Tile<S> {
         while n < Self::ROWS * Self::COLS {
             let (r, c) = (n % Self::ROWS, n / Self::ROWS);
             if self.has(r, c) {
-                let at = self.matrix.turned_place(self.row + r, self.col + c);
-                self.matrix.out.store(at, self.shared.cast::<S::Item>().load(Self::place(r, c)));
+                let at = self.matrix.transposed_index(self.row + r, self.col + c);
+                self.matrix.out.store(at, self.shared.cast::<S::Item>().load(Self::index(r, c)));
             }
             n += TRANSPOSE_WIDE_THREADS;
         }
     }
 
     #[inline(always)]
-    fn turn(self) {
+    fn transpose(self) {
         if self.matrix.cols.is_multiple_of(Self::VECTOR) {
             self.load_wide();
         } else {
@@ -351,7 +351,7 @@ macro_rules! entry {
         /// to the number of tiles in a row, and `strip` times that of a column is less than 2³².
         #[kernel(threads = 256, blocks = 4)]
         pub unsafe fn $name(input: In<$item>, out: Out<$item>, rows: u32, cols: u32, strip: u32) {
-            Tile::<$size>::own(Matrix { input, out, rows, cols }, strip).turn();
+            Tile::<$size>::own(Matrix { input, out, rows, cols }, strip).transpose();
         }
     };
 }

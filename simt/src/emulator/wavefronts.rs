@@ -2,13 +2,13 @@
 //!
 //! Shared memory has 32 banks of 4 bytes, and word `w` lies in bank `w % 32`. A pass gives every bank one word, which any number of
 //! lanes may read. 32 lanes of 8 bytes need 64 words: they are served a half-warp at a time, lanes of 16 bytes a quarter-warp at a
-//! time. So an access takes, for each group of lanes that is served together, as many passes as the bank that most of its words lie in
+//! time. So an access takes, for each group of lanes that is served together, as many wavefronts as the bank that most of its words lie in
 //! has of them; and at best one a group.
 //!
 //! Global memory is read and written in sectors of 32 bytes.
 //!
 //! Sources: CUDA C++ Programming Guide, "Shared Memory" of compute capability 5.x and after; Nsight Compute, `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`:
-//! the passes beyond the least.
+//! the wavefronts beyond the least.
 
 /// Banks of shared memory.
 const BANKS: usize = 32;
@@ -34,11 +34,11 @@ impl WarpAccess {
         lanes.filter(|lane| self.lanes >> lane & 1 != 0).map(|lane| self.addresses[lane])
     }
 
-    /// Its passes in shared memory, and the fewest possible for lanes of `bytes` bytes (1 to 16, a power of two).
-    pub fn passes(&self, bytes: u32) -> (u32, u32) {
+    /// Its wavefronts in shared memory, and the fewest possible for lanes of `bytes` bytes (1 to 16, a power of two).
+    pub fn wavefronts(&self, bytes: u32) -> (u32, u32) {
         let words_of_lane = u64::from(bytes).div_ceil(WORD);
         let together = BANKS / words_of_lane as usize;
-        let (mut passes, mut ideal) = (0, 0);
+        let (mut wavefronts, mut ideal) = (0, 0);
         for first in (0..32).step_by(together) {
             let words = self.of(first..first + together).flat_map(|address| {
                 let word = address / WORD;
@@ -47,10 +47,10 @@ impl WarpAccess {
             let mut of_bank = [0; BANKS];
             distinct(words, |word| of_bank[word as usize % BANKS] += 1);
             let most = of_bank.into_iter().max().unwrap_or(0);
-            passes += most;
+            wavefronts += most;
             ideal += most.min(1);
         }
-        (passes, ideal)
+        (wavefronts, ideal)
     }
 
     /// The sectors of global memory that it touches. Lanes are aligned to their size, so that each is in one.
@@ -87,10 +87,10 @@ mod tests {
     }
 
     #[test]
-    fn words_a_stride_apart_take_as_many_passes_as_stride_and_banks_have_in_common() {
+    fn words_a_stride_apart_take_as_many_wavefronts_as_stride_and_banks_have_in_common() {
         for stride in 1..=64u32 {
             let words = access(|lane| 4 * u64::from(stride) * lane);
-            assert_eq!(words.passes(4), (gcd(stride, 32), 1), "stride {stride}");
+            assert_eq!(words.wavefronts(4), (gcd(stride, 32), 1), "stride {stride}");
         }
     }
 
@@ -99,30 +99,30 @@ mod tests {
         for stride in 1..=64u32 {
             let (doubles, fours) =
                 (access(|lane| 8 * u64::from(stride) * lane), access(|lane| 16 * u64::from(stride) * lane));
-            assert_eq!(doubles.passes(8), (2 * gcd(stride, 16), 2), "8 bytes, stride {stride}");
-            assert_eq!(fours.passes(16), (4 * gcd(stride, 8), 4), "16 bytes, stride {stride}");
+            assert_eq!(doubles.wavefronts(8), (2 * gcd(stride, 16), 2), "8 bytes, stride {stride}");
+            assert_eq!(fours.wavefronts(16), (4 * gcd(stride, 8), 4), "16 bytes, stride {stride}");
         }
     }
 
     #[test]
     fn a_word_is_read_once_for_all_who_want_it() {
-        assert_eq!(access(|_| 68).passes(4), (1, 1));
+        assert_eq!(access(|_| 68).wavefronts(4), (1, 1));
         // Four bytes of a word, then one byte of each word, then of every second.
-        assert_eq!(access(|lane| lane).passes(1), (1, 1));
-        assert_eq!(access(|lane| 4 * lane).passes(1), (1, 1));
-        assert_eq!(access(|lane| 8 * lane).passes(1), (2, 1));
-        assert_eq!(access(|lane| 2 * lane).passes(2), (1, 1));
+        assert_eq!(access(|lane| lane).wavefronts(1), (1, 1));
+        assert_eq!(access(|lane| 4 * lane).wavefronts(1), (1, 1));
+        assert_eq!(access(|lane| 8 * lane).wavefronts(1), (2, 1));
+        assert_eq!(access(|lane| 2 * lane).wavefronts(2), (1, 1));
         // Both words of a bank, of two banks.
-        assert_eq!(access(|lane| 128 * (lane % 2)).passes(4), (2, 1));
+        assert_eq!(access(|lane| 128 * (lane % 2)).wavefronts(4), (2, 1));
     }
 
     #[test]
     fn lanes_that_stay_away_want_nothing() {
         let column = |lanes| WarpAccess { lanes, ..access(|lane| 128 * lane) };
-        assert_eq!(column(0b1011).passes(4), (3, 1));
+        assert_eq!(column(0b1011).wavefronts(4), (3, 1));
         assert_eq!(column(0b1011).sectors(), 3);
         // The second half-warp is inactive, so nothing is served for it.
-        assert_eq!(column(0xFFFF).passes(8), (16, 1));
+        assert_eq!(column(0xFFFF).wavefronts(8), (16, 1));
     }
 
     #[test]

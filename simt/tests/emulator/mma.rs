@@ -3,7 +3,7 @@
 use simt::emulator::LaunchError;
 use simt::global::{In, Out};
 use simt::launch::LaunchConfig;
-use simt::matrix::multiply_add_u8;
+use simt::mma::multiply_add_u8;
 use simt::{kernel, thread, warp};
 
 use crate::support::Device;

@@ -1,4 +1,4 @@
-//! The tensor cores' matrix product, from the lanes' fragments; `crate::matrix` has their layout.
+//! The tensor cores' matrix product, from the lanes' fragments; `crate::mma` has their layout.
 
 /// A lane's operands: A, B and C, in this order.
 pub(super) type Fragments = [u32; 10];

@@ -315,7 +315,7 @@ pub fn fused_multiply_add_f64(a: f64, b: f64, c: f64) -> f64 {
 ///
 /// ```
 /// // 1 + 2, and 1.5 + 0.25.
-/// assert_eq!(simt::bits::add_f16x2(0x3C00_3E00, 0x4000_3400), 0x4200_3F00);
+/// assert_eq!(simt::math::add_f16x2(0x3C00_3E00, 0x4000_3400), 0x4200_3F00);
 /// ```
 #[inline(always)]
 pub fn add_f16x2(a: u32, b: u32) -> u32 {
@@ -337,7 +337,7 @@ pub fn add_f16x2(a: u32, b: u32) -> u32 {
 ///
 /// ```
 /// // 2 · 3 + 1, and -1 · 0.5 + 0.5.
-/// assert_eq!(simt::bits::fma_f16x2(0x4000_BC00, 0x4200_3800, 0x3C00_3800), 0x4700_0000);
+/// assert_eq!(simt::math::fma_f16x2(0x4000_BC00, 0x4200_3800, 0x3C00_3800), 0x4700_0000);
 /// ```
 #[inline(always)]
 pub fn fma_f16x2(a: u32, b: u32, c: u32) -> u32 {
