@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Plan;
-use super::depot::{Depot, Over};
 use super::piece::{Input, Output, Piece};
+use super::piece_queue::{PieceQueue, Stopped};
 use crate::entropy::bands::{Frame, pick};
 use crate::entropy::launch::{Prepared, at_once, pitch};
 use crate::entropy::{Error, Report};
@@ -25,32 +25,32 @@ struct Slot {
 }
 
 /// Works on pieces until there are none, or the device fails.
-pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &Depot<'_, '_>) -> Report {
+pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, piece_queue: &PieceQueue<'_, '_>) -> Report {
     let mut report = Report::default();
     let worker = match Worker::new::<T>(plan, device) {
         Ok(worker) => worker,
         Err(error) => {
-            give_up(depot, [], error);
+            give_up(piece_queue, [], error);
             return report;
         }
     };
     report.kernel = Some(worker.prepared.kernel());
-    let worked = scope(device, 0, plan.slots, |queues| worker.work::<T>(queues, depot, &mut report));
+    let worked = scope(device, 0, plan.slots, |queues| worker.work::<T>(queues, piece_queue, &mut report));
     if let Err(error) = worked {
-        give_up(depot, [], error.into());
+        give_up(piece_queue, [], error.into());
     }
     report
 }
 
 /// Leaves the work to others where the device failed; where the kernel or the task is at fault, they would fail too.
-fn give_up<'m>(depot: &Depot<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
+fn give_up<'m>(piece_queue: &PieceQueue<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
     match error {
         Error::Device(
             DeviceError::Driver { .. } | DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. },
         ) => {
-            depot.leave(pieces, error);
+            piece_queue.retire_worker(pieces, error);
         }
-        error => depot.fail(error),
+        error => piece_queue.fail(error),
     }
 }
 
@@ -83,16 +83,16 @@ impl<'p> Worker<'p> {
         Ok(Self { plan, prepared, slots })
     }
 
-    fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], depot: &Depot<'m, '_>, report: &mut Report) {
+    fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], piece_queue: &PieceQueue<'m, '_>, report: &mut Report) {
         let mut free: Vec<usize> = (0..self.slots.len()).collect();
         let mut under_way: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
         loop {
             // With nothing in flight there is time to wait for a piece.
             let next = match (free.is_empty(), under_way.is_empty()) {
                 (true, _) => None,
-                (false, false) => depot.try_take(),
-                (false, true) => match depot.take() {
-                    Ok(None) | Err(Over) => return,
+                (false, false) => piece_queue.try_take(),
+                (false, true) => match piece_queue.take() {
+                    Ok(None) | Err(Stopped) => return,
                     Ok(piece) => piece,
                 },
             };
@@ -109,7 +109,7 @@ impl<'p> Worker<'p> {
                         report.kernel_seconds += seconds;
                         report.bands += 1;
                         self.plan.observer.advance(piece.cells() as u64);
-                        depot.finish(piece);
+                        piece_queue.finish(piece);
                         free.push(slot);
                         None
                     }
@@ -126,7 +126,7 @@ impl<'p> Worker<'p> {
                     piece
                 });
                 let pieces: Vec<_> = pieces.collect();
-                give_up(depot, pieces, error.into());
+                give_up(piece_queue, pieces, error.into());
                 return;
             }
         }

@@ -9,7 +9,7 @@
 //! one thread writes   finished pieces, in their order             (store)
 //! ```
 //!
-//! Between them pieces wait in a queue (the depot), from which a worker that is free takes the next one: a device that is slower than another takes
+//! Between them pieces wait in a queue (`piece_queue`), from which a worker that is free takes the next one: a device that is slower than another takes
 //! fewer, and when one fails the others take over what it had. A kernel clips windows at the edges of what it is given.
 //! Halo cells move those edges away from the cells that are kept, so that a piece's results do not depend on where it was cut,
 //! nor on the worker that computed it: they are bit-identical.
@@ -23,18 +23,18 @@ use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
 mod arrays;
-mod depot;
 mod device;
 mod load;
 mod piece;
+mod piece_queue;
 mod shape;
 mod store;
 #[cfg(test)]
 mod tests;
 
-use depot::{Depot, Memory, Over};
 use load::From;
 use piece::{Input, Output, Piece};
+use piece_queue::{Memory, PieceQueue, Stopped};
 use shape::{Question, TooLarge, seen_along};
 use store::To;
 
@@ -517,22 +517,22 @@ fn run<'m, T: Real, C: Code>(
     there: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
 ) -> Result<Report, Error> {
-    let depot = Depot::new(plan.pieces(), workers.count(), plan.observer);
+    let queue = PieceQueue::new(plan.pieces(), workers.count(), plan.observer);
     let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
-        let (depot, threads) = (&depot, &threads);
+        let (queue, threads) = (&queue, &threads);
         let reading =
-            move || Guard(depot).during(|| read::<T, C>(plan, workers, &from, there, targets, depot, threads));
-        let writing = move || Guard(depot).during(|| write(plan, to, depot, threads));
-        let beside = [start(scope, depot, reading), start(scope, depot, writing)];
+            move || Guard(queue).during(|| read::<T, C>(plan, workers, &from, there, targets, queue, threads));
+        let writing = move || Guard(queue).during(|| write(plan, to, queue, threads));
+        let beside = [start(scope, queue, reading), start(scope, queue, writing)];
         let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
         let report = match workers {
             // On the caller's thread, whose rayon pool does the work.
-            Workers::Cpu => Guard(depot).during(|| compute::<T, C>(plan, depot)),
+            Workers::Cpu => Guard(queue).during(|| compute::<T, C>(plan, queue)),
             Workers::Devices(devices) => {
-                let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
-                let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, depot, work(device))).collect();
-                depot.until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
+                let work = |device| move || Guard(queue).during(|| device::work::<T>(plan, device, queue));
+                let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, queue, work(device))).collect();
+                queue.wait_until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
                 let mut total = Report::default();
                 for thread in threads {
                     // A panic on a worker's thread is propagated.
@@ -545,13 +545,13 @@ fn run<'m, T: Real, C: Code>(
                 total
             }
         };
-        depot.until(are_finished);
+        queue.wait_until(are_finished);
         for thread in beside.into_iter().flatten() {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         report
     });
-    match depot.into_error() {
+    match queue.into_error() {
         Some(error) => Err(error),
         None => Ok(report),
     }
@@ -560,15 +560,15 @@ fn run<'m, T: Real, C: Code>(
 /// Starts a thread. Where the system starts none, for which [`std::thread::Scope::spawn`] would panic, the work ends.
 fn start<'s, R: Send + 's>(
     scope: &'s Scope<'s, '_>,
-    depot: &Depot<'_, '_>,
+    queue: &PieceQueue<'_, '_>,
     work: impl FnOnce() -> R + Send + 's,
 ) -> Option<ScopedJoinHandle<'s, R>> {
     let started = std::thread::Builder::new().spawn_scoped(scope, work);
-    started.map_err(|error| depot.fail(Error::Threads(error.to_string()))).ok()
+    started.map_err(|error| queue.fail(Error::Threads(error.to_string()))).ok()
 }
 
 /// Ends the work when one of the threads panics: the others would wait for it for ever.
-struct Guard<'d, 'm, 'o>(&'d Depot<'m, 'o>);
+struct Guard<'d, 'm, 'o>(&'d PieceQueue<'m, 'o>);
 
 impl Guard<'_, '_, '_> {
     fn during<R>(self, work: impl FnOnce() -> R) -> R {
@@ -591,7 +591,7 @@ fn read<'m, T: Real, C: Code>(
     from: &From<'_, C>,
     there: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
-    depot: &Depot<'m, '_>,
+    queue: &PieceQueue<'m, '_>,
     threads: &Inherited,
 ) {
     let (rows, cols) = plan.most_seen();
@@ -603,13 +603,13 @@ fn read<'m, T: Real, C: Code>(
     for index in 0..plan.pieces() {
         let memory = if to_make > 0 {
             to_make -= 1;
-            depot
-                .try_memory()
+            queue
+                .try_acquire_memory()
                 .unwrap_or_else(|| Memory { input: workers.memory(input_bytes), output: workers.memory(output_bytes) })
         } else {
-            match depot.memory() {
+            match queue.acquire_memory() {
                 Ok(memory) => memory,
-                Err(Over) => return,
+                Err(Stopped) => return,
             }
         };
         let (rows, cols) = plan.place(index);
@@ -628,17 +628,17 @@ fn read<'m, T: Real, C: Code>(
         let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
         let begun = stage("read piece");
         if let Err(error) = threads.run(|| from.load(&mut piece, plan.grid, plan.edge)) {
-            return depot.fail(error);
+            return queue.fail(error);
         }
         drop(begun);
-        depot.put(piece);
+        queue.put(piece);
     }
 }
 
 /// The CPU engine as a worker.
-fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
+fn compute<T: Real, C: Code>(plan: &Plan<'_>, queue: &PieceQueue<'_, '_>) -> Report {
     let mut report = Report::default();
-    while let Ok(Some(mut piece)) = depot.take() {
+    while let Ok(Some(mut piece)) = queue.take() {
         let (first, own) = (piece.first(), (piece.rows.len(), piece.cols.len()));
         let Some((cells, planes)) = piece.both::<T, C>(plan.planes) else {
             unreachable!("only devices copy directly");
@@ -653,20 +653,20 @@ fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
             nodata: plan.nodata.and_then(C::of),
             scale: plan.scale,
         };
-        let watch = Watch(depot, plan.observer);
+        let watch = Watch(queue, plan.observer);
         let _stage = stage("compute piece");
         if let Err(error) = cpu::run_codes(&task, plan.window.as_ref(), planes, &watch) {
-            depot.fail(error.into());
+            queue.fail(error.into());
             break;
         }
         report.cpu_cells += own.0 * own.1;
-        depot.finish(piece);
+        queue.finish(piece);
     }
     report
 }
 
 /// Stops the CPU engine when the work has ended.
-struct Watch<'d, 'm, 'o>(&'d Depot<'m, 'o>, &'o dyn Observer);
+struct Watch<'d, 'm, 'o>(&'d PieceQueue<'m, 'o>, &'o dyn Observer);
 
 impl Observer for Watch<'_, '_, '_> {
     fn advance(&self, cells: u64) {
@@ -674,21 +674,21 @@ impl Observer for Watch<'_, '_, '_> {
     }
 
     fn cancelled(&self) -> bool {
-        self.0.is_over() || self.1.cancelled()
+        self.0.is_stopped() || self.1.cancelled()
     }
 }
 
 /// The writer: stores finished pieces in their order.
-fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>, threads: &Inherited) {
+fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, queue: &PieceQueue<'_, '_>, threads: &Inherited) {
     loop {
-        let mut piece = match depot.next() {
+        let mut piece = match queue.next() {
             Ok(Some(piece)) => piece,
             Ok(None) => break,
-            Err(Over) => return,
+            Err(Stopped) => return,
         };
         let begun = stage("store piece");
         if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.rim())) {
-            return depot.fail(error);
+            return queue.fail(error);
         }
         drop(begun);
         let input = match piece.input {
@@ -699,9 +699,9 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>, thr
             Output::Own(output) => output,
             Output::There(_) | Output::Away => HostMemory::plain(0),
         };
-        depot.add_memory(Memory { input, output });
+        queue.release_memory(Memory { input, output });
     }
     if let Err(error) = threads.run(|| to.finish()) {
-        depot.fail(error);
+        queue.fail(error);
     }
 }
