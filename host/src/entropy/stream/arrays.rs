@@ -152,7 +152,7 @@ impl Entropy {
             (directly, looking) = (valid.then_some(pitch), present.seconds);
         }
         let input = match directly {
-            Some(pitch) => Input::There(pitch),
+            Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
         };
         let problem = |row: usize, col: usize| -> Result<Error, Error> {
@@ -205,7 +205,7 @@ impl Entropy {
             |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
         let steps = Steps::of_bytes(code);
         let input = match plan.readable(cells).filter(|_| valid && coding.codes.is_none()) {
-            Some(pitch) => Input::There(pitch),
+            Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
         };
         let report = plan.over_arrays(queue, cells, input, outs, &above)?;
@@ -218,7 +218,7 @@ impl Entropy {
 #[derive(Clone, Copy)]
 enum Input<'a> {
     /// The array itself, with so many bytes from row to row.
-    There(usize),
+    InPlace(usize),
     /// Codes, made first.
     Coded(&'a Steps),
 }
@@ -402,7 +402,7 @@ impl Plan<'_> {
         let (_, across) = self.seen(&(0..1), &(0..cols));
         let (seen_cols, skip) = (across.len(), across.start.unsigned_abs());
         let mut codes = match input {
-            Input::There(_) => None,
+            Input::InPlace(_) => None,
             Input::Coded(steps) => Some(self.room_for_codes(queue, cells, steps, seen_cols)?),
         };
         let most = self.rows_at_once(&prepared, device, seen_cols);
@@ -412,9 +412,9 @@ impl Plan<'_> {
             _ => most,
         };
         let (heads, most) = self.room_for_heads(&prepared, device, seen_cols, most)?;
-        let there = self.writable(outs, most == rows);
-        let out_pitch = there.unwrap_or_else(|| pitch(seen_cols));
-        let (scratch, band) = match there {
+        let in_place = self.writable(outs, most == rows);
+        let out_pitch = in_place.unwrap_or_else(|| pitch(seen_cols));
+        let (scratch, band) = match in_place {
             Some(_) => (None, most),
             None => {
                 let row = self.planes * out_pitch * size_of::<T>();
@@ -443,7 +443,7 @@ impl Plan<'_> {
                     let before = (seen.start - codes.rows.start) as usize;
                     (codes.memory.part(before * codes.pitch, seen.len() * codes.pitch), codes.pitch)
                 }
-                (None, Input::There(stride)) => {
+                (None, Input::InPlace(stride)) => {
                     (cells.grid.layout.rows_from(seen.start as usize, seen.len(), stride), stride)
                 }
                 (None, Input::Coded(_)) => unreachable!("there is room for the codes"),

@@ -158,25 +158,25 @@ impl<'p> Worker<'p> {
         let row = pitch * size_of::<T>();
         // The halo columns on the left have results too, which are not those of their own windows.
         let mut start = skip * size_of::<T>();
-        match std::mem::replace(&mut piece.output, Output::Away) {
-            Output::Own(memory) => {
+        match std::mem::replace(&mut piece.output, Output::InFlight) {
+            Output::Pooled(memory) => {
                 let memory = Writable::Owned(memory);
                 queue.download(&slot.out, start, row, Target { memory, pitch: width, width, rows: planes * count })?;
             }
-            Output::There(targets) => {
+            Output::InPlace(targets) => {
                 let mut targets = targets.into_iter();
                 while let Some(target) = targets.next() {
                     let rows = target.rows;
                     let put = queue.download(&slot.out, start, row, target);
                     if put.is_err() {
                         // Another device will need them.
-                        piece.output = Output::There(targets.collect());
+                        piece.output = Output::InPlace(targets.collect());
                         return put;
                     }
                     start += rows * row;
                 }
             }
-            Output::Away => {}
+            Output::InFlight => {}
         }
         Ok(())
     }
@@ -188,18 +188,18 @@ fn give_back<'m>(returned: Returned<'m>, piece: &mut Piece<'m>) -> Result<f64, D
     for source in sources {
         piece.input = Input::from(source.memory);
     }
-    let mut there = Vec::new();
+    let mut in_place = Vec::new();
     for target in targets {
         match target.memory {
-            Writable::Owned(memory) => piece.output = Output::Own(memory),
-            Writable::Borrowed(_) => there.push(target),
+            Writable::Owned(memory) => piece.output = Output::Pooled(memory),
+            Writable::Borrowed(_) => in_place.push(target),
         }
     }
-    if !there.is_empty() {
-        if let Output::There(rest) = std::mem::replace(&mut piece.output, Output::Away) {
-            there.extend(rest);
+    if !in_place.is_empty() {
+        if let Output::InPlace(rest) = std::mem::replace(&mut piece.output, Output::InFlight) {
+            in_place.extend(rest);
         }
-        piece.output = Output::There(there);
+        piece.output = Output::InPlace(in_place);
     }
     result.map(|()| seconds)
 }

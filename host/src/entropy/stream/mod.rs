@@ -465,15 +465,15 @@ pub(super) fn in_memory<T: Real>(
         Workers::Cpu => false,
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
     };
-    let there = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
+    let in_place = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
     let from = From::Grid { cells, codes: coding.codes.as_deref(), below: unseen.then_some(coding.levels) };
     if let [out] = &mut outs[..]
         && directly(bytemuck::cast_slice(out.as_strided_mut()))
     {
         let targets = outs.pop().map(|out| targets(&plan, Part::band(0, out)));
-        return run::<T, u8>(&plan, &workers, from, To::There, there, targets);
+        return run::<T, u8>(&plan, &workers, from, To::InPlace, in_place, targets);
     }
-    run::<T, u8>(&plan, &workers, from, To::Grids(outs), there, None)
+    run::<T, u8>(&plan, &workers, from, To::Grids(outs), in_place, None)
 }
 
 /// The same of words, by the CPU engine.
@@ -507,14 +507,14 @@ fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>
     pieces.map(|piece| piece.into_views().into_iter().map(target).collect()).collect()
 }
 
-/// Reads, computes and stores all pieces. Where `there` is given cells need not be read, where `targets` are given results need
+/// Reads, computes and stores all pieces. Where cells are `in_place` they need not be read, where `targets` are given results need
 /// not be stored: devices copy directly.
 fn run<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
     from: From<'_, C>,
     to: To<'_, T>,
-    there: Option<GridView<'m, u8>>,
+    in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
 ) -> Result<Report, Error> {
     let queue = PieceQueue::new(plan.pieces(), workers.count(), plan.observer);
@@ -522,7 +522,7 @@ fn run<'m, T: Real, C: Code>(
     let report = std::thread::scope(|scope| {
         let (queue, threads) = (&queue, &threads);
         let reading =
-            move || Guard(queue).during(|| read::<T, C>(plan, workers, &from, there, targets, queue, threads));
+            move || Guard(queue).during(|| read::<T, C>(plan, workers, &from, in_place, targets, queue, threads));
         let writing = move || Guard(queue).during(|| write(plan, to, queue, threads));
         let beside = [start(scope, queue, reading), start(scope, queue, writing)];
         let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
@@ -589,13 +589,13 @@ fn read<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
     from: &From<'_, C>,
-    there: Option<GridView<'m, u8>>,
+    in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
     queue: &PieceQueue<'m, '_>,
     threads: &Inherited,
 ) {
     let (rows, cols) = plan.most_seen();
-    let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) * size_of::<C>() };
+    let input_bytes = if in_place.is_some() { 0 } else { rows * pitch(cols) * size_of::<C>() };
     let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
     let mut targets = targets.map(Vec::into_iter);
     // Pieces that need no memory need not wait for any.
@@ -614,16 +614,16 @@ fn read<'m, T: Real, C: Code>(
         };
         let (rows, cols) = plan.place(index);
         let seen = plan.seen(&rows, &cols);
-        let (input, pitch) = match there {
+        let (input, pitch) = match in_place {
             Some(cells) => {
                 let range = |seen: &Range<isize>| seen.start as usize..seen.end as usize;
-                (Input::There(cells.rect(range(&seen.0), range(&seen.1)).as_strided()), cells.stride())
+                (Input::InPlace(cells.rect(range(&seen.0), range(&seen.1)).as_strided()), cells.stride())
             }
-            None => (Input::Own(memory.input), pitch(seen.1.len())),
+            None => (Input::Pooled(memory.input), pitch(seen.1.len())),
         };
         let output = match targets.as_mut().and_then(Iterator::next) {
-            Some(targets) => Output::There(targets),
-            None => Output::Own(memory.output),
+            Some(targets) => Output::InPlace(targets),
+            None => Output::Pooled(memory.output),
         };
         let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
         let begun = stage("read piece");
@@ -692,12 +692,12 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, queue: &PieceQueue<'_, '_>
         }
         drop(begun);
         let input = match piece.input {
-            Input::Own(input) => input,
-            Input::There(_) | Input::Away => HostMemory::plain(0),
+            Input::Pooled(input) => input,
+            Input::InPlace(_) | Input::InFlight => HostMemory::plain(0),
         };
         let output = match piece.output {
-            Output::Own(output) => output,
-            Output::There(_) | Output::Away => HostMemory::plain(0),
+            Output::Pooled(output) => output,
+            Output::InPlace(_) | Output::InFlight => HostMemory::plain(0),
         };
         queue.release_memory(Memory { input, output });
     }

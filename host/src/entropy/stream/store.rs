@@ -16,7 +16,7 @@ pub(super) enum To<'a, T> {
     /// Grids in memory, one a plane.
     Grids(Vec<GridViewMut<'a, T>>),
     /// In place: devices have copied them.
-    There,
+    InPlace,
 }
 
 impl<T: Real> To<'_, T> {
@@ -34,7 +34,7 @@ impl<T: Real> To<'_, T> {
         }
         let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
         match self {
-            Self::There => {}
+            Self::InPlace => {}
             Self::Sink(sink) => {
                 let Some(views) = piece.planes::<T>(planes) else { return Ok(()) };
                 let views: Vec<GridView<'_, T>> = views.iter().map(GridViewMut::as_view).collect();
@@ -64,7 +64,7 @@ impl<T> To<'_, T> {
     pub fn finish(self) -> Result<(), Error> {
         match self {
             Self::Sink(sink) => Ok(sink.finish()?),
-            Self::Grids(_) | Self::There => Ok(()),
+            Self::Grids(_) | Self::InPlace => Ok(()),
         }
     }
 }
@@ -83,11 +83,11 @@ fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), ri
     };
     let rows = piece.rows.len();
     match &mut piece.output {
-        Output::Own(memory) => {
+        Output::Pooled(memory) => {
             let numbers = &mut memory.as_mut_slice::<T>()[..planes * rows * width];
             numbers.chunks_exact_mut(width).enumerate().for_each(|(i, row)| clear(i % rows, row));
         }
-        Output::There(targets) => {
+        Output::InPlace(targets) => {
             let mut y = 0;
             for target in targets {
                 if let Writable::Borrowed(bytes) = &mut target.memory {
@@ -98,6 +98,6 @@ fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), ri
                 }
             }
         }
-        Output::Away => {}
+        Output::InFlight => {}
     }
 }
