@@ -234,7 +234,7 @@ struct Codes {
     /// Rows that are present; beyond the edges where the grid is extended.
     rows: Range<isize>,
     /// What the encoder uses until the queue is waited for.
-    under_way: Option<Encoding>,
+    in_flight: Option<Encoding>,
 }
 
 impl Plan<'_> {
@@ -273,7 +273,7 @@ impl Plan<'_> {
         // A row of results has to fit too.
         let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / pitch).clamp(least, all.max(least)));
         let (memory, room) = shrinking(device, pitch, rows, least, spare)?;
-        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, under_way: None })
+        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, in_flight: None })
     }
 
     /// Makes the codes of the rows in `seen`, unless they are present, and of as many rows after them as fit.
@@ -300,7 +300,7 @@ impl Plan<'_> {
         } else {
             Places::From(rows.start as usize, 0)
         };
-        codes.under_way = Some(codes.encoder.encode(queue, cells, &places, shape, &codes.memory, codes.pitch)?);
+        codes.in_flight = Some(codes.encoder.encode(queue, cells, &places, shape, &codes.memory, codes.pitch)?);
         codes.rows = rows;
         Ok(())
     }

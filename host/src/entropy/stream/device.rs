@@ -85,10 +85,10 @@ impl<'p> Worker<'p> {
 
     fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], piece_queue: &PieceQueue<'m, '_>, report: &mut Report) {
         let mut free: Vec<usize> = (0..self.slots.len()).collect();
-        let mut under_way: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
+        let mut in_flight: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
         loop {
             // With nothing in flight there is time to wait for a piece.
-            let next = match (free.is_empty(), under_way.is_empty()) {
+            let next = match (free.is_empty(), in_flight.is_empty()) {
                 (true, _) => None,
                 (false, false) => piece_queue.try_take(),
                 (false, true) => match piece_queue.take() {
@@ -99,10 +99,10 @@ impl<'p> Worker<'p> {
             let failed = if let Some(mut piece) = next {
                 let slot = free.pop().expect("there is a free one");
                 let started = self.start::<T>(&mut queues[slot], &self.slots[slot], &mut piece);
-                under_way.push_back((slot, piece));
+                in_flight.push_back((slot, piece));
                 started.err()
             } else {
-                let Some((slot, mut piece)) = under_way.pop_front() else { continue };
+                let Some((slot, mut piece)) = in_flight.pop_front() else { continue };
                 let seconds = give_back(queues[slot].wait(), &mut piece);
                 match seconds {
                     Ok(seconds) => {
@@ -114,13 +114,13 @@ impl<'p> Worker<'p> {
                         None
                     }
                     Err(error) => {
-                        under_way.push_front((slot, piece));
+                        in_flight.push_front((slot, piece));
                         Some(error)
                     }
                 }
             };
             if let Some(error) = failed {
-                let pieces = under_way.drain(..).rev().map(|(slot, mut piece)| {
+                let pieces = in_flight.drain(..).rev().map(|(slot, mut piece)| {
                     // Only its memory is needed.
                     let _ = give_back(queues[slot].wait(), &mut piece);
                     piece

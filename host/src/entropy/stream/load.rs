@@ -21,7 +21,7 @@ use crate::measure::Edge;
 use crate::raster::Cells;
 
 /// Where cells come from.
-pub(super) enum From<'a, C> {
+pub(super) enum CellSource<'a, C> {
     /// A raster, and where it is to be read in order, the last rows of it that were read.
     Raster(&'a dyn Cells, Option<Mutex<Tail<C>>>),
     /// A grid in memory, each value replaced by its code.
@@ -76,7 +76,7 @@ impl<C: Code> Tail<C> {
     }
 }
 
-impl<'a, C: Code> From<'a, C> {
+impl<'a, C: Code> CellSource<'a, C> {
     /// A raster whose pieces see `overlap` rows of the one before.
     pub fn raster(cells: &'a dyn Cells, overlap: usize) -> Self {
         Self::Raster(cells, cells.in_order().then(|| Mutex::new(Tail::of(overlap))))

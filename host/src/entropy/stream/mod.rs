@@ -32,11 +32,11 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use load::From;
+use load::CellSource;
 use piece::{Input, Output, Piece};
 use piece_queue::{Memory, PieceQueue, Stopped};
-use shape::{Question, TooLarge, seen_along};
-use store::To;
+use shape::{Requirements, TooLarge, seen_along};
+use store::Destination;
 
 use super::bands::pick;
 use super::census::Coding;
@@ -70,10 +70,10 @@ const PLENTY: usize = 256 << 20;
 
 /// Memory that is not for pieces: the program, its threads and their temporary allocations, which are small for
 /// a small grid.
-fn elsewhere((rows, cols): (usize, usize)) -> usize {
+fn reserved((rows, cols): (usize, usize)) -> usize {
     const PROGRAM: usize = 12 << 20;
-    const IN_PASSING: usize = 84 << 20;
-    PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(IN_PASSING)
+    const TEMPORARY: usize = 84 << 20;
+    PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(TEMPORARY)
 }
 
 /// What is computed, by any worker.
@@ -100,7 +100,7 @@ struct Plan<'a> {
     /// Rows and columns of a piece; the last ones may be smaller.
     piece: (usize, usize),
     /// Pieces in flight at a time.
-    under_way: usize,
+    in_flight: usize,
     /// Pieces on a device at a time.
     slots: usize,
     observer: &'a dyn Observer,
@@ -173,7 +173,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Pieces in flight: those with the workers, one that is read and one that is written.
-    fn under_way(&self) -> usize {
+    fn in_flight(&self) -> usize {
         match self {
             Self::Cpu => 3,
             Self::Devices(devices) => devices.len() * device::SLOTS + 2,
@@ -228,15 +228,19 @@ impl Entropy {
         }
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
-        let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
+        let temporary = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
         let overlap = 2 * plan.radius.0;
         let kept = if cells.in_order() { overlap * grid.1 * plan.width } else { 0 };
         let file =
-            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
+            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), temporary, kept };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
         let report = match plan.width {
-            1 => run::<T, u8>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
-            _ => run::<T, u16>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
+            1 => {
+                run::<T, u8>(&plan, &workers, CellSource::raster(cells, overlap), Destination::Sink(sink), None, None)?
+            }
+            _ => {
+                run::<T, u16>(&plan, &workers, CellSource::raster(cells, overlap), Destination::Sink(sink), None, None)?
+            }
         };
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
@@ -282,7 +286,7 @@ impl Entropy {
             planes: self.measures.len(),
             window,
             piece: grid,
-            under_way: 1,
+            in_flight: 1,
             slots: device::SLOTS,
             observer,
         }
@@ -296,7 +300,7 @@ struct File {
     /// Rows are read in order, each once: in full width if at all possible.
     in_order: bool,
     /// Bytes for a cell seen and a cell of output of the piece being read and written.
-    passing: (usize, usize),
+    temporary: (usize, usize),
     /// Bytes that are kept from piece to piece.
     kept: usize,
 }
@@ -372,7 +376,7 @@ impl Plan<'_> {
         memory: usize,
         free: Option<usize>,
     ) -> Result<(), Error> {
-        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid) + self.of_large_window());
+        let (result, reserved) = (size_of::<T>() * self.planes, reserved(self.grid) + self.of_large_window());
         let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, 1);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
@@ -386,16 +390,16 @@ impl Plan<'_> {
                 seen = seen.max(1 + kernel.map_or(0, |kernel| head_bytes(kernel, &self.work, cols).div_ceil(cols)));
             }
         }
-        let mut question = Question {
+        let mut requirements = Requirements {
             grid: self.grid,
             halo: (2 * self.radius.0, 2 * self.radius.1),
             extends: self.edge.extends(),
             block: file.block,
             whole_rows: file.whole_rows,
             bytes: (self.width, result),
-            passing: file.passing,
-            under_way: workers.under_way(),
-            memory: memory.saturating_sub(elsewhere + file.kept),
+            temporary: file.temporary,
+            in_flight: workers.in_flight(),
+            memory: memory.saturating_sub(reserved + file.kept),
             device: None,
             cells,
             rows_at_most,
@@ -404,32 +408,32 @@ impl Plan<'_> {
         // Rows are padded to a multiple of 32 cells where they are long.
         let on_device = |slots: usize| free.map(|free| ((seen, result), (free / slots / 16 * 15).saturating_sub(256)));
         // The first that has room for a piece. A device may have one at a time; rows that are to be read once are cut last of all.
-        let mut ways = vec![(device::SLOTS, workers.under_way(), file.in_order)];
+        let mut attempts = vec![(device::SLOTS, workers.in_flight(), file.in_order)];
         if file.in_order {
-            ways.extend([
+            attempts.extend([
                 (device::SLOTS, 2, true),
                 (device::SLOTS, 1, true),
-                (device::SLOTS, workers.under_way(), false),
+                (device::SLOTS, workers.in_flight(), false),
             ]);
         }
-        ways.push((1, workers.under_way(), false));
-        let mut answer = Ok(self.piece);
-        for (slots, under_way, whole_rows) in ways {
-            question.device = on_device(slots);
-            (question.under_way, question.whole_rows) = (under_way, file.whole_rows || whole_rows);
-            (self.slots, self.under_way) = (slots, under_way);
-            answer = question.answer();
-            if answer.is_ok() {
+        attempts.push((1, workers.in_flight(), false));
+        let mut chosen = Ok(self.piece);
+        for (slots, in_flight, whole_rows) in attempts {
+            requirements.device = on_device(slots);
+            (requirements.in_flight, requirements.whole_rows) = (in_flight, file.whole_rows || whole_rows);
+            (self.slots, self.in_flight) = (slots, in_flight);
+            chosen = requirements.choose();
+            if chosen.is_ok() {
                 break;
             }
         }
-        self.piece = answer.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
+        self.piece = chosen.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
             (None, Workers::Devices(devices)) => {
                 let device = devices.first().map_or_else(String::new, |device| device.name());
                 DeviceError::OutOfMemory { device, wanted, free: free.unwrap_or(0) }.into()
             }
             (host, _) => {
-                let needed = host.unwrap_or(wanted).saturating_add(elsewhere + file.kept);
+                let needed = host.unwrap_or(wanted).saturating_add(reserved + file.kept);
                 Error::Memory { needed, allowed: memory }
             }
         })?;
@@ -437,20 +441,20 @@ impl Plan<'_> {
             rows = self.piece.0,
             cols = self.piece.1,
             pieces = self.pieces(),
-            under_way = self.under_way,
+            in_flight = self.in_flight,
             "pieces"
         );
         Ok(())
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells match the coding.
+/// The entropy of a grid in memory. It is `unchecked` where it has not been checked that its cells match the coding.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
     cells: GridView<'_, u8>,
     coding: &Coding,
-    unseen: bool,
+    unchecked: bool,
     mut outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
@@ -458,7 +462,7 @@ pub(super) fn in_memory<T: Real>(
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
     plan.cut::<T>(
         &workers,
-        File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 },
+        File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 },
         usize::MAX,
     )?;
     let directly = |memory: &[u8]| match &workers {
@@ -466,14 +470,14 @@ pub(super) fn in_memory<T: Real>(
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
     };
     let in_place = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
-    let from = From::Grid { cells, codes: coding.codes.as_deref(), below: unseen.then_some(coding.levels) };
+    let from = CellSource::Grid { cells, codes: coding.codes.as_deref(), below: unchecked.then_some(coding.levels) };
     if let [out] = &mut outs[..]
         && directly(bytemuck::cast_slice(out.as_strided_mut()))
     {
         let targets = outs.pop().map(|out| targets(&plan, Part::band(0, out)));
-        return run::<T, u8>(&plan, &workers, from, To::InPlace, in_place, targets);
+        return run::<T, u8>(&plan, &workers, from, Destination::InPlace, in_place, targets);
     }
-    run::<T, u8>(&plan, &workers, from, To::Grids(outs), in_place, None)
+    run::<T, u8>(&plan, &workers, from, Destination::Grids(outs), in_place, None)
 }
 
 /// The same of words, by the CPU engine.
@@ -487,10 +491,10 @@ pub(super) fn words_in_memory<T: Real>(
     let mut plan = entropy.plan_codes::<T>((cells.rows(), cells.cols()), levels, nodata, observer);
     // Also where so few levels would do with bytes.
     plan.width = size_of::<u16>();
-    let file = File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 };
+    let file = File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 };
     plan.cut::<T>(&Workers::Cpu, file, usize::MAX)?;
-    let from = From::Grid { cells, codes: None, below: None };
-    run::<T, u16>(&plan, &Workers::Cpu, from, To::Grids(outs), None, None)
+    let from = CellSource::Grid { cells, codes: None, below: None };
+    run::<T, u16>(&plan, &Workers::Cpu, from, Destination::Grids(outs), None, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.
@@ -512,8 +516,8 @@ fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>
 fn run<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: From<'_, C>,
-    to: To<'_, T>,
+    from: CellSource<'_, C>,
+    to: Destination<'_, T>,
     in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
 ) -> Result<Report, Error> {
@@ -588,7 +592,7 @@ impl Drop for Guard<'_, '_, '_> {
 fn read<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: &From<'_, C>,
+    from: &CellSource<'_, C>,
     in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
     queue: &PieceQueue<'m, '_>,
@@ -599,7 +603,7 @@ fn read<'m, T: Real, C: Code>(
     let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
     let mut targets = targets.map(Vec::into_iter);
     // Pieces that need no memory need not wait for any.
-    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { plan.under_way };
+    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { plan.in_flight };
     for index in 0..plan.pieces() {
         let memory = if to_make > 0 {
             to_make -= 1;
@@ -679,7 +683,7 @@ impl Observer for Watch<'_, '_, '_> {
 }
 
 /// The writer: stores finished pieces in their order.
-fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, queue: &PieceQueue<'_, '_>, threads: &Inherited) {
+fn write<T: Real>(plan: &Plan<'_>, mut to: Destination<'_, T>, queue: &PieceQueue<'_, '_>, threads: &Inherited) {
     loop {
         let mut piece = match queue.next() {
             Ok(Some(piece)) => piece,

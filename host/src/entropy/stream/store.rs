@@ -10,7 +10,7 @@ use crate::numbers::Real;
 use crate::raster::ResultSink;
 
 /// Where results are stored.
-pub(super) enum To<'a, T> {
+pub(super) enum Destination<'a, T> {
     /// A file, or another sink that takes them piece by piece.
     Sink(Box<dyn ResultSink<T> + 'a>),
     /// Grids in memory, one a plane.
@@ -19,7 +19,7 @@ pub(super) enum To<'a, T> {
     InPlace,
 }
 
-impl<T: Real> To<'_, T> {
+impl<T: Real> Destination<'_, T> {
     /// Stores a piece's results, except those within `rim` of the grid's edges (top, bottom, left, right), which become
     /// nodata.
     pub fn store(
@@ -59,7 +59,7 @@ impl<T: Real> To<'_, T> {
     }
 }
 
-impl<T> To<'_, T> {
+impl<T> Destination<'_, T> {
     /// Finishes the sink.
     pub fn finish(self) -> Result<(), Error> {
         match self {
