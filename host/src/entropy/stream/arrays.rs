@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Plan;
-use crate::arrays::{self, Cells, Encoder, Encoding, Look, Places, Present, Rows};
+use crate::arrays::{self, Cells, Encoder, Encoding, PresenceScan, Present, Rows, Selection};
 use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
 use crate::classes::{Classes, Misfit};
@@ -139,17 +139,17 @@ impl Entropy {
         let steps = classes.steps(cells.grid.value_type());
         let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
         let mut directly = None;
-        let mut looking = 0.0;
+        let mut scan_seconds = 0.0;
         if let Some(pitch) = plan.readable(cells).filter(|_| (0..=255).any(is_code)) {
-            let look = Look::new(queue, cells)?;
+            let scan = PresenceScan::new(queue, cells)?;
             let likely = (0..coding.levels).all(|code| is_code(code as u8));
-            let guess = if likely { plan.guess(queue, cells, pitch, outs, &look)? } else { None };
-            let present = look.finish(queue)?;
+            let guess = if likely { plan.guess(queue, cells, pitch, outs, &scan)? } else { None };
+            let present = scan.finish(queue)?;
             let valid = (0..=255).all(|byte| !present.bytes[usize::from(byte)] || is_code(byte));
             if let Some(prepared) = guess.filter(|_| valid) {
                 return Ok(plan.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
             }
-            (directly, looking) = (valid.then_some(pitch), present.seconds);
+            (directly, scan_seconds) = (valid.then_some(pitch), present.seconds);
         }
         let input = match directly {
             Some(pitch) => Input::InPlace(pitch),
@@ -160,7 +160,7 @@ impl Entropy {
             Ok(classes.problem(&misfit).at("the array", Place::cell(row, col)).into())
         };
         let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
-        let kernel_seconds = looking + report.kernel_seconds;
+        let kernel_seconds = scan_seconds + report.kernel_seconds;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
     }
 
@@ -176,15 +176,15 @@ impl Entropy {
             return Err(Error::NoClasses);
         }
         let shape = (cells.grid.rows(), cells.grid.cols());
-        let look = Look::new(queue, cells)?;
+        let scan = PresenceScan::new(queue, cells)?;
         // As many levels as the kernel takes: with fewer the result is the same.
         let few = Coding { levels: self.levels.unwrap_or(FEW).min(BYTE_LEVELS), nodata: None, codes: None };
         let supposed = self.plan::<T>(shape, &few, observer);
         let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
-            Some(pitch) => supposed.guess(queue, cells, pitch, outs, &look)?,
+            Some(pitch) => supposed.guess(queue, cells, pitch, outs, &scan)?,
             None => None,
         };
-        let present = look.finish(queue)?;
+        let present = scan.finish(queue)?;
         let is_level =
             |byte: u8| Some(byte) == self.nodata_byte() || self.levels.is_none_or(|levels| usize::from(byte) < levels);
         let above = |row: usize, col: usize| -> Result<Error, Error> {
@@ -294,13 +294,13 @@ impl Plan<'_> {
             range.clone().filter_map(|at| self.edge.seen(at, len)).map(|at| at as u32).collect()
         };
         let (of_rows, of_cols);
-        let places = if self.edge.extends() {
+        let selection = if self.edge.extends() {
             (of_rows, of_cols) = (named(&rows, self.grid.0), named(&cols, self.grid.1));
-            Places::Named(&of_rows, &of_cols)
+            Selection::Indices(&of_rows, &of_cols)
         } else {
-            Places::From(rows.start as usize, 0)
+            Selection::Window(rows.start as usize, 0)
         };
-        codes.in_flight = Some(codes.encoder.encode(queue, cells, &places, shape, &codes.memory, codes.pitch)?);
+        codes.in_flight = Some(codes.encoder.encode(queue, cells, &selection, shape, &codes.memory, codes.pitch)?);
         codes.rows = rows;
         Ok(())
     }
@@ -347,12 +347,12 @@ impl Plan<'_> {
         cells: Cells<'_>,
         stride: usize,
         outs: &[DeviceGridMut<'_, T>],
-        look: &Look,
+        scan: &PresenceScan,
     ) -> Result<Option<Prepared>, Error> {
         let device = cells.device();
         let (rows, cols) = self.grid;
         let fits = pick(self.kernel, &self.work, device).is_ok_and(|kernel| kernel == Kernel::Tensor);
-        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.rim()) else { return Ok(None) };
+        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.border()) else { return Ok(None) };
         let prepared = self.prepared(queue, Kernel::Tensor, device)?;
         if self.rows_at_once(&prepared, device, cols) < rows || self.observer.cancelled() {
             return Ok(None);
@@ -370,7 +370,7 @@ impl Plan<'_> {
             out_stride: out_pitch as u32,
         };
         tracing::debug!(device = device.name(), kernel = Kernel::Tensor.name(), rows, "arrays on a device, at once");
-        prepared.launch_guarded_on(queue, &frame, look)?;
+        prepared.launch_guarded_on(queue, &frame, scan)?;
         Ok(Some(prepared))
     }
 
@@ -469,16 +469,22 @@ impl Plan<'_> {
                 for (plane, out) in outs.iter().enumerate() {
                     // The halo columns on the left have results too, which are not those of their own windows.
                     let first = plane * own.len() * out_pitch + skip;
-                    arrays::place(queue, scratch, Rows { first, pitch: out_pitch, rows: own.len() }, out, own.start)?;
+                    arrays::copy_results(
+                        queue,
+                        scratch,
+                        Rows { first, pitch: out_pitch, rows: own.len() },
+                        out,
+                        own.start,
+                    )?;
                 }
             }
-            if let Some(rim) = self.rim().filter(|_| own.end == rows) {
+            if let Some(border) = self.border().filter(|_| own.end == rows) {
                 let mut nan = [0; 8];
                 nan[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&T::NAN));
-                outs.iter().try_for_each(|out| arrays::rim(queue, out, rim, u64::from_le_bytes(nan)))?;
+                outs.iter().try_for_each(|out| arrays::fill_border(queue, out, border, u64::from_le_bytes(nan)))?;
             }
-            let (misfit, seconds) = arrays::wait_for_codes(queue, cols)?;
-            if let Some((row, col)) = misfit {
+            let (unmatched, seconds) = arrays::wait_for_codes(queue, cols)?;
+            if let Some((row, col)) = unmatched {
                 return Err(problem(row, col)?);
             }
             report.kernel_seconds += seconds;

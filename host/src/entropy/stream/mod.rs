@@ -144,7 +144,7 @@ impl Plan<'_> {
     }
 
     /// Results so near to the top, bottom, left and right are nodata, and nothing else writes them.
-    fn rim(&self) -> Option<[usize; 4]> {
+    fn border(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
         (self.edge == Edge::Nodata && self.window.is_none()).then_some([rows, rows, cols, cols])
     }
@@ -691,7 +691,7 @@ fn write<T: Real>(plan: &Plan<'_>, mut to: Destination<'_, T>, queue: &PieceQueu
             Err(Stopped) => return,
         };
         let begun = stage("store piece");
-        if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.rim())) {
+        if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.border())) {
             return queue.fail(error);
         }
         drop(begun);

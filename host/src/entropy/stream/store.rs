@@ -20,17 +20,17 @@ pub(super) enum Destination<'a, T> {
 }
 
 impl<T: Real> Destination<'_, T> {
-    /// Stores a piece's results, except those within `rim` of the grid's edges (top, bottom, left, right), which become
+    /// Stores a piece's results, except those within `border` of the grid's edges (top, bottom, left, right), which become
     /// nodata.
     pub fn store(
         &mut self,
         piece: &mut Piece<'_>,
         planes: usize,
         grid: (usize, usize),
-        rim: Option<[usize; 4]>,
+        border: Option<[usize; 4]>,
     ) -> Result<(), Error> {
-        if let Some(rim) = rim {
-            erase::<T>(piece, planes, grid, rim);
+        if let Some(border) = border {
+            mask_border::<T>(piece, planes, grid, border);
         }
         let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
         match self {
@@ -69,10 +69,10 @@ impl<T> Destination<'_, T> {
     }
 }
 
-/// Sets results within `rim` of the grid's edges to nodata.
-fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), rim: [usize; 4]) {
+/// Sets results within `border` of the grid's edges to nodata.
+fn mask_border<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), border: [usize; 4]) {
     let (top, left, width) = (piece.rows.start, piece.cols.start, piece.cols.len());
-    let [above, below, before, behind] = rim;
+    let [above, below, before, behind] = border;
     let clear = |y: usize, row: &mut [T]| {
         let all = top + y < above || top + y + below >= grid.0;
         for (x, value) in row.iter_mut().enumerate() {
