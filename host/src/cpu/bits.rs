@@ -37,8 +37,8 @@ pub const WORDS: usize = STRIP / 64;
 /// Words of a row of bits, with the columns that the widest window reaches; more than it needs.
 pub const ROW: usize = 16;
 
-/// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::deltas`]).
-const APART: usize = 32;
+/// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::sliding_counts`]).
+const PADDING: usize = 32;
 
 /// Most cells that are counted together, so that a byte holds how many they are.
 const TOGETHER: usize = 248;
@@ -186,7 +186,7 @@ fn body<C: Consumer>(
     assert!(place.width <= STRIP);
     let padded = place.width.next_multiple_of(BLOCK);
     let (planes, levels) = (layout.planes.len(), layout.levels());
-    let stride = STRIP + APART;
+    let stride = STRIP + PADDING;
     let Scratch { bits, counts, some, alive, places, nodata } = scratch;
     let mut sight = Sight::new(layout, moves, place, bits, some, alive);
     counts.resize(planes * stride);

@@ -1,12 +1,12 @@
 //! Between counting and measuring: what the engines by planes hand their counts to.
 //!
 //! How the counts of a row of windows come about depends on the window and on the instruction set ([`super::planes`],
-//! [`super::deltas`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
+//! [`super::sliding_counts`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
 //! [`super::measures`] for all else). Both are compiled together for each instruction set.
 
 use super::lookup::Group;
 #[cfg(target_arch = "x86_64")]
-use super::x86_deltas;
+use super::x86_sliding_counts;
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -27,13 +27,13 @@ pub trait Consumer {
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>);
 }
 
-/// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+/// Prefetches a row that will be needed soon: the stride between rows is too large for the hardware prefetcher.
 #[inline(always)]
 pub fn prefetch<V>(isa: Isa, row: &[V]) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86_deltas::prefetch(row) },
+        Kind::Avx512 => unsafe { x86_sliding_counts::prefetch(row) },
         _ => {
             let _ = row;
         }

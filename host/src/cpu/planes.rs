@@ -17,8 +17,8 @@
 
 use super::consumer::Consumer;
 use super::count::is_wide;
-use super::deltas;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
+use super::sliding_counts;
 use super::table::SMALL;
 use super::window::{Between, Steps, room, slide, sum_bytes, sum_words};
 use super::{Layout, Place};
@@ -32,8 +32,8 @@ pub const BY_CELL: usize = 48;
 /// Above this many planes absent levels are looked for.
 const SKIP: usize = 16;
 
-/// From this window size on, counts slide down ([`deltas`]) where the instruction set has code for it.
-const DELTAS: usize = 9;
+/// From this window size on, counts slide down ([`sliding_counts`]) where the instruction set has code for it.
+const SLIDING: usize = 9;
 
 /// The longest window whose column counts are bytes.
 pub const BYTES: usize = 255;
@@ -42,8 +42,8 @@ pub const BYTES: usize = 255;
 #[derive(Debug)]
 pub struct Scratch {
     /// For large windows, whose counts slide, and for those of so many cells that a count takes 32 bits.
-    deltas: deltas::Scratch<u16>,
-    wide: deltas::Scratch<u32>,
+    sliding: sliding_counts::Scratch<u16>,
+    wide: sliding_counts::Scratch<u32>,
     columns: Vec<u8>,
     bytes: Vec<u8>,
     words: Vec<u16>,
@@ -57,8 +57,8 @@ impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
-            deltas: deltas::Scratch::new(),
-            wide: deltas::Scratch::new(),
+            sliding: sliding_counts::Scratch::new(),
+            wide: sliding_counts::Scratch::new(),
             columns: Vec::new(),
             bytes: Vec::new(),
             words: Vec::new(),
@@ -69,18 +69,18 @@ impl Scratch {
     }
 }
 
-/// Whether window counts of up to `largest` cells slide down ([`deltas`]) instead of being added up in every row.
+/// Whether window counts of up to `largest` cells slide down ([`sliding_counts`]) instead of being added up in every row.
 pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
-    size > BYTES || (largest > SMALL && size >= DELTAS && deltas::has(isa))
+    size > BYTES || (largest > SMALL && size >= SLIDING && sliding_counts::has(isa))
 }
 
 /// Computes a place.
 pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
     if is_wide(layout.largest) {
-        return deltas::run(layout, place, consumer, &mut scratch.wide, isa);
+        return sliding_counts::run(layout, place, consumer, &mut scratch.wide, isa);
     }
     if slides(isa, layout.task.size, layout.largest) {
-        return deltas::run(layout, place, consumer, &mut scratch.deltas, isa);
+        return sliding_counts::run(layout, place, consumer, &mut scratch.sliding, isa);
     }
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
@@ -121,7 +121,7 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
     let planes = layout.planes.len();
     let steps = Steps::new(size, size.min(rows));
 
-    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, deltas: _, wide: _ } = scratch;
+    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, sliding: _, wide: _ } = scratch;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
     columns.resize((planes + 1) * stride, 0);

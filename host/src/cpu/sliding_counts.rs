@@ -7,7 +7,7 @@
 //!     for each group of 16 levels:
 //!         for each column:   d[x] = one-hot(cell that enters) − one-hot(cell that leaves)     16 lanes of 16 bits
 //!         from left to right:   D[x] = D[x − 1] + d[x + radius] − d[x − radius − 1]
-//!         turned from levels side by side to cells side by side:   count[level][x] += D[x][level]
+//!         transposed, from levels in the lanes to cells in the lanes:   count[level][x] += D[x][level]
 //!         S(x) += Σ F(count)
 //!     H(x) = (F(N) − S(x)) / N
 //! ```
@@ -32,7 +32,7 @@ use super::consumer::{Consumer, prefetch};
 use super::count::Count;
 use super::lookup::{BLOCK, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
-use super::x86_deltas;
+use super::x86_sliding_counts;
 use super::{Layout, Place};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -41,12 +41,12 @@ use crate::isa::Kind;
 /// Rows that a group of levels takes before the next group's turn, where there are several.
 const ROWS: usize = 16;
 
-/// How many rows before a row enters it is asked for.
+/// Prefetch distance: how many rows before it enters a row is prefetched.
 const AHEAD: usize = 3;
 
 /// Cells between the counts of neighbouring levels, beyond those of a row: without them levels would lie 1 KiB apart, and
 /// a core takes a load for one that waits for a store when only the lowest 12 bits of their addresses are the same.
-const APART: usize = 32;
+const PADDING: usize = 32;
 
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
@@ -54,21 +54,21 @@ const BY_CELL: usize = 64;
 /// Planes whose first column counts are made in one go.
 const TOGETHER: usize = 4;
 
-/// What a cell is that belongs to no level of a group: a lane behind the last.
+/// The lane of a cell that is of no level of a group: one behind the last.
 const NONE: u8 = GROUP as u8;
 
 /// Bytes of a table entry.
 const ENTRY: u16 = 2 * GROUP as u16;
 
-/// Where the entry for no change lies.
-pub const STILL: u16 = offset(NONE, NONE);
+/// The offset of the entry for no change.
+pub const UNCHANGED: u16 = offset(NONE, NONE);
 
 /// Where the entry for a cell of lane `entering` and one of lane `leaving` lies in [`CHANGES`], in bytes.
 const fn offset(entering: u8, leaving: u8) -> u16 {
     (entering as u16 * (GROUP as u16 + 1) + leaving as u16) * ENTRY
 }
 
-/// What a cell that enters and one that leaves do to the 16 counts of a group.
+/// The changes of the 16 counts of a group when one cell enters and one leaves.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 pub struct Change(pub [i16; GROUP]);
@@ -177,7 +177,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
     // Where the first column that exists lies among the columns of the windows.
     let lead = left + radius - place.left;
     let (padded, across) = (width.next_multiple_of(BLOCK), right - left);
-    let stride = padded + APART;
+    let stride = padded + PADDING;
     let planes = layout.planes.len();
     let levels = layout.levels();
     let groups = planes.div_ceil(GROUP);
@@ -199,7 +199,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
     entering.resize(if mapped { together * across } else { 0 }, 0);
     leaving.resize(if mapped { together * across } else { 0 }, 0);
     offsets.clear();
-    offsets.resize(padded + size - 1, STILL);
+    offsets.resize(padded + size - 1, UNCHANGED);
     consumer.reserve(together, padded);
     nodata.resize(together * padded, 0);
 
@@ -230,9 +230,9 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
                 let old = leaves(i, y).then(|| if mapped { &leaving[at..][..across] } else { row(y - radius - 1) });
                 let base = (group * GROUP) as u8;
                 changes(&mut offsets[lead..][..across], new, old, base);
-                let (came, went) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
-                present[group] += i64::from(came) - i64::from(went);
-                if came + went > 0 {
+                let (incoming, outgoing) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
+                present[group] += i64::from(incoming) - i64::from(outgoing);
+                if incoming + outgoing > 0 {
                     add_changes(isa, counts, stride, offsets, size);
                 }
                 if looked_up > 0 && present[group] > 0 {
@@ -305,7 +305,7 @@ fn first_counts<C: Count>(
             let plane = group * TOGETHER + i;
             let columns = &columns[if by_cell { plane } else { i } * reach..][..reach];
             if columns.iter().fold(0, |any, n| any | n) != 0 {
-                add_up(columns, size, &mut words[plane * (padded + APART)..][..padded]);
+                add_up(columns, size, &mut words[plane * (padded + PADDING)..][..padded]);
             }
         }
     }
@@ -315,10 +315,10 @@ fn first_counts<C: Count>(
 #[inline(always)]
 fn add_up<C: Count>(columns: &[u16], size: usize, counts: &mut [C]) {
     let mut sum: u32 = columns[..size - 1].iter().map(|&n| u32::from(n)).sum();
-    for ((count, &come), &go) in counts.iter_mut().zip(&columns[size - 1..]).zip(columns) {
-        sum += u32::from(come);
+    for ((count, &incoming), &outgoing) in counts.iter_mut().zip(&columns[size - 1..]).zip(columns) {
+        sum += u32::from(incoming);
         *count = C::of(sum);
-        sum -= u32::from(go);
+        sum -= u32::from(outgoing);
     }
 }
 
@@ -340,8 +340,9 @@ fn occurrences<'a>(
         while x + 64 <= width {
             let four = [values[0], values[1], values[2], values[3]];
             // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-            let counts =
-                unsafe { x86_deltas::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk())) };
+            let counts = unsafe {
+                x86_sliding_counts::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk()))
+            };
             for (i, counts) in counts.iter().enumerate() {
                 columns[i * stride + x..][..64].copy_from_slice(counts);
             }
@@ -428,7 +429,7 @@ fn changes(offsets: &mut [u16], entering: Option<&[u8]>, leaving: Option<&[u8]>,
                 *offset = self::offset(NONE, lane(old, base));
             }
         }
-        (None, None) => offsets.fill(STILL),
+        (None, None) => offsets.fill(UNCHANGED),
     }
 }
 
@@ -446,7 +447,7 @@ fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u
         // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
         // of lanes up to NONE.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86_deltas::add_avx512(counts, stride, offsets, size) },
+        Kind::Avx512 => unsafe { x86_sliding_counts::add_avx512(counts, stride, offsets, size) },
         _ => add_plain(counts, stride, offsets, size),
     }
 }
@@ -455,17 +456,17 @@ fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u
 #[inline(always)]
 fn add_plain<C: Count>(counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
     let change = |offset: u16| &CHANGES[usize::from(offset / ENTRY)].0;
-    let (go, come) = (offsets, &offsets[size - 1..]);
+    let (outgoing, incoming) = (offsets, &offsets[size - 1..]);
     let mut sum = [0i16; GROUP];
     for &offset in &offsets[..size - 1] {
         sum.iter_mut().zip(change(offset)).for_each(|(sum, change)| *sum += change);
     }
     let mut running = [[0i16; GROUP]; BLOCK];
-    for x in (0..come.len()).step_by(BLOCK) {
+    for x in (0..incoming.len()).step_by(BLOCK) {
         for (i, running) in running.iter_mut().enumerate() {
-            sum.iter_mut().zip(change(come[x + i])).for_each(|(sum, change)| *sum += change);
+            sum.iter_mut().zip(change(incoming[x + i])).for_each(|(sum, change)| *sum += change);
             *running = sum;
-            sum.iter_mut().zip(change(go[x + i])).for_each(|(sum, change)| *sum -= change);
+            sum.iter_mut().zip(change(outgoing[x + i])).for_each(|(sum, change)| *sum -= change);
         }
         for level in 0..GROUP {
             let counts = &mut counts[level * stride + x..][..BLOCK];
@@ -505,7 +506,7 @@ mod tests {
             let pairs: Vec<(u8, u8)> =
                 (0..width + size - 1).map(|_| (next() % (NONE + 1), next() % (NONE + 1))).collect();
             let offsets: Vec<u16> = pairs.iter().map(|&(new, old)| offset(new, old)).collect();
-            let stride = width + APART;
+            let stride = width + PADDING;
             for isa in Isa::available() {
                 let mut counts = vec![C::of(40_000); GROUP * stride];
                 add_changes(isa, &mut counts, stride, &offsets, size);
