@@ -24,7 +24,7 @@ use super::count::is_wide;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_bits;
-use super::{Layout, Place};
+use super::{Layout, TileRect};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -145,7 +145,7 @@ impl Scratch {
 pub fn run<C: Consumer>(
     layout: &Layout<'_>,
     moves: &Moves,
-    place: Place,
+    rect: TileRect,
     consumer: &mut C,
     scratch: &mut Scratch,
     isa: Isa,
@@ -153,24 +153,24 @@ pub fn run<C: Consumer>(
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(layout, moves, place, consumer, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, moves, rect, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(layout, moves, place, consumer, scratch, isa) },
-        _ => body(layout, moves, place, consumer, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, moves, rect, consumer, scratch, isa) },
+        _ => body(layout, moves, rect, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(l, m, place, consumer, scratch, isa);
+fn avx2<C: Consumer>(l: &Layout<'_>, m: &Moves, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(l, m, rect, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(l, m, place, consumer, scratch, isa);
+fn avx512<C: Consumer>(l: &Layout<'_>, m: &Moves, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(l, m, rect, consumer, scratch, isa);
 }
 
 /// The engine, compiled once for each instruction set.
@@ -178,25 +178,25 @@ fn avx512<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C
 fn body<C: Consumer>(
     layout: &Layout<'_>,
     moves: &Moves,
-    place: Place,
+    rect: TileRect,
     consumer: &mut C,
     scratch: &mut Scratch,
     isa: Isa,
 ) {
-    assert!(place.width <= STRIP);
-    let padded = place.width.next_multiple_of(BLOCK);
+    assert!(rect.width <= STRIP);
+    let padded = rect.width.next_multiple_of(BLOCK);
     let (planes, levels) = (layout.planes.len(), layout.levels());
     let stride = STRIP + PADDING;
     let Scratch { bits, counts, some, alive, places, nodata } = scratch;
-    let mut sight = Sight::new(layout, moves, place, bits, some, alive);
+    let mut sight = Sight::new(layout, moves, rect, bits, some, alive);
     counts.resize(planes * stride);
     counts.fill(0);
     consumer.reserve(1, padded);
     for row in moves.reach.top..moves.reach.bottom {
-        sight.take(isa, place.top as isize + row);
+        sight.take(isa, rect.top as isize + row);
     }
-    for i in 0..place.height {
-        let y = (place.top + i) as isize;
+    for i in 0..rect.height {
+        let y = (rect.top + i) as isize;
         sight.take(isa, y + moves.reach.bottom);
         let list = if i == 0 { &moves.first } else { &moves.next };
         for list in list.chunks(TOGETHER) {
@@ -218,7 +218,7 @@ fn body<C: Consumer>(
             }
         }
         if first {
-            consumer.nothing(0);
+            consumer.add_empty(0);
         }
         nodata.clear();
         if planes > levels {
@@ -252,7 +252,7 @@ impl<'a> Sight<'a> {
     fn new(
         layout: &'a Layout<'a>,
         moves: &Moves,
-        place: Place,
+        rect: TileRect,
         bits: &'a mut Aligned<u64>,
         some: &'a mut Vec<bool>,
         alive: &'a mut Vec<usize>,
@@ -266,16 +266,16 @@ impl<'a> Sight<'a> {
         alive.clear();
         alive.resize(planes, 0);
         let grid = layout.task.cells.cols() as isize;
-        let first = place.left as isize + reach.left;
+        let first = rect.left as isize + reach.left;
         let (from, to) =
-            (first.clamp(0, grid), (place.left as isize + place.width as isize + reach.right).clamp(0, grid));
+            (first.clamp(0, grid), (rect.left as isize + rect.width as isize + reach.right).clamp(0, grid));
         let lead = (from - first) as usize;
         let cols = from as usize..to.max(from) as usize;
         let mut inside = [0; ROW];
         for bit in lead..lead + cols.len() {
             inside[bit / 64] |= 1 << (bit % 64);
         }
-        let origin = place.top as isize + reach.top;
+        let origin = rect.top as isize + reach.top;
         Self { layout, bits, some, alive, rows, slot, origin, cols, lead, inside }
     }
 

@@ -159,9 +159,9 @@ struct Job<'a, T: Summed> {
     precise: &'a Precise,
 }
 
-/// Where a tile lies in the grid.
+/// The rectangle of the grid that a tile is.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct TileRect {
     top: usize,
     left: usize,
     height: usize,
@@ -235,8 +235,8 @@ fn run_tile<T: Summed>(
 ) {
     match forced.unwrap_or_else(|| plan::engine(job, tile, isa)) {
         Engine::Planes => {
-            let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
-            planes::run(&job.layout, place, &mut Entropies::new(job, tile, sums), scratch, isa);
+            let rect = TileRect { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+            planes::run(&job.layout, rect, &mut Entropies::new(job, tile, sums), scratch, isa);
         }
         Engine::Histogram => histogram::run(job, tile, isa),
     }

@@ -33,7 +33,7 @@ use super::count::Count;
 use super::lookup::{BLOCK, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_sliding_counts;
-use super::{Layout, Place};
+use super::{Layout, TileRect};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -93,7 +93,7 @@ pub static CHANGES: [Change; PAIRS] = {
     changes
 };
 
-/// Memory that a thread needs for a place.
+/// Memory that a thread needs for a tile.
 #[derive(Debug)]
 pub struct Scratch<C> {
     /// How often values occur in the rows that are counted at a time, and in all.
@@ -139,7 +139,7 @@ pub fn has(isa: Isa) -> bool {
 /// Computes a tile.
 pub fn run<C: Count>(
     layout: &Layout<'_>,
-    place: Place,
+    rect: TileRect,
     consumer: &mut impl Consumer,
     scratch: &mut Scratch<C>,
     isa: Isa,
@@ -147,35 +147,41 @@ pub fn run<C: Count>(
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(layout, place, consumer, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, rect, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
-        _ => body(layout, place, consumer, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, rect, consumer, scratch, isa) },
+        _ => body(layout, rect, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
-    body(l, place, consumer, scratch, isa);
+fn avx2<C: Count>(l: &Layout<'_>, rect: TileRect, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, rect, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
-    body(l, place, consumer, scratch, isa);
+fn avx512<C: Count>(l: &Layout<'_>, rect: TileRect, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, rect, consumer, scratch, isa);
 }
 
 /// The engine, compiled for each instruction set.
 #[inline(always)]
-fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+fn body<C: Count>(
+    layout: &Layout<'_>,
+    rect: TileRect,
+    consumer: &mut impl Consumer,
+    scratch: &mut Scratch<C>,
+    isa: Isa,
+) {
     let (cells, size) = (layout.task.cells, layout.task.size);
-    let (rows, radius, width) = (cells.rows(), size / 2, place.width);
-    let left = place.left.saturating_sub(radius);
-    let right = cells.cols().min(place.left + width + radius);
+    let (rows, radius, width) = (cells.rows(), size / 2, rect.width);
+    let left = rect.left.saturating_sub(radius);
+    let right = cells.cols().min(rect.left + width + radius);
     // Where the first column that exists lies among the columns of the windows.
-    let lead = left + radius - place.left;
+    let lead = left + radius - rect.left;
     let (padded, across) = (width.next_multiple_of(BLOCK), right - left);
     let stride = padded + PADDING;
     let planes = layout.planes.len();
@@ -185,11 +191,11 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
 
     let Scratch { bytes, columns, words, entering, leaving, offsets, cells: present, nodata } = scratch;
     words.resize(groups * GROUP * stride);
-    first_counts(isa, layout, place, (bytes, columns), words, lead, left..right);
+    first_counts(isa, layout, rect, (bytes, columns), words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
     if groups > 1 {
-        for y in place.top.saturating_sub(radius)..rows.min(place.top + radius) {
+        for y in rect.top.saturating_sub(radius)..rows.min(rect.top + radius) {
             for &value in &cells.row(y)[left..right] {
                 present[(layout.slots[usize::from(value)] / GROUP).min(groups - 1)] += 1;
             }
@@ -204,14 +210,14 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
     nodata.resize(together * padded, 0);
 
     let planes_of = Mapping::new(layout);
-    for start in (0..place.height).step_by(together) {
-        let end = place.height.min(start + together);
+    for start in (0..rect.height).step_by(together) {
+        let end = rect.height.min(start + together);
         let enters = |y: usize| y + radius < rows;
         let leaves = |i: usize, y: usize| i > 0 && y > radius;
         for i in start..end {
-            let (y, at) = (place.top + i, (i - start) * across);
+            let (y, at) = (rect.top + i, (i - start) * across);
             prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
-            consumer.announce(isa, (i + AHEAD).min(place.height - 1));
+            consumer.prefetch(isa, (i + AHEAD).min(rect.height - 1));
             if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);
             }
@@ -223,7 +229,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
             let counts = &mut words[group * GROUP * stride..][..GROUP * stride];
             let looked_up = levels.saturating_sub(group * GROUP).min(GROUP);
             for i in start..end {
-                let (y, at) = (place.top + i, (i - start) * across);
+                let (y, at) = (rect.top + i, (i - start) * across);
                 // Without nodata, values are planes.
                 let row = |y: usize| &cells.row(y)[left..right];
                 let new = enters(y).then(|| if mapped { &entering[at..][..across] } else { row(y + radius) });
@@ -239,7 +245,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
                     let group = Group { counts: C::group(counts), stride, levels: looked_up, first: group == 0 };
                     consumer.add(isa, i - start, group);
                 } else if group == 0 {
-                    consumer.nothing(i - start);
+                    consumer.add_empty(i - start);
                 }
                 if planes > levels && group + 1 == groups {
                     let last = &counts[(planes - 1) % GROUP * stride..][..padded];
@@ -260,7 +266,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
 fn first_counts<C: Count>(
     isa: Isa,
     layout: &Layout<'_>,
-    place: Place,
+    rect: TileRect,
     (bytes, columns): (&mut Vec<u8>, &mut Vec<u16>),
     words: &mut [C],
     lead: usize,
@@ -268,9 +274,9 @@ fn first_counts<C: Count>(
 ) {
     let (cells, size, planes) = (layout.task.cells, layout.task.size, layout.planes.len());
     let (rows, radius) = (cells.rows(), size / 2);
-    let padded = place.width.next_multiple_of(BLOCK);
+    let padded = rect.width.next_multiple_of(BLOCK);
     let (reach, across) = (padded + size - 1, cols.len());
-    let above = place.top.saturating_sub(radius)..rows.min(place.top + radius);
+    let above = rect.top.saturating_sub(radius)..rows.min(rect.top + radius);
     words.fill(C::default());
     if above.is_empty() {
         return;
