@@ -23,7 +23,7 @@
 //! | `cpu` | the engine on the CPU, and the source's rung |
 //! | `device` | the engines on devices: rungs and production |
 //! | `predecessors` | the second matrix |
-//! | `trees` | the same of floating-point weights |
+//! | `dijkstra` | the same of floating-point weights |
 //! | `solve` | all of it in its order: [`Apsp`] |
 //! | `files` | graphs from files of every format, distances to files |
 //! | `reference` | the definition, which tests compare with |
@@ -31,6 +31,7 @@
 mod aligned;
 pub mod cpu;
 pub mod device;
+mod dijkstra;
 mod distance;
 pub mod files;
 pub mod graph;
@@ -40,7 +41,6 @@ pub mod potential;
 pub mod predecessors;
 pub mod reference;
 mod solve;
-mod trees;
 pub mod width;
 
 pub use distance::{Distance, Weight};
