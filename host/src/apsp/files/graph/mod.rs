@@ -231,9 +231,14 @@ impl Refused {
 }
 
 /// Hands all edges of a file to the sink.
-fn all<T: FileWeight>(file: &impl Edges, sink: &EdgeSink<'_, T>, pass: &Pass<'_>, both_ways: bool) -> Result<(), Stop> {
-    if both_ways {
-        sink.both_ways();
+fn all<T: FileWeight>(
+    file: &impl Edges,
+    sink: &EdgeSink<'_, T>,
+    pass: &Pass<'_>,
+    undirected: bool,
+) -> Result<(), Stop> {
+    if undirected {
+        sink.undirected();
     }
     file.give(sink, pass)
 }
@@ -248,9 +253,9 @@ fn build<F: Edges>(
     let vertices = file.vertices();
     admit(vertices).map_err(|text| Problem::said(text).at(name, Place::FILE))?;
     let pass = Pass { name, weight: asked, progress };
-    let both_ways = undirected || file.symmetric();
-    let whole = || Graph::<i32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Whole);
-    let real = || Graph::<f32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Real);
+    let undirected = undirected || file.symmetric();
+    let whole = || Graph::<i32>::build(vertices, |sink| all(file, sink, &pass, undirected)).map(AnyGraph::Whole);
+    let real = || Graph::<f32>::build(vertices, |sink| all(file, sink, &pass, undirected)).map(AnyGraph::Real);
     let built = match asked {
         Weight::F32 => real(),
         Weight::I32 | Weight::I16 => whole(),
