@@ -11,7 +11,7 @@ use crate::{report, stdout};
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Told {
+struct PathReport {
     from: usize,
     to: usize,
     path: Vec<usize>,
@@ -34,7 +34,7 @@ pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
     let path = reconstruct_path(&before, from, to).map_err(broken)?;
     let path = path.ok_or_else(|| anyhow!("{name}: there is no path from {from} to {to}"))?;
     if json {
-        report::print(&Told { from, to, path })?;
+        report::print(&PathReport { from, to, path })?;
         return Ok(Done::Well);
     }
     let vertices: Vec<_> = path.iter().map(usize::to_string).collect();

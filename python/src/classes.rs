@@ -5,7 +5,7 @@
 
 use halotile::classes::{BinRule, Classes as Inner, ClassesError, Extent};
 use halotile::io::Nodata;
-use halotile::raster::{Raster, Uncovered};
+use halotile::raster::{MaskedRaster, Raster};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -98,8 +98,8 @@ impl Shown {
         let Some(mask) = self.mask else { return Ok(look(&raster)?) };
         // SAFETY: as above.
         let mask = unsafe { mask.raster("mask", None) };
-        match Uncovered::new(&raster, &mask) {
-            Some(uncovered) => Ok(look(&uncovered)?),
+        match MaskedRaster::new(&raster, &mask) {
+            Some(masked_raster) => Ok(look(&masked_raster)?),
             None => Err(Fault::Value(format!(
                 "the mask has the shape ({}, {}), and the array ({}, {})",
                 mask.rows(),

@@ -14,8 +14,8 @@ pub(crate) struct Encoder {
     starts: Buffer,
     codes: Buffer,
     steps: usize,
-    /// What a cell gets that the mask hides.
-    hidden: u8,
+    /// The code of masked cells.
+    masked: u8,
 }
 
 /// Rows and columns of a grid that become rows and columns of codes.
@@ -33,11 +33,11 @@ impl Encoder {
         device: &Arc<dyn Device>,
         starts: &[u64],
         codes: &[u16],
-        hidden: u8,
+        masked: u8,
     ) -> Result<Self, DeviceError> {
         assert_eq!(starts.first(), Some(&0), "every key has a code");
         let (starts_there, codes_there) = (table(queue, device, starts)?, table(queue, device, codes)?);
-        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), hidden })
+        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), masked })
     }
 
     /// Enqueues the encoding of `rows` × `cols` cells to `out`, rows `pitch` bytes apart. Then
@@ -73,7 +73,7 @@ impl Encoder {
         args.push(named.as_ref().unwrap_or(&self.starts).input::<u32>());
         args.extend([out.output::<u8>(), unmatched.output::<u64>()]);
         args.extend(cells.args());
-        args.extend([count(self.steps), Arg::U32(self.hidden.into()), count(cells.grid.cols())]);
+        args.extend([count(self.steps), Arg::U32(self.masked.into()), count(cells.grid.cols())]);
         args.push(Arg::U32(u32::from(named.is_some())));
         args.extend([top, left, rows, cols, pitch].map(count));
         // SAFETY: grid and mask are of one shape and promise to hold their numbers; rows and columns are inside, as has just been checked, and

@@ -26,7 +26,7 @@ const EACH: usize = 16;
 /// Bytes of memory for records and small tables come in multiples of this, so that the device's free list mostly has them.
 const SMALL: usize = 1 << 16;
 
-/// A grid, and what hides some of its cells.
+/// A grid and its mask.
 #[derive(Clone, Copy)]
 pub(crate) struct Cells<'a> {
     pub grid: &'a DeviceGrid<'a>,

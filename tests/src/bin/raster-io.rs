@@ -77,7 +77,7 @@ fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> 
     let mut tiff = GeoTiff::open(input, band)?;
     let (block_rows, block_cols) = tiff.block();
     // A few blocks of the smaller files, none of the larger ones.
-    tiff.keep(100_000)?;
+    tiff.set_cache_bytes(100_000)?;
     let (rows, cols) = match window {
         Some(&[top, bottom, left, right]) => (top..bottom, left..right),
         _ => (0..tiff.rows(), 0..tiff.cols()),

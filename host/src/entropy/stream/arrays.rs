@@ -23,7 +23,7 @@ use super::Plan;
 use crate::arrays::{self, Cells, Encoder, Encoding, PresenceScan, Present, Rows, Selection};
 use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
-use crate::classes::{Classes, Misfit};
+use crate::classes::{Classes, UnknownValue};
 use crate::codes::{self, Code};
 use crate::entropy::bands::{Frame, pick};
 use crate::entropy::census::{Coding, FEW};
@@ -156,8 +156,8 @@ impl Entropy {
             None => Input::Coded(&steps),
         };
         let problem = |row: usize, col: usize| -> Result<Error, Error> {
-            let misfit = Misfit { index: col, value: show(cells.grid, row, col)? };
-            Ok(classes.problem(&misfit).at("the array", Place::cell(row, col)).into())
+            let unknown = UnknownValue { index: col, value: show(cells.grid, row, col)? };
+            Ok(classes.problem(&unknown).at("the array", Place::cell(row, col)).into())
         };
         let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
         let kernel_seconds = scan_seconds + report.kernel_seconds;
@@ -266,7 +266,7 @@ impl Plan<'_> {
         cols: usize,
     ) -> Result<Codes, Error> {
         let device = cells.device();
-        // The code of what the mask hides; without a mask nothing is hidden.
+        // The code of masked cells, of which there are none without a mask.
         let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata_byte().unwrap_or(0))?;
         let (pitch, all) = (pitch(cols), self.all_seen().len());
         let least = (2 * self.radius.0 + 1).min(all);

@@ -307,13 +307,13 @@ impl Raster for GeoTiff {
         self.georeference.as_ref()
     }
 
-    fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
-        let Some(mask) = &mut self.mask else { return self.image.keep(bytes) };
+    fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
+        let Some(mask) = &mut self.mask else { return self.image.set_cache_bytes(bytes) };
         // By what a cell takes in each.
         let (ours, masks) = (self.image.value_type().bytes(), mask.image.value_type().bytes());
         let own = bytes / (ours + masks) * ours;
-        mask.image.keep(bytes - own)?;
-        self.image.keep(own)
+        mask.image.set_cache_bytes(bytes - own)?;
+        self.image.set_cache_bytes(own)
     }
 
     fn has_mask(&self) -> bool {
@@ -324,7 +324,7 @@ impl Raster for GeoTiff {
         self.origins.clone()
     }
 
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
         let Some(Mask { image, band }) = &self.mask else { return Ok(None) };
         let values = image.read(*band, rows, cols)?;
         Ok(Some(each!(&values, values => values.iter().map(is_zero).collect())))
