@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile::choice::{Devices, Load, Verdict};
+use halotile::choice::{Devices, Recommendation, Workload};
 use halotile::entropy::{Engine, Kernel, Place};
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
@@ -80,13 +80,13 @@ impl Choice {
         Self { chosen, why, plain: false }
     }
 
-    /// What a verdict says, if there is a GPU.
-    pub fn by(verdict: Verdict) -> Self {
-        if !verdict.gpu {
-            return Self { chosen: Chosen::cpu(), why: verdict.why, plain: true };
+    /// What a recommendation says, if there is a GPU.
+    pub fn by(recommendation: Recommendation) -> Self {
+        if !recommendation.gpu {
+            return Self { chosen: Chosen::cpu(), why: recommendation.why, plain: true };
         }
         match Chosen::cuda(&[0]) {
-            Ok(chosen) => Self::new(chosen, verdict.why),
+            Ok(chosen) => Self::new(chosen, recommendation.why),
             Err(error) => Self::new(Chosen::cpu(), error.to_string()),
         }
     }
@@ -121,24 +121,24 @@ impl Chooser {
     }
 
     /// The engine for a grid, and for all that come after it.
-    pub fn engine(&mut self, load: impl FnOnce() -> Load, console: &Console) -> anyhow::Result<Chosen> {
+    pub fn engine(&mut self, workload: impl FnOnce() -> Workload, console: &Console) -> anyhow::Result<Chosen> {
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }
         let start = Instant::now();
-        let choice = self.choose(load())?;
+        let choice = self.choose(workload())?;
         self.seconds += start.elapsed().as_secs_f64();
         choice.tell(console);
         self.chosen = Some(choice.chosen.clone());
         Ok(choice.chosen)
     }
 
-    fn choose(&self, load: Load) -> Result<Choice, Absent> {
+    fn choose(&self, workload: Workload) -> Result<Choice, Absent> {
         if let Some(kernel) = self.kernel {
             return Self::choose_for(kernel);
         }
-        let verdict = load.verdict(rayon::current_num_threads(), false);
-        Ok(Choice::by(verdict))
+        let recommendation = workload.recommend(rayon::current_num_threads(), false);
+        Ok(Choice::by(recommendation))
     }
 
     /// What a kernel asked for runs on.

@@ -214,8 +214,8 @@ pub fn apsp<'py>(
     let operations =
         if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { pairs.saturating_mul(vertices as u64) };
     let (chosen, solution) = run(py, Amount { steps: pairs, operations }, threads, None, |watch| {
-        let verdict = |open| Vertices(vertices).verdict(rayon::current_num_threads(), open);
-        let chosen = Chosen::new(&devices, 0, watch, verdict)?;
+        let recommendation = |open| Vertices(vertices).recommend(rayon::current_num_threads(), open);
+        let chosen = Chosen::new(&devices, 0, watch, recommendation)?;
         match given.solve(&how, &chosen, watch) {
             Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
                 // The choice was ours.

@@ -9,7 +9,7 @@
 //! Then it is the library's [`measure_codes_into`](halotile::entropy::Entropy::measure_codes_into), whose results are those of the program
 //! over the same cells in a file.
 
-use halotile::choice::{Devices, Load};
+use halotile::choice::{Devices, Workload};
 use halotile::classes::CodedRaster;
 use halotile::codes::Code;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
@@ -247,7 +247,7 @@ pub fn entropy<'py>(
     let values = outs.first().map(Array::values);
     let cells = array.rows() * array.cols();
     let bytes = outs.iter().map(|out| out.values().bytes()).sum();
-    let load = Load { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
+    let workload = Workload { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
 
     let turned = array.is_upright();
     let mut task = Task { array, mask, classes, entropy, outs };
@@ -269,7 +269,7 @@ pub fn entropy<'py>(
     let amount = Amount { steps: cells as u64, operations };
     let (chosen, report) = run(py, amount, plan.threads, progress.as_ref(), |watch| {
         let mut chosen =
-            Chosen::new(&plan.devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
+            Chosen::new(&plan.devices, plan.gpu, watch, |open| workload.recommend(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         // The choice was ours, and the CPU takes anything.
         if let (Err(Fault::Entropy(error)), Some(_)) = (&result, &chosen.why)

@@ -109,7 +109,7 @@ impl Place {
             }
             None => {}
         }
-        Ok(Choice::by(Vertices(vertices).verdict(rayon::current_num_threads(), false)))
+        Ok(Choice::by(Vertices(vertices).recommend(rayon::current_num_threads(), false)))
     }
 
     /// Takes the CPU after all, if the choice is ours and was another.

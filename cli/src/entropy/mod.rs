@@ -18,7 +18,7 @@ use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 use anyhow::{anyhow, bail};
-use halotile::choice::Load;
+use halotile::choice::Workload;
 use halotile::classes::CodedRaster;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
@@ -296,8 +296,8 @@ impl Run<'_> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
         let bytes = size_of::<T>() * self.args.measures.len();
         let size = self.window.rows().max(self.window.cols());
-        let load = || Load { cells: rows * cols, size, levels: self.cells.levels(), bytes };
-        let mut chosen = self.chooser.engine(load, self.console)?;
+        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes };
+        let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");
         let report = loop {
