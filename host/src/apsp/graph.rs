@@ -90,7 +90,7 @@ pub struct EdgeSink<'m, T> {
 }
 
 impl<T: EdgeWeight> Graph<T> {
-    /// Makes a graph: `give` hands its edges to the sink.
+    /// Makes a graph: `fill` hands its edges to the sink.
     ///
     /// ```
     /// use halotile::apsp::{Graph, MatrixError};
@@ -103,7 +103,7 @@ impl<T: EdgeWeight> Graph<T> {
     /// ```
     pub fn build<E: From<MatrixError>>(
         vertices: usize,
-        give: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,
+        fill: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut weights = Matrix::unreachable(vertices)?;
         let pitch = weights.pitch();
@@ -118,7 +118,7 @@ impl<T: EdgeWeight> Graph<T> {
             negative: AtomicBool::new(false),
             negative_loop: AtomicUsize::new(usize::MAX),
         };
-        give(&sink)?;
+        fill(&sink)?;
         let (mut edges, negative) = (sink.edges.into_inner(), sink.negative.into_inner());
         let back = sink.undirected.into_inner().then(|| edges - sink.loops.into_inner());
         let negative_loop = Some(sink.negative_loop.into_inner()).filter(|&vertex| vertex != usize::MAX);
