@@ -116,13 +116,13 @@ pub(super) trait Passes {
 }
 
 /// Those of a raster.
-pub(super) struct OfRaster<'a> {
+pub(super) struct RasterPasses<'a> {
     pub raster: &'a dyn Raster,
     pub nodata: Option<Nodata>,
     pub observer: &'a dyn Observer,
 }
 
-impl Passes for OfRaster<'_> {
+impl Passes for RasterPasses<'_> {
     fn name(&self) -> &str {
         self.raster.name()
     }

@@ -68,7 +68,7 @@ impl Classes {
         let _context = ContextGuard::of(&**grid.device());
         let edges = scope(grid.device(), 0, 1, |queues| {
             let numbers = numbers(grid.value_type(), nodata);
-            bins::find(&OfArray { queue: Mutex::new(&mut queues[0]), cells, numbers }, bins, rule)
+            bins::find(&ArrayPasses { queue: Mutex::new(&mut queues[0]), cells, numbers }, bins, rule)
         })??;
         Self::of_bins(edges, rule, nodata)
     }
@@ -150,13 +150,13 @@ pub(crate) fn show(grid: &DeviceGrid<'_>, row: usize, col: usize) -> Result<Stri
 }
 
 /// Numbers in a device's memory, for a search for bins.
-struct OfArray<'q, 'm, 'a> {
+struct ArrayPasses<'q, 'm, 'a> {
     queue: Mutex<&'q mut Queue<'m>>,
     cells: Cells<'a>,
     numbers: Numbers,
 }
 
-impl Passes for OfArray<'_, '_, '_> {
+impl Passes for ArrayPasses<'_, '_, '_> {
     fn name(&self) -> &str {
         NAME
     }

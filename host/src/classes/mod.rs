@@ -270,7 +270,7 @@ impl Classes {
         observer: &dyn Observer,
     ) -> Result<Self, ClassesError> {
         check("bins", bins)?;
-        Self::of_bins(bins::find(&bins::OfRaster { raster, nodata, observer }, bins, rule)?, rule, nodata)
+        Self::of_bins(bins::find(&bins::RasterPasses { raster, nodata, observer }, bins, rule)?, rule, nodata)
     }
 
     /// The bins that a search has found.

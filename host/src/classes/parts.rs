@@ -27,7 +27,7 @@ pub struct Extent {
 impl Extent {
     /// Reads all of the raster, once, in parallel and in bounded memory.
     pub fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
-        bins::extent(&bins::OfRaster { raster, nodata, observer })
+        bins::extent(&bins::RasterPasses { raster, nodata, observer })
     }
 
     /// That of both parts.

@@ -88,7 +88,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| match file.metadata()? {
         found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        found => Ok(at::Unshortened::new(file, found.len())),
+        found => Ok(at::LengthChecked::new(file, found.len())),
     });
     match opened {
         Ok(file) => Ok(Box::new(file)),

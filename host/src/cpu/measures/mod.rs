@@ -35,7 +35,7 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use super::bits::{self, Moves};
+use super::bits::{self, WindowUpdates};
 use super::few::replace;
 use super::planes;
 use super::{Layout, Task, TileRect};
@@ -58,7 +58,7 @@ enum Shape {
     /// A square.
     Square,
     /// Any other, and how it changes.
-    Moves(Moves),
+    General(WindowUpdates),
     /// One that there are no planes for, because it is too large.
     Histogram,
 }
@@ -69,7 +69,7 @@ impl Shape {
         if plan::square(window) {
             Self::Square
         } else if bits::fits(window, largest) {
-            Self::Moves(Moves::new(window))
+            Self::General(WindowUpdates::new(window))
         } else {
             Self::Histogram
         }
@@ -240,8 +240,8 @@ fn run_engine<T: Real>(
             planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory), squares, isa);
             Ok(())
         }
-        (Engine::Planes, Shape::Moves(moves)) => {
-            bits::run(&job.layout, moves, rect, &mut Sums::new(job, tile, memory), shapes, isa);
+        (Engine::Planes, Shape::General(updates)) => {
+            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory), shapes, isa);
             Ok(())
         }
         (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),

@@ -69,7 +69,7 @@ pub fn by_planes(window: &Window) -> bool {
 pub fn engine(job: &Job<'_>, rect: TileRect, isa: Isa) -> Engine {
     let fits = match job.shape {
         Shape::Square => true,
-        Shape::Moves(moves) => moves.bytes(job.layout.planes.len()) <= MOST_BYTES,
+        Shape::General(updates) => updates.bytes(job.layout.planes.len()) <= MOST_BYTES,
         Shape::Histogram => false,
     };
     if !by_planes(job.window) || !fits {
@@ -94,7 +94,7 @@ pub fn engine(job: &Job<'_>, rect: TileRect, isa: Isa) -> Engine {
 /// Time of the counts of a level.
 fn counting(job: &Job<'_>, rect: TileRect, isa: Isa) -> f64 {
     let (size, largest) = (job.layout.task.size, job.layout.largest);
-    let Shape::Moves(moves) = job.shape else {
+    let Shape::General(updates) = job.shape else {
         let time = match isa.kind() {
             _ if largest <= SMALL => 0.1,
             Kind::Avx512 if slides(isa, size, largest) => 0.1,
@@ -103,7 +103,7 @@ fn counting(job: &Job<'_>, rect: TileRect, isa: Isa) -> f64 {
         };
         return time * lanes(rect.width, size);
     };
-    let (next, first) = moves.cells();
+    let (next, first) = updates.cells();
     let (start, each) = match isa.kind() {
         Kind::Avx512 => (0.15, 0.0045),
         Kind::Avx2 => (0.3, 0.01),

@@ -26,7 +26,7 @@ use super::{damaged, explain, tags, validity};
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
 use crate::numbers::ValueType;
 use crate::raster::cell::each;
-use crate::raster::sidecar::{self, Said};
+use crate::raster::sidecar::{self, Metadata};
 use crate::raster::{Georeference, Origins, Raster, Values};
 
 /// One band of a GeoTIFF.
@@ -136,12 +136,12 @@ impl GeoTiff {
     fn look_beside(&mut self, path: &Path) -> Result<(), FormatError> {
         let (nodata, georeference, origins) =
             (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
-        let mut said = Said { nodata, georeference, origins };
-        sidecar::amend(&mut said, path, self.band + 1);
-        (self.georeference, self.origins) = (said.georeference, said.origins);
+        let mut metadata = Metadata { nodata, georeference, origins };
+        sidecar::amend(&mut metadata, path, self.band + 1);
+        (self.georeference, self.origins) = (metadata.georeference, metadata.origins);
         // Looks through all blocks.
-        if said.nodata != self.nodata {
-            self.set_nodata(said.nodata);
+        if metadata.nodata != self.nodata {
+            self.set_nodata(metadata.nodata);
         }
 
         let Some(beside) = validity::beside(path) else { return Ok(()) };
