@@ -158,7 +158,7 @@ def grid_and_mask(array, mask):
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is computed of every window, and where. Its fields are those of `Fields` in ``python/src/entropy.rs``."""
+    """What is computed of every window, and where. Its fields are those of `EntropyOptions` in ``python/src/entropy.rs``."""
 
     size: int
     footprint: tuple | str | None

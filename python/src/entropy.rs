@@ -26,12 +26,12 @@ use crate::array::{Array, Number};
 use crate::classes::Classes;
 use crate::devices::{Chosen, named};
 use crate::error::Fault;
-use crate::run::{Amount, run};
+use crate::run::{WorkEstimate, run};
 
 /// The window, the measures and what else goes into a result, as Python gives it: text where the program's options are text.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Fields {
+pub struct EntropyOptions {
     size: usize,
     /// `disk`, or the rows, columns and cells of a shape; `None` for the square of `size`.
     footprint: Option<Shape>,
@@ -60,7 +60,7 @@ fn value_error(argument: &str, error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {error}"))
 }
 
-impl Fields {
+impl EntropyOptions {
     fn window(&self) -> PyResult<Footprint> {
         match &self.footprint {
             None => Footprint::square(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
@@ -98,7 +98,7 @@ impl Fields {
     }
 }
 
-/// [`Fields`] that have been looked at. What is wrong with them is said also where there is nothing to compute.
+/// Validated [`EntropyOptions`]. Errors are raised also where there is nothing to compute.
 #[pyclass(frozen, module = "halotile._native")]
 pub struct Plan {
     window: Footprint,
@@ -113,11 +113,11 @@ pub struct Plan {
 #[pymethods]
 impl Plan {
     #[new]
-    fn new(fields: Fields) -> PyResult<Self> {
-        let window = fields.window()?;
-        let entropy = fields.entropy(window.clone())?;
-        let Fields { measures, normalize, gpu, threads, .. } = fields;
-        let devices = named(&fields.device)?;
+    fn new(options: EntropyOptions) -> PyResult<Self> {
+        let window = options.window()?;
+        let entropy = options.entropy(window.clone())?;
+        let EntropyOptions { measures, normalize, gpu, threads, .. } = options;
+        let devices = named(&options.device)?;
         Ok(Self { window, entropy, measures: measures.len(), normalize, devices, gpu, threads })
     }
 }
@@ -266,8 +266,8 @@ pub fn entropy<'py>(
     } else {
         (cells as u64).saturating_mul(cell as u64)
     };
-    let amount = Amount { steps: cells as u64, operations };
-    let (chosen, report) = run(py, amount, plan.threads, progress.as_ref(), |watch| {
+    let estimate = WorkEstimate { steps: cells as u64, operations };
+    let (chosen, report) = run(py, estimate, plan.threads, progress.as_ref(), |watch| {
         let mut chosen =
             Chosen::new(&plan.devices, plan.gpu, watch, |open| workload.recommend(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
