@@ -11,7 +11,7 @@ use halotile::exec::{Device, DeviceError};
 use halotile::profile::stage;
 
 use crate::console::Console;
-use crate::outcome::Absent;
+use crate::outcome::DeviceUnavailable;
 use crate::profile;
 
 /// Opens a graphics card, watched by the profile if one is wanted.
@@ -133,7 +133,7 @@ impl Chooser {
         Ok(choice.chosen)
     }
 
-    fn choose(&self, workload: Workload) -> Result<Choice, Absent> {
+    fn choose(&self, workload: Workload) -> Result<Choice, DeviceUnavailable> {
         if let Some(kernel) = self.kernel {
             return Self::choose_for(kernel);
         }
@@ -142,13 +142,15 @@ impl Chooser {
     }
 
     /// What a kernel asked for runs on.
-    fn choose_for(kernel: Kernel) -> Result<Choice, Absent> {
+    fn choose_for(kernel: Kernel) -> Result<Choice, DeviceUnavailable> {
         match kernel.place() {
             Place::Device => {
                 let because = format!("kernel {kernel} runs on a device");
                 match Chosen::cuda(&[0]) {
                     Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
+                    Err(error) => {
+                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
+                    }
                 }
             }
             Place::Cpu => Ok(Choice::new(Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),

@@ -35,10 +35,10 @@ pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
     let path = path.ok_or_else(|| anyhow!("{name}: there is no path from {from} to {to}"))?;
     if json {
         report::print(&PathReport { from, to, path })?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let vertices: Vec<_> = path.iter().map(usize::to_string).collect();
     let text = vertices.join(if lines { "\n" } else { " " });
     stdout::print(format!("{text}\n").as_bytes())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

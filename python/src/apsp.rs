@@ -227,9 +227,9 @@ pub fn apsp<'py>(
             solution => Ok((chosen, solution?)),
         }
     })?;
-    let told = PyDict::new(py);
-    told.set_item("device", chosen.name)?;
-    told.set_item("why", chosen.why)?;
-    told.set_item("weight", solution.report.weight.name())?;
-    Ok((Paths(solution), told))
+    let info = PyDict::new(py);
+    info.set_item("device", chosen.name)?;
+    info.set_item("why", chosen.why)?;
+    info.set_item("weight", solution.report.weight.name())?;
+    Ok((Paths(solution), info))
 }

@@ -231,11 +231,11 @@ pub fn entropy_on_gpu<'py>(
         }
         _ => return Err(Fault::from(Error::Measures(outs.len())).into()),
     }?;
-    let told = PyDict::new(py);
-    told.set_item("device", name)?;
-    told.set_item("kernel", report.kernel.map(Kernel::name))?;
-    told.set_item("kernel_seconds", report.kernel_seconds)?;
-    Ok(told)
+    let info = PyDict::new(py);
+    info.set_item("device", name)?;
+    info.set_item("kernel", report.kernel.map(Kernel::name))?;
+    info.set_item("kernel_seconds", report.kernel_seconds)?;
+    Ok(info)
 }
 
 /// The part of DLPack's tensor that comes first, in all of its versions without a header (DLPack, `dlpack.h`).

@@ -280,11 +280,11 @@ pub fn entropy<'py>(
         }
         Ok((chosen, result?))
     })?;
-    let told = PyDict::new(py);
-    told.set_item("device", chosen.name)?;
-    told.set_item("why", chosen.why)?;
-    told.set_item("kernel", report.kernel.map(Kernel::name))?;
-    told.set_item("levels", report.levels)?;
-    told.set_item("kernel_seconds", report.kernel_seconds)?;
-    Ok(told)
+    let info = PyDict::new(py);
+    info.set_item("device", chosen.name)?;
+    info.set_item("why", chosen.why)?;
+    info.set_item("kernel", report.kernel.map(Kernel::name))?;
+    info.set_item("levels", report.levels)?;
+    info.set_item("kernel_seconds", report.kernel_seconds)?;
+    Ok(info)
 }

@@ -71,7 +71,7 @@ fn finish(args: &ApspArgs, files: &Files) -> anyhow::Result<Done> {
     if args.json {
         report::print(&summary)?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Reads and computes; where a GPU of our own choice cannot, once more on the CPU, for which the graph is read again: its memory is where the distances were

@@ -13,7 +13,7 @@ use halotile::observe::Observer;
 
 use crate::console::Console;
 use crate::engine::{Choice, Chosen};
-use crate::outcome::Absent;
+use crate::outcome::DeviceUnavailable;
 
 /// What was opened, if devices were asked for by name, and how many seconds that took.
 type Opened = (Result<Option<Chosen>, DeviceError>, f64);
@@ -97,14 +97,16 @@ impl Place {
         Ok(self.chosen.insert(choice.chosen).engine.clone())
     }
 
-    fn choose(&self, vertices: usize) -> Result<Choice, Absent> {
+    fn choose(&self, vertices: usize) -> Result<Choice, DeviceUnavailable> {
         match self.kernel {
             Some(Kernel::Threads) => return Ok(Choice::new(Chosen::cpu(), "kernel threads runs there".to_owned())),
             Some(kernel) => {
                 let because = format!("kernel {kernel} runs on a device");
                 return match Chosen::cuda(&[0]) {
                     Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
+                    Err(error) => {
+                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
+                    }
                 };
             }
             None => {}

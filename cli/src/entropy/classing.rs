@@ -53,7 +53,7 @@ fn in_words(class: &Class) -> String {
 }
 
 impl Classing {
-    /// The classes of a raster; looks through all of it where nothing else says what they are.
+    /// The classes of a raster; scans all of it where nothing else says what they are.
     pub fn of(
         input: &InputRaster,
         mask: Option<&dyn Raster>,

@@ -158,7 +158,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     if args.json {
         report::print(&summary)?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// The results' unit.

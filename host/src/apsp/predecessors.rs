@@ -16,7 +16,7 @@
 //!
 //! All of this holds for whole numbers. Floating-point ones have trees instead: the module `dijkstra`.
 //!
-//! Columns are cut into blocks, one a thread, which looks through all rows for them: so useful edges are kept for a few columns only. There
+//! Columns are cut into blocks, one a thread, which scans all rows for them: so useful edges are kept for a few columns only. There
 //! may be V of them for each column where all edges weigh the same.
 
 use rayon::prelude::*;
@@ -97,7 +97,7 @@ pub fn reconstruct_path(predecessors: &[i32], from: usize, to: usize) -> Result<
 
 /// For every row i and column j the vertex before j on a shortest path from i; [`NONE`] where i is j and where there is no path. Every walk ends,
 /// and its length is the distance. `weights` are those that `distances` were made of: none is negative. Whole numbers only, whose
-/// sums are exact: floating-point ones are not [`Ord`]. `observer` hears of V vertices in all.
+/// sums are exact: floating-point ones are not [`Ord`]. `observer` is notified of V vertices in all.
 ///
 /// ```
 /// use halotile::apsp::{Matrix, cpu, predecessors};

@@ -236,7 +236,7 @@ impl Apsp {
         Self { memory, ..self }
     }
 
-    /// Computes. The graph's matrix is reused for the result. `observer` hears of each vertex that is done, V of them in each stage
+    /// Computes. The graph's matrix is reused for the result. `observer` is notified of each vertex that is done, V of them in each stage
     /// ([`Observer::begin`]): `computing`, and `finding paths`.
     pub fn run(&self, engine: &Engine, graph: impl Into<AnyGraph>, observer: &dyn Observer) -> Result<Solution, Error> {
         let graph = graph.into();

@@ -100,7 +100,7 @@ impl BinRule {
     }
 }
 
-/// Numbers that can be looked through, wherever they are. What is masked and what is no data counts for nothing.
+/// Numbers that can be scanned, wherever they are. What is masked and what is no data counts for nothing.
 pub(super) trait Passes {
     /// What messages call them.
     fn name(&self) -> &str;

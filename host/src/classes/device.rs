@@ -1,7 +1,7 @@
 //! Classes of numbers that lie in a device's memory: found there, by kernels, so that only records of what was found come to the host.
 //!
 //! What is found is what [`Classes::survey`] and [`Classes::bins`] find for the same numbers, and so are the errors; but a number that is not
-//! whole is one whatever else is wrong, while a look through a raster stops at more than 65,536 values before such a number.
+//! whole is one whatever else is wrong, while a scan of a raster stops at more than 65,536 values before such a number.
 
 use super::bins::{self, Digits, Extent, Passes};
 use super::steps::first_key;

@@ -179,7 +179,7 @@ impl Classes {
     /// The values that occur in the raster are the classes, in ascending order. They have to be whole numbers, in floating-point
     /// rasters too, and 65,536 at most, or 65,535 and no data. `nodata` is the value that is no data.
     ///
-    /// Reads all of the raster, once, in parallel and in bounded memory. The observer hears of the cells that were looked at.
+    /// Reads all of the raster, once, in parallel and in bounded memory. The observer is notified of the cells that were looked at.
     pub fn survey(
         raster: &dyn Raster,
         nodata: Option<Nodata>,
@@ -260,7 +260,7 @@ impl Classes {
 
     /// `bins` bins (1 to 65,536, or 65,535 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
     ///
-    /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer hears of the cells
+    /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer is notified of the cells
     /// that were looked at, in every pass.
     pub fn bins(
         raster: &dyn Raster,

@@ -106,11 +106,11 @@ fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> 
             "key_directory": g.key_directory, "key_doubles": g.key_doubles, "key_text": g.key_text,
         })
     });
-    let told = json!({
+    let info = json!({
         "rows": tiff.rows(), "cols": tiff.cols(), "bands": tiff.bands(), "type": tiff.value_type().name(),
         "block": [block_rows, block_cols], "nodata": nodata, "place": place,
     });
-    writeln!(std::io::stdout(), "{told}")?;
+    writeln!(std::io::stdout(), "{info}")?;
     Ok(())
 }
 

@@ -50,7 +50,7 @@ use tile::{CELLS, DEPTH, Left, Operations};
 /// Rows from which on deep passes pay: in smaller matrices the pivots would be too large a part of the whole.
 const DEEP: usize = 1024;
 
-/// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all. Cancelled,
+/// Makes distances of weights, in place. No weight is negative. `observer` is notified of each finished vertex k: V of them in all. Cancelled,
 /// the matrix is neither weights nor distances.
 ///
 /// ```

@@ -58,7 +58,7 @@ impl Entropy {
     /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB.
     ///
     /// When this returns, also with an error, the device has nothing of it in flight. After an error the contents of the results are
-    /// unspecified. The observer hears of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
+    /// unspecified. The observer is notified of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
     ///
     /// # Errors
     /// Those of [`measure_into`](Self::measure_into); a number that is no class, with its row and column; a mask or an output of another

@@ -198,7 +198,7 @@ impl Entropy {
     /// than a few pieces, `memory` bytes with all that the program takes (the CUDA driver's own memory not counted; 4 GiB
     /// where nothing is given, and far less where that is enough).
     ///
-    /// Levels and nodata are those of `cells`. The observer hears of finished cells and may stop the work. After an error the
+    /// Levels and nodata are those of `cells`. The observer is notified of finished cells and may stop the work. After an error the
     /// sink has received some of the results.
     ///
     /// # Errors

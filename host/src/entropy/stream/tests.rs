@@ -408,7 +408,7 @@ fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
     });
 }
 
-/// Where the levels are given, the grid is not looked through first.
+/// Where the levels are given, the grid is not scanned first.
 #[test]
 fn a_value_that_is_no_level_is_found_on_the_way() {
     let mut cells = grid(90, 40, 9);

@@ -139,7 +139,7 @@ impl GeoTiff {
         let mut metadata = Metadata { nodata, georeference, origins };
         sidecar::amend(&mut metadata, path, self.band + 1);
         (self.georeference, self.origins) = (metadata.georeference, metadata.origins);
-        // Looks through all blocks.
+        // Scans all blocks.
         if metadata.nodata != self.nodata {
             self.set_nodata(metadata.nodata);
         }

@@ -39,7 +39,7 @@ pub enum GraphArrays<'a> {
     },
 }
 
-/// Makes a graph of what is in memory. The observer hears of bytes of weights.
+/// Makes a graph of what is in memory. The observer is notified of bytes of weights.
 ///
 /// ```
 /// use halotile::grid::Grid;
@@ -89,7 +89,7 @@ pub fn read_arrays(
     }
 }
 
-/// Does `part` for each part, on all threads; of several faults the first one is told.
+/// Does `part` for each part, on all threads; of several errors the first one is returned.
 fn parts(
     name: &str,
     count: usize,

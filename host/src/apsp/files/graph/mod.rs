@@ -87,7 +87,7 @@ impl AnyGraph {
     }
 }
 
-/// Reads a graph; `-` is standard input. The observer hears of bytes, as many as the file has; a pipe has no length, and is read whole
+/// Reads a graph; `-` is standard input. The observer is notified of bytes, as many as the file has; a pipe has no length, and is read whole
 /// before anything is made of it.
 ///
 /// ```

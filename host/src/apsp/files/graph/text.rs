@@ -11,7 +11,7 @@ use crate::io::{FormatError, Place, Problem, Value};
 
 /// Bytes of a part.
 const PART: u64 = 1 << 20;
-/// Bytes that are looked through for the end of a line at first, and at most.
+/// Bytes that are scanned for the end of a line at first, and at most.
 const STEP: u64 = 1 << 10;
 const LONGEST: u64 = 1 << 20;
 
@@ -88,7 +88,7 @@ impl<'s> Lines<'s> {
     }
 
     /// Goes through all lines: for every part a `take` is made and handed its lines, without their ends, then `done` has it.
-    /// Of what is wrong the first in the file is told. `share` of the bytes is told to the observer: a half of those of a file that is gone
+    /// Of what is wrong the first in the file is reported. `share` of the bytes is reported to the observer: a half of those of a file that is gone
     /// through twice.
     pub(super) fn each<S>(
         &self,
