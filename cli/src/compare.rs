@@ -36,7 +36,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Done> {
     console.finish();
     let text = if args.json { json(args, &found).to_string() + "\n" } else { text(args, &found) };
     stdout::print(text.as_bytes())?;
-    Ok(if found.agrees() { Done::Well } else { Done::Different })
+    Ok(if found.agrees() { Done::Success } else { Done::Different })
 }
 
 fn read(path: &Path, format: Option<RealFormat>, console: &Console) -> anyhow::Result<Vec<Grid<f64>>> {

@@ -27,9 +27,9 @@ pub fn say(text: &str) {
 }
 
 /// What the library tells, in lines like those of [`say`], with the level before it.
-struct Told;
+struct EventFormat;
 
-impl<S, N> FormatEvent<S, N> for Told
+impl<S, N> FormatEvent<S, N> for EventFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -65,7 +65,7 @@ impl Console {
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(false)
-            .event_format(Told)
+            .event_format(EventFormat)
             .with_filter(LevelFilter::from_level(level));
         tracing_subscriber::registry().with(lines).with(profile::layer()).init();
         let bar = if loudness.quiet || loudness.verbose > 0 || !std::io::stderr().is_terminal() {

@@ -22,7 +22,7 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<Done> {
     let gpus: Result<Vec<_>, _> = cuda::count().map(|count| (0..count).map(|i| open(i, args.measure)).collect());
     let text = if args.json { json(&gpus).to_string() + "\n" } else { text(&gpus) };
     stdout::print(text.as_bytes())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn open(ordinal: usize, measure: bool) -> Result<Gpu, DeviceError> {

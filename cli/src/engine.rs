@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile::choice::{Devices, Load, Verdict};
+use halotile::choice::{Devices, Recommendation, Workload};
 use halotile::entropy::{Engine, Kernel, Place};
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
@@ -11,7 +11,7 @@ use halotile::exec::{Device, DeviceError};
 use halotile::profile::stage;
 
 use crate::console::Console;
-use crate::outcome::Absent;
+use crate::outcome::DeviceUnavailable;
 use crate::profile;
 
 /// Opens a graphics card, watched by the profile if one is wanted.
@@ -80,13 +80,13 @@ impl Choice {
         Self { chosen, why, plain: false }
     }
 
-    /// What a verdict says, if there is a GPU.
-    pub fn by(verdict: Verdict) -> Self {
-        if !verdict.gpu {
-            return Self { chosen: Chosen::cpu(), why: verdict.why, plain: true };
+    /// What a recommendation says, if there is a GPU.
+    pub fn by(recommendation: Recommendation) -> Self {
+        if !recommendation.gpu {
+            return Self { chosen: Chosen::cpu(), why: recommendation.why, plain: true };
         }
         match Chosen::cuda(&[0]) {
-            Ok(chosen) => Self::new(chosen, verdict.why),
+            Ok(chosen) => Self::new(chosen, recommendation.why),
             Err(error) => Self::new(Chosen::cpu(), error.to_string()),
         }
     }
@@ -121,34 +121,36 @@ impl Chooser {
     }
 
     /// The engine for a grid, and for all that come after it.
-    pub fn engine(&mut self, load: impl FnOnce() -> Load, console: &Console) -> anyhow::Result<Chosen> {
+    pub fn engine(&mut self, workload: impl FnOnce() -> Workload, console: &Console) -> anyhow::Result<Chosen> {
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }
         let start = Instant::now();
-        let choice = self.choose(load())?;
+        let choice = self.choose(workload())?;
         self.seconds += start.elapsed().as_secs_f64();
         choice.tell(console);
         self.chosen = Some(choice.chosen.clone());
         Ok(choice.chosen)
     }
 
-    fn choose(&self, load: Load) -> Result<Choice, Absent> {
+    fn choose(&self, workload: Workload) -> Result<Choice, DeviceUnavailable> {
         if let Some(kernel) = self.kernel {
             return Self::choose_for(kernel);
         }
-        let verdict = load.verdict(rayon::current_num_threads(), false);
-        Ok(Choice::by(verdict))
+        let recommendation = workload.recommend(rayon::current_num_threads(), false);
+        Ok(Choice::by(recommendation))
     }
 
     /// What a kernel asked for runs on.
-    fn choose_for(kernel: Kernel) -> Result<Choice, Absent> {
+    fn choose_for(kernel: Kernel) -> Result<Choice, DeviceUnavailable> {
         match kernel.place() {
             Place::Device => {
                 let because = format!("kernel {kernel} runs on a device");
                 match Chosen::cuda(&[0]) {
                     Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
+                    Err(error) => {
+                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
+                    }
                 }
             }
             Place::Cpu => Ok(Choice::new(Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),

@@ -16,7 +16,7 @@ pub fn run() -> anyhow::Result<Done> {
     let mut out = std::io::stdout();
     let written = writeln!(out, "{}", list()).and_then(|()| out.flush());
     written.map_err(|error| write_failed("standard output", error))?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// A line a kernel.

@@ -58,10 +58,10 @@ use halotile_lab::primer;
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return outcome::of_parsing(&error),
+        Err(error) => return outcome::exit_code_of_parsing(&error),
     };
     interrupt::listen();
-    outcome::of_running(match args.command {
+    outcome::exit_code(match args.command {
         Command::Entropy(args) => entropy::run(&args),
         Command::Apsp(args) => apsp::run(&args),
         Command::Path(args) => path::run(&args),

@@ -23,14 +23,14 @@ use crate::{console, interrupt, stdout};
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
-const ABSENT: u8 = 3;
+const DEVICE_UNAVAILABLE: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 /// What a command did when nothing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     /// What was asked for.
-    Well,
+    Success,
     /// It compared, and there is a difference.
     Different,
 }
@@ -43,12 +43,12 @@ pub struct Usage(pub String);
 /// The device asked for is not there.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Absent(pub String);
+pub struct DeviceUnavailable(pub String);
 
 /// Ends a run of a command.
-pub fn of_running(result: anyhow::Result<Done>) -> ExitCode {
+pub fn exit_code(result: anyhow::Result<Done>) -> ExitCode {
     let error = match result {
-        Ok(Done::Well) => return ExitCode::SUCCESS,
+        Ok(Done::Success) => return ExitCode::SUCCESS,
         Ok(Done::Different) => return ExitCode::from(FAILED),
         Err(error) => error,
     };
@@ -64,7 +64,7 @@ pub fn of_running(result: anyhow::Result<Done>) -> ExitCode {
 }
 
 /// Ends a run whose command line was not understood, or asked for help.
-pub fn of_parsing(error: &clap::Error) -> ExitCode {
+pub fn exit_code_of_parsing(error: &clap::Error) -> ExitCode {
     use ParseErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand) {
         if let (false, Err(closed)) = (error.use_stderr(), stdout::open()) {
@@ -122,7 +122,7 @@ fn code(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
         Some(apsp::Error::Device(device)) => Some(device),
         _ => None,
     });
-    (error.is::<Absent>() || matches!(device, Some(DeviceError::Absent(_)))).then_some(ABSENT)
+    (error.is::<DeviceUnavailable>() || matches!(device, Some(DeviceError::Absent(_)))).then_some(DEVICE_UNAVAILABLE)
 }
 
 #[cfg(test)]
@@ -148,9 +148,9 @@ mod tests {
     fn exit_codes_follow_the_cause_whatever_is_wrapped_around_it() {
         let find = |error: anyhow::Error| error.context("f").chain().find_map(code);
         assert_eq!(find(Usage("x".into()).into()), Some(USAGE));
-        assert_eq!(find(DeviceError::Absent("x".into()).into()), Some(ABSENT));
-        assert_eq!(find(entropy::Error::Device(DeviceError::Absent("x".into())).into()), Some(ABSENT));
-        assert_eq!(find(apsp::Error::Device(DeviceError::Absent("x".into())).into()), Some(ABSENT));
+        assert_eq!(find(DeviceError::Absent("x".into()).into()), Some(DEVICE_UNAVAILABLE));
+        assert_eq!(find(entropy::Error::Device(DeviceError::Absent("x".into())).into()), Some(DEVICE_UNAVAILABLE));
+        assert_eq!(find(apsp::Error::Device(DeviceError::Absent("x".into())).into()), Some(DEVICE_UNAVAILABLE));
         assert_eq!(find(anyhow::anyhow!("x")), None);
         let gone = anyhow::Error::from(halotile::io::write_failed("-", ErrorKind::BrokenPipe.into())).context("f");
         assert!(gone.chain().any(is_broken_pipe));

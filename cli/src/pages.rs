@@ -11,7 +11,7 @@ pub fn completions(shell: Shell) -> anyhow::Result<Done> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "halotile", &mut script);
     stdout::print(&script)?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 pub fn man(names: &[String]) -> anyhow::Result<Done> {
@@ -26,5 +26,5 @@ pub fn man(names: &[String]) -> anyhow::Result<Done> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     stdout::print(&page)?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

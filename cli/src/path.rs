@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use halotile::apsp::files::distances::MatrixFile;
-use halotile::apsp::predecessors::{NONE, walk};
+use halotile::apsp::predecessors::{NONE, reconstruct_path};
 use serde::Serialize;
 
 use crate::args::PathArgs;
@@ -11,7 +11,7 @@ use crate::{report, stdout};
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Told {
+struct PathReport {
     from: usize,
     to: usize,
     path: Vec<usize>,
@@ -25,20 +25,20 @@ pub fn run(args: &PathArgs) -> anyhow::Result<Done> {
         let wrong = from.max(to);
         return Err(Usage(format!("{name}: there is no vertex {wrong}; there are {vertices}, counted from 0")).into());
     }
-    let astray = |error| anyhow!("{name}: {error}; give the file that apsp --paths wrote");
+    let broken = |error| anyhow!("{name}: {error}; give the file that apsp --paths wrote");
     let before = file.row(from)?;
     // Distances have 0 there.
     if before[from] != NONE {
         return Err(anyhow!("{name}: these are no predecessors; give the file that apsp --paths wrote"));
     }
-    let path = walk(&before, from, to).map_err(astray)?;
+    let path = reconstruct_path(&before, from, to).map_err(broken)?;
     let path = path.ok_or_else(|| anyhow!("{name}: there is no path from {from} to {to}"))?;
     if json {
-        report::print(&Told { from, to, path })?;
-        return Ok(Done::Well);
+        report::print(&PathReport { from, to, path })?;
+        return Ok(Done::Success);
     }
     let vertices: Vec<_> = path.iter().map(usize::to_string).collect();
     let text = vertices.join(if lines { "\n" } else { " " });
     stdout::print(format!("{text}\n").as_bytes())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -35,12 +35,12 @@ pub fn geotiff(input: &[u8]) {
     memory_file::with(input, |path| {
         let Some(mut first) = value(GeoTiff::open(path, 1)) else { return };
         let bands = first.bands();
-        if value(first.keep(KEPT)).is_some() {
+        if value(first.set_cache_bytes(KEPT)).is_some() {
             windows(&first);
         }
         for band in [2, bands].into_iter().filter(|&band| (2..=bands).contains(&band)) {
             if let Some(mut raster) = value(GeoTiff::open(path, band))
-                && value(raster.keep(KEPT)).is_some()
+                && value(raster.set_cache_bytes(KEPT)).is_some()
             {
                 windows(&raster);
             }

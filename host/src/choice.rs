@@ -91,7 +91,7 @@ impl fmt::Display for Devices {
 
 /// What is likely to be faster, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Recommendation {
     /// Whether it is a GPU, if there is one.
     pub gpu: bool,
     /// Why, for people.
@@ -99,14 +99,14 @@ pub struct Verdict {
 }
 
 /// Seconds that it takes to start a GPU. Measured on an H200.
-const START: f64 = 0.25;
+const STARTUP: f64 = 0.25;
 
 /// Seconds to copy a byte to or from a GPU, with what the host has to do for it. Measured on an H200.
 const COPY: f64 = 0.12e-9;
 
 /// A grid and what is to be done with it, as far as it decides how long that takes.
 #[derive(Debug, Clone, Copy)]
-pub struct Load {
+pub struct Workload {
     /// Cells of the grid.
     pub cells: usize,
     /// The longer side of the window, in cells.
@@ -117,7 +117,7 @@ pub struct Load {
     pub bytes: usize,
 }
 
-impl Load {
+impl Workload {
     /// Cells below which no estimate is needed: the CPU is done before a GPU is ready.
     const WORTH_AN_ESTIMATE: usize = 1 << 20;
 
@@ -132,22 +132,22 @@ impl Load {
         self.cells as f64 * self.bytes as f64 * COPY
     }
 
-    /// Where the load is likely to be done sooner: on so many threads, or on a GPU that is `open` already or has to be started.
+    /// Where the work is likely to be done sooner: on so many threads, or on a GPU that is `open` already or has to be started.
     ///
     /// ```
-    /// use halotile::choice::Load;
-    /// let load = Load { cells: 1 << 30, size: 5, levels: 16, bytes: 4 };
-    /// assert!(load.verdict(2, false).gpu && !load.verdict(64, false).gpu);
+    /// use halotile::choice::Workload;
+    /// let workload = Workload { cells: 1 << 30, size: 5, levels: 16, bytes: 4 };
+    /// assert!(workload.recommend(2, false).gpu && !workload.recommend(64, false).gpu);
     /// ```
-    pub fn verdict(self, threads: usize, open: bool) -> Verdict {
+    pub fn recommend(self, threads: usize, open: bool) -> Recommendation {
         if self.levels > BYTE_LEVELS {
-            return Verdict {
+            return Recommendation {
                 gpu: false,
                 why: format!("GPUs count up to {BYTE_LEVELS} classes, and there are {}", self.levels),
             };
         }
         if self.cells < Self::WORTH_AN_ESTIMATE {
-            return Verdict { gpu: false, why: format!("{} cells are too few to start a GPU for", self.cells) };
+            return Recommendation { gpu: false, why: format!("{} cells are too few to start a GPU for", self.cells) };
         }
         compare(self.on_cpu(threads), self.on_gpu(), open)
     }
@@ -181,24 +181,24 @@ impl Vertices {
     ///
     /// ```
     /// use halotile::choice::Vertices;
-    /// assert!(!Vertices(2048).verdict(2, false).gpu && Vertices(24_000).verdict(16, false).gpu);
+    /// assert!(!Vertices(2048).recommend(2, false).gpu && Vertices(24_000).recommend(16, false).gpu);
     /// ```
-    pub fn verdict(self, threads: usize, open: bool) -> Verdict {
+    pub fn recommend(self, threads: usize, open: bool) -> Recommendation {
         if self.0 < Self::WORTH_AN_ESTIMATE {
-            return Verdict { gpu: false, why: format!("{} vertices are too few to start a GPU for", self.0) };
+            return Recommendation { gpu: false, why: format!("{} vertices are too few to start a GPU for", self.0) };
         }
         compare(self.on_cpu(threads), self.on_gpu(), open)
     }
 }
 
-fn compare(cpu: f64, gpu: f64, open: bool) -> Verdict {
-    let gpu = gpu + if open { 0.0 } else { START };
+fn compare(cpu: f64, gpu: f64, open: bool) -> Recommendation {
+    let gpu = gpu + if open { 0.0 } else { STARTUP };
     let why = if cpu <= gpu {
         format!("it may take {cpu:.1} s, and a GPU with all copies {gpu:.1} s")
     } else {
         format!("it may take {gpu:.1} s with all copies, and the CPU {cpu:.1} s")
     };
-    Verdict { gpu: cpu > gpu, why }
+    Recommendation { gpu: cpu > gpu, why }
 }
 
 #[cfg(test)]
@@ -207,13 +207,13 @@ mod tests {
 
     #[test]
     fn estimates_of_entropy_are_within_reach_of_what_was_measured() {
-        let load = |size, levels, bytes| Load { cells: 10240 * 10240, size, levels, bytes };
+        let of = |size, levels, bytes| Workload { cells: 10240 * 10240, size, levels, bytes };
         // Seconds of a run with 16 threads beside an H200.
-        for (load, cpu, gpu) in
-            [(load(5, 16, 4), 0.033, 0.25), (load(21, 16, 4), 0.055, 0.33), (load(5, 16, 8), 0.067, 0.35)]
+        for (workload, cpu, gpu) in
+            [(of(5, 16, 4), 0.033, 0.25), (of(21, 16, 4), 0.055, 0.33), (of(5, 16, 8), 0.067, 0.35)]
         {
-            assert!((0.5..2.0).contains(&(load.on_cpu(16) / cpu)), "{load:?}: {}", load.on_cpu(16));
-            assert!((0.5..2.0).contains(&((START + load.on_gpu()) / gpu)), "{load:?}: {}", load.on_gpu());
+            assert!((0.5..2.0).contains(&(workload.on_cpu(16) / cpu)), "{workload:?}: {}", workload.on_cpu(16));
+            assert!((0.5..2.0).contains(&((STARTUP + workload.on_gpu()) / gpu)), "{workload:?}: {}", workload.on_gpu());
         }
     }
 
@@ -222,20 +222,20 @@ mod tests {
         // A machine of two cores with AVX-512; an H200, 1.2 s for the kernels and both copies of 2.3 GB.
         let (small, large) = (Vertices(2048), Vertices(24_000));
         assert!((0.5..2.0).contains(&(small.on_cpu(2) / 0.052)), "{}", small.on_cpu(2));
-        assert!(START + small.on_gpu() > small.on_cpu(2) && START + large.on_gpu() < large.on_cpu(16));
-        assert!((0.5..3.0).contains(&((START + large.on_gpu()) / 1.6)), "{}", large.on_gpu());
+        assert!(STARTUP + small.on_gpu() > small.on_cpu(2) && STARTUP + large.on_gpu() < large.on_cpu(16));
+        assert!((0.5..3.0).contains(&((STARTUP + large.on_gpu()) / 1.6)), "{}", large.on_gpu());
     }
 
     #[test]
     fn many_classes_are_for_the_cpu() {
-        let load = Load { cells: 1 << 30, size: 21, levels: 257, bytes: 4 };
-        assert!(!load.verdict(1, true).gpu && Load { levels: 256, ..load }.verdict(1, true).gpu);
+        let workload = Workload { cells: 1 << 30, size: 21, levels: 257, bytes: 4 };
+        assert!(!workload.recommend(1, true).gpu && Workload { levels: 256, ..workload }.recommend(1, true).gpu);
     }
 
     #[test]
     fn a_gpu_that_is_open_is_worth_it_sooner() {
-        let load = Load { cells: 1 << 26, size: 5, levels: 16, bytes: 4 };
-        assert!(!load.verdict(4, false).gpu && load.verdict(4, true).gpu);
+        let workload = Workload { cells: 1 << 26, size: 5, levels: 16, bytes: 4 };
+        assert!(!workload.recommend(4, false).gpu && workload.recommend(4, true).gpu);
     }
 
     #[test]

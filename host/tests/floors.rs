@@ -172,19 +172,14 @@ fn floors(page: &str) -> BTreeMap<String, usize> {
 }
 
 /// A line for everything that is wrong.
-fn faults(
-    floors: &BTreeMap<String, usize>,
-    modules: &BTreeSet<String>,
-    imports: &[Import],
-) -> Vec<String> {
+fn faults(floors: &BTreeMap<String, usize>, modules: &BTreeSet<String>, imports: &[Import]) -> Vec<String> {
     let unlisted = modules.iter().filter(|&module| !floors.contains_key(module));
     let unlisted = unlisted.map(|module| format!("ARCHITECTURE.md: the module {module} is on no floor"));
     let removed = floors.keys().filter(|&module| !modules.contains(module));
     let removed = removed.map(|module| format!("ARCHITECTURE.md: {module} is on a floor, and there is no such module"));
     let upward = imports.iter().filter_map(|Import { file, line, importer, imported }| {
         let (from, to) = (floors.get(importer)?, floors.get(imported)?);
-        (to >= from)
-            .then(|| format!("{file}:{line}: {importer} (floor {from}) imports {imported} (floor {to})"))
+        (to >= from).then(|| format!("{file}:{line}: {importer} (floor {from}) imports {imported} (floor {to})"))
     });
     unlisted.chain(removed).chain(upward).collect()
 }

@@ -92,8 +92,8 @@ def apsp(
     if rows == 0:
         paths, made = None, np.dtype(np.float32 if weight == "f32" else np.int32)
     else:
-        paths, told = _native.apsp(matrix, edges, directed=bool(directed), threads=threads, **options)
-        _log.info("%d vertices on %s in %s%s", rows, told["device"], told["weight"], f", because {told['why']}" if told["why"] else "")
+        paths, info = _native.apsp(matrix, edges, directed=bool(directed), threads=threads, **options)
+        _log.info("%d vertices on %s in %s%s", rows, info["device"], info["weight"], f", because {info['why']}" if info["why"] else "")
         made = np.dtype(paths.dtype)
     dtype = made if dtype is None else dtype
     # Whole numbers as float32 go by way of float64: their infinity is another one.

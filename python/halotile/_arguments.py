@@ -158,7 +158,7 @@ def grid_and_mask(array, mask):
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is computed of every window, and where. Its fields are those of `Fields` in ``python/src/entropy.rs``."""
+    """What is computed of every window, and where. Its fields are those of `EntropyOptions` in ``python/src/entropy.rs``."""
 
     size: int
     footprint: tuple | str | None
@@ -363,7 +363,7 @@ class Meaning:
         return self if math.isinf(nodata) else dataclasses.replace(self, nodata=nodata)
 
     def known(self, dtype):
-        """The classes, where they can be told without a look at the numbers, which are of this type; else None."""
+        """The classes, where they are known without scanning the numbers, which are of this type; else None."""
         nodata = nodata_of_type(self.nodata, dtype)
         if self.listed is not None:
             return _native.Classes.of_list(self.listed, nodata)

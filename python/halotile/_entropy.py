@@ -213,8 +213,8 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
     if classes is None:
         classes = meaning.classes(array, mask, plan.threads)
     if array.size > 0:
-        told = _native.entropy(array, list(results), classes, mask, plan.native(), whole, progress)
-        _log.info("%d cells on %s%s", array.size, told["device"], f", because {told['why']}" if told["why"] else "")
+        info = _native.entropy(array, list(results), classes, mask, plan.native(), whole, progress)
+        _log.info("%d cells on %s%s", array.size, info["device"], f", because {info['why']}" if info["why"] else "")
     result = results[0] if plan.single else results
     if out is None:
         return result

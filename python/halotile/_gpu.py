@@ -72,10 +72,10 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
             classes = _native.bins_on_gpu(cells, meaning.bins, meaning.quantile, over, nodata)
         elif classes is None and not as_they_are:
             classes = _native.survey_on_gpu(cells, over, nodata)
-        places = [_describe(result, "result")] if plan.single else [_describe(plane, "result") for plane in result]
+        outputs = [_describe(result, "result")] if plan.single else [_describe(plane, "result") for plane in result]
         byte = int(nodata) if classes is None and nodata is not None else None
-        told = _native.entropy_on_gpu(cells, places, classes, over, byte, plan.native(), whole, progress)
-        _log.info("%d cells where they lie, on %s by kernel %s", rows * cols, told["device"], told["kernel"])
+        info = _native.entropy_on_gpu(cells, outputs, classes, over, byte, plan.native(), whole, progress)
+        _log.info("%d cells where they lie, on %s by kernel %s", rows * cols, info["device"], info["kernel"])
     if out is None:
         return result
     if tuple(out.shape) != shape:
@@ -96,21 +96,21 @@ def _describe(array, what):
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is None:
         capsule = array.__dlpack__(stream=_DEFAULT_STREAM)
-        told = _native.of_dlpack(capsule) | {"streams": [_DEFAULT_STREAM], "capsule": capsule}
-        shape, strides = tuple(told["shape"]), tuple(told["strides"])
+        described = _native.of_dlpack(capsule) | {"streams": [_DEFAULT_STREAM], "capsule": capsule}
+        shape, strides = tuple(described["shape"]), tuple(described["strides"])
     else:
         shape = tuple(interface["shape"])
         size = np.dtype(interface["typestr"]).itemsize
         strides = interface.get("strides") or tuple(size * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-        told = {"address": interface["data"][0], "typestr": interface["typestr"], "gpu": _gpu_of(array)}
-        told["streams"] = _streams(array, interface)
-    dtype = np.dtype(told["typestr"])
+        described = {"address": interface["data"][0], "typestr": interface["typestr"], "gpu": _gpu_of(array)}
+        described["streams"] = _streams(array, interface)
+    dtype = np.dtype(described["typestr"])
     if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
         raise TypeError(f"{what}: its type is {dtype}; halotile takes integers, booleans and real numbers of up to 64 bits")
     if len(shape) != 2:
         hint = "; take one of its layers" if len(shape) > 2 else ""
         raise ValueError(f"{what}: it has {len(shape)} dimensions, and halotile takes arrays of 2{hint}")
-    return told | {"shape": shape, "strides": tuple(strides)}
+    return described | {"shape": shape, "strides": tuple(strides)}
 
 
 def _gpu_of(array):

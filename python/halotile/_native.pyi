@@ -1,4 +1,4 @@
-# What of the package is in Rust (python/src). Nobody but the package calls it.
+# What of the package is in Rust (python/src). It is private: only the package calls it.
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final

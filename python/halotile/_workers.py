@@ -91,6 +91,6 @@ def _lock_file(ordinal):
 
 def _check_own(descriptor, path):
     """A PermissionError for what is not this user's alone."""
-    told = os.fstat(descriptor)
-    if told.st_uid != os.getuid() or told.st_mode & 0o022:
+    status = os.fstat(descriptor)
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError(errno.EPERM, "it is another user's, or others can write it; remove it", path)

@@ -13,16 +13,16 @@ use rayon::prelude::*;
 use crate::array::Array;
 use crate::devices::{Chosen, named};
 use crate::error::Fault;
-use crate::run::{Amount, run};
+use crate::run::{WorkEstimate, run};
 
 /// A graph in NumPy's arrays.
-enum Given {
+enum GraphInput {
     Matrix(Array),
     /// Vertices; sources, targets and weights, each an array of one row.
     Edges(usize, [Array; 3]),
 }
 
-impl Given {
+impl GraphInput {
     fn vertices(&self) -> usize {
         match self {
             Self::Matrix(matrix) => matrix.rows(),
@@ -30,12 +30,13 @@ impl Given {
         }
     }
 
-    fn solve(&self, how: &How, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
-        let options = GraphOptions { weight: how.weight, undirected: !how.directed, ..GraphOptions::default() };
+    fn solve(&self, options: &PathOptions, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
+        let graph_options =
+            GraphOptions { weight: options.weight, undirected: !options.directed, ..GraphOptions::default() };
         let graph = match self {
             // SAFETY: the caller of `apsp` holds the arrays until it returns.
             Self::Matrix(matrix) => unsafe {
-                read_arrays(GraphArrays::Matrix(&matrix.raster("graph", None)), &options, watch)
+                read_arrays(GraphArrays::Matrix(&matrix.raster("graph", None)), &graph_options, watch)
             },
             Self::Edges(vertices, [sources, targets, weights]) => {
                 let ends = |array: &Array| {
@@ -48,8 +49,8 @@ impl Given {
                 let weights = &unsafe { weights.raster("graph", None) };
                 let edges = GraphArrays::Edges { vertices: *vertices, sources, targets, weights };
                 // Callers have matrices, whose entries have no numbers.
-                return match read_arrays(edges, &options, watch) {
-                    Ok(graph) => how.run(graph, chosen, watch),
+                return match read_arrays(edges, &graph_options, watch) {
+                    Ok(graph) => options.run(graph, chosen, watch),
                     Err(error) => Err(match error.place().edge.map(|edge| (edge, edge as usize)) {
                         Some((edge, i)) if i < sources.len() => {
                             let cell = format!("row {}, column {} ", sources[i], targets[i]);
@@ -60,20 +61,20 @@ impl Given {
                 };
             }
         }?;
-        how.run(graph, chosen, watch)
+        options.run(graph, chosen, watch)
     }
 }
 
 /// The number of vertices; where edges begin, where they end, and what they weigh.
 type Edges<'py> = (usize, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-struct How {
+struct PathOptions {
     weight: Weight,
     directed: bool,
     predecessors: bool,
 }
 
-impl How {
+impl PathOptions {
     fn run(&self, graph: AnyGraph, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
         let apsp = Apsp::new().weight(self.weight).predecessors(self.predecessors);
         Ok(apsp.run(&chosen.engine, graph, watch)?)
@@ -200,35 +201,35 @@ pub fn apsp<'py>(
     device: &str,
     threads: Option<usize>,
 ) -> PyResult<(Paths, Bound<'py, PyDict>)> {
-    let given = match (matrix, &edges) {
-        (Some(matrix), None) => Given::Matrix(Array::of(matrix)?),
+    let input = match (matrix, &edges) {
+        (Some(matrix), None) => GraphInput::Matrix(Array::of(matrix)?),
         (None, Some((vertices, sources, targets, weights))) => {
-            Given::Edges(*vertices, [Array::of(sources)?, Array::of(targets)?, Array::of(weights)?])
+            GraphInput::Edges(*vertices, [Array::of(sources)?, Array::of(targets)?, Array::of(weights)?])
         }
         _ => return Err(PyTypeError::new_err("a matrix or edges")),
     };
-    let how = How { weight: weight_named(weight)?, directed, predecessors };
+    let options = PathOptions { weight: weight_named(weight)?, directed, predecessors };
     let devices = named(device)?;
-    let vertices = given.vertices();
+    let vertices = input.vertices();
     let pairs = (vertices as u64).saturating_pow(2);
     let operations =
         if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { pairs.saturating_mul(vertices as u64) };
-    let (chosen, solution) = run(py, Amount { steps: pairs, operations }, threads, None, |watch| {
-        let verdict = |open| Vertices(vertices).verdict(rayon::current_num_threads(), open);
-        let chosen = Chosen::new(&devices, 0, watch, verdict)?;
-        match given.solve(&how, &chosen, watch) {
+    let (chosen, solution) = run(py, WorkEstimate { steps: pairs, operations }, threads, None, |watch| {
+        let recommendation = |open| Vertices(vertices).recommend(rayon::current_num_threads(), open);
+        let chosen = Chosen::new(&devices, 0, watch, recommendation)?;
+        match input.solve(&options, &chosen, watch) {
             Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
                 // The choice was ours.
                 let chosen = Chosen::cpu(Some(error.to_string()));
-                let solution = given.solve(&how, &chosen, watch)?;
+                let solution = input.solve(&options, &chosen, watch)?;
                 Ok((chosen, solution))
             }
             solution => Ok((chosen, solution?)),
         }
     })?;
-    let told = PyDict::new(py);
-    told.set_item("device", chosen.name)?;
-    told.set_item("why", chosen.why)?;
-    told.set_item("weight", solution.report.weight.name())?;
-    Ok((Paths(solution), told))
+    let info = PyDict::new(py);
+    info.set_item("device", chosen.name)?;
+    info.set_item("why", chosen.why)?;
+    info.set_item("weight", solution.report.weight.name())?;
+    Ok((Paths(solution), info))
 }

@@ -5,7 +5,7 @@
 
 use halotile::classes::{BinRule, Classes as Inner, ClassesError, Extent};
 use halotile::io::Nodata;
-use halotile::raster::{Raster, Uncovered};
+use halotile::raster::{MaskedRaster, Raster};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -57,8 +57,8 @@ fn shown<'py>(py: Python<'py>, nodata: Option<Nodata>) -> PyResult<Bound<'py, Py
     })
 }
 
-/// An array and its mask, to be looked through.
-struct Shown {
+/// An array and its mask.
+struct MaskedArray {
     array: Array,
     mask: Option<Array>,
     nodata: Option<Nodata>,
@@ -79,7 +79,7 @@ impl Classes {
     }
 }
 
-impl Shown {
+impl MaskedArray {
     fn new(array: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>, nodata: Option<Nodata>) -> PyResult<Self> {
         let array = Array::of(array)?;
         let mask = mask.map(Array::of).transpose()?;
@@ -92,14 +92,14 @@ impl Shown {
         self.array.rows() as u64 * self.array.cols() as u64
     }
 
-    fn look<R>(&self, look: impl FnOnce(&dyn Raster) -> Result<R, ClassesError>) -> Result<R, Fault> {
+    fn with_raster<R>(&self, work: impl FnOnce(&dyn Raster) -> Result<R, ClassesError>) -> Result<R, Fault> {
         // SAFETY: the caller of a function of this file holds the arrays until it returns.
         let raster = unsafe { self.array.raster("array", self.nodata) };
-        let Some(mask) = self.mask else { return Ok(look(&raster)?) };
+        let Some(mask) = self.mask else { return Ok(work(&raster)?) };
         // SAFETY: as above.
         let mask = unsafe { mask.raster("mask", None) };
-        match Uncovered::new(&raster, &mask) {
-            Some(uncovered) => Ok(look(&uncovered)?),
+        match MaskedRaster::new(&raster, &mask) {
+            Some(masked_raster) => Ok(work(&masked_raster)?),
             None => Err(Fault::Value(format!(
                 "the mask has the shape ({}, {}), and the array ({}, {})",
                 mask.rows(),
@@ -123,11 +123,11 @@ impl Classes {
         nodata: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
-        let (inner, _) = run(py, shown.cells(), threads, None, |watch: &Watch| {
-            shown.look(|raster| Inner::survey(raster, shown.nodata, watch))
+        let masked = MaskedArray::new(array, mask, nodata_of(nodata)?)?;
+        let (inner, _) = run(py, masked.cells(), threads, None, |watch: &Watch| {
+            masked.with_raster(|raster| Inner::survey(raster, masked.nodata, watch))
         })?;
-        Ok(Self::of_survey(inner, shown.nodata))
+        Ok(Self::of_survey(inner, masked.nodata))
     }
 
     /// These values, and no data if it `occurs`.
@@ -170,13 +170,13 @@ impl Classes {
         nodata: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
+        let masked = MaskedArray::new(array, mask, nodata_of(nodata)?)?;
         let rule = if quantile { BinRule::Quantile } else { BinRule::EqualWidth };
-        let cells = shown.cells() * rule.passes(shown.array.values(), bins) as u64;
+        let cells = masked.cells() * rule.passes(masked.array.values(), bins) as u64;
         let inner = run(py, cells, threads, None, |watch: &Watch| {
-            shown.look(|raster| Inner::bins(raster, bins, rule, shown.nodata, watch))
+            masked.with_raster(|raster| Inner::bins(raster, bins, rule, masked.nodata, watch))
         })?;
-        Ok(Self::of_bins(inner, shown.nodata))
+        Ok(Self::of_bins(inner, masked.nodata))
     }
 
     /// Bins between these edges; `occurs`: there may be cells without data.
@@ -210,9 +210,9 @@ impl Classes {
         nodata: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Found> {
-        let shown = Shown::new(array, mask, nodata_of(nodata)?)?;
-        let extent = run(py, shown.cells(), threads, None, |watch: &Watch| {
-            shown.look(|raster| Extent::of(raster, shown.nodata, watch))
+        let masked = MaskedArray::new(array, mask, nodata_of(nodata)?)?;
+        let extent = run(py, masked.cells(), threads, None, |watch: &Watch| {
+            masked.with_raster(|raster| Extent::of(raster, masked.nodata, watch))
         })?;
         Ok((extent.finite, extent.infinite, extent.nodata))
     }

@@ -30,7 +30,7 @@ use crate::run::{Watch, run};
 /// An array on a GPU, as Python describes it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Remote {
+pub struct GpuArray {
     address: u64,
     shape: (usize, usize),
     /// In bytes.
@@ -40,15 +40,15 @@ pub struct Remote {
     streams: Vec<u64>,
 }
 
-/// The same, looked at.
-struct Place<'a> {
-    remote: &'a Remote,
+/// An array whose type and alignment have been checked.
+struct CheckedArray<'a> {
+    source: &'a GpuArray,
     values: ValueType,
     strides: (isize, isize),
 }
 
-impl Remote {
-    fn place(&self) -> PyResult<Place<'_>> {
+impl GpuArray {
+    fn check(&self) -> PyResult<CheckedArray<'_>> {
         let wrong =
             || PyTypeError::new_err(format!("an array of type {} holds no integers or real numbers", self.typestr));
         let values = value_type(&self.typestr).ok_or_else(wrong)?;
@@ -57,15 +57,18 @@ impl Remote {
         if down % bytes != 0 || right % bytes != 0 {
             return Err(PyValueError::new_err("the numbers of the array are not aligned; copy it first"));
         }
-        Ok(Place { remote: self, values, strides: (down / bytes, right / bytes) })
+        Ok(CheckedArray { source: self, values, strides: (down / bytes, right / bytes) })
     }
 }
 
 /// The GPU of the arrays, after their streams have been waited for.
-fn settled<'a>(ordinal: usize, places: impl Iterator<Item = &'a Place<'a>>) -> Result<Arc<dyn Device>, Fault> {
+fn synchronized_device<'a>(
+    ordinal: usize,
+    arrays: impl Iterator<Item = &'a CheckedArray<'a>>,
+) -> Result<Arc<dyn Device>, Fault> {
     let device = gpu(ordinal)?;
     // Mostly all of them name the same one.
-    let mut streams: Vec<u64> = places.flat_map(|place| &place.remote.streams).copied().collect();
+    let mut streams: Vec<u64> = arrays.flat_map(|array| &array.source.streams).copied().collect();
     streams.sort_unstable();
     streams.dedup();
     for stream in streams {
@@ -79,22 +82,22 @@ fn array_error(error: ArrayError) -> Fault {
     Fault::Value(error.to_string())
 }
 
-impl<'a> Place<'a> {
+impl<'a> CheckedArray<'a> {
     fn grid(&self, device: &Arc<dyn Device>) -> Result<DeviceGrid<'a>, Fault> {
-        let (rows, cols) = self.remote.shape;
+        let (rows, cols) = self.source.shape;
         // SAFETY: the caller of the functions below holds the array until they return, and nothing writes to it: its streams have been waited
         // for.
-        unsafe { DeviceGrid::new(device, self.remote.address, self.values, rows, cols, self.strides) }
+        unsafe { DeviceGrid::new(device, self.source.address, self.values, rows, cols, self.strides) }
             .map_err(array_error)
     }
 
     fn grid_mut<T: Real>(&self, device: &Arc<dyn Device>) -> Result<DeviceGridMut<'a, T>, Fault> {
-        let (rows, cols) = self.remote.shape;
+        let (rows, cols) = self.source.shape;
         if self.values.bytes() != size_of::<T>() || !self.values.is_real() {
             return Err(Fault::Value("the results' arrays are of one type, float32 or float64".into()));
         }
         // SAFETY: as above; the results' arrays are new, or the caller's to be written.
-        unsafe { DeviceGridMut::new(device, self.remote.address, rows, cols, self.strides) }.map_err(array_error)
+        unsafe { DeviceGridMut::new(device, self.source.address, rows, cols, self.strides) }.map_err(array_error)
     }
 }
 
@@ -113,30 +116,30 @@ fn on_gpu<R: Send>(
     if progress.is_some() || cells.saturating_mul(size as u64) > AT_ONCE {
         return run(py, cells, None, progress, work);
     }
-    log::ask(py)?;
+    log::update_level(py)?;
     let result = py.detach(|| work(&Watch::default()));
-    log::pass_on(py)?;
+    log::flush(py)?;
     Ok(result?)
 }
 
 /// Classes of an array on a GPU, found there.
-fn look(
+fn find_classes(
     py: Python<'_>,
-    array: &Remote,
-    mask: Option<&Remote>,
+    array: &GpuArray,
+    mask: Option<&GpuArray>,
     find: impl FnOnce(&DeviceGrid<'_>, Option<&DeviceGrid<'_>>) -> Result<Inner, ClassesError> + Send,
 ) -> PyResult<Inner> {
-    let (place, mask) = (array.place()?, mask.map(Remote::place).transpose()?);
+    let (cells, mask) = (array.check()?, mask.map(GpuArray::check).transpose()?);
     on_gpu(py, array.shape, 1, None, |_: &Watch| {
-        let device = settled(array.gpu, [&place].into_iter().chain(&mask))?;
+        let device = synchronized_device(array.gpu, [&cells].into_iter().chain(&mask))?;
         let mask = mask.map(|mask| mask.grid(&device)).transpose()?;
-        Ok(find(&place.grid(&device)?, mask.as_ref())?)
+        Ok(find(&cells.grid(&device)?, mask.as_ref())?)
     })
 }
 
 /// The value that is no data, if a number of the array can be it.
-fn nodata_in(array: &Remote, nodata: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nodata>> {
-    let values = array.place()?.values;
+fn nodata_in(array: &GpuArray, nodata: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nodata>> {
+    let values = array.check()?.values;
     Ok(nodata_of(nodata)?.filter(|&nodata| values.can_be(nodata)))
 }
 
@@ -145,12 +148,12 @@ fn nodata_in(array: &Remote, nodata: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
 #[pyo3(signature = (array, mask, nodata))]
 pub fn survey_on_gpu(
     py: Python<'_>,
-    array: Remote,
-    mask: Option<Remote>,
+    array: GpuArray,
+    mask: Option<GpuArray>,
     nodata: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Classes> {
     let nodata = nodata_in(&array, nodata)?;
-    let inner = look(py, &array, mask.as_ref(), |grid, mask| Inner::survey_on(grid, mask, nodata))?;
+    let inner = find_classes(py, &array, mask.as_ref(), |grid, mask| Inner::survey_on(grid, mask, nodata))?;
     Ok(Classes::of_survey(inner, nodata))
 }
 
@@ -159,23 +162,23 @@ pub fn survey_on_gpu(
 #[pyo3(signature = (array, bins, quantile, mask, nodata))]
 pub fn bins_on_gpu(
     py: Python<'_>,
-    array: Remote,
+    array: GpuArray,
     bins: usize,
     quantile: bool,
-    mask: Option<Remote>,
+    mask: Option<GpuArray>,
     nodata: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Classes> {
     let nodata = nodata_in(&array, nodata)?;
     let rule = if quantile { BinRule::Quantile } else { BinRule::EqualWidth };
-    let inner = look(py, &array, mask.as_ref(), |grid, mask| Inner::bins_on(grid, mask, bins, rule, nodata))?;
+    let inner = find_classes(py, &array, mask.as_ref(), |grid, mask| Inner::bins_on(grid, mask, bins, rule, nodata))?;
     Ok(Classes::of_bins(inner, nodata))
 }
 
 /// A call, whichever the type of its results.
 struct Task<'a, T> {
-    array: Place<'a>,
-    mask: Option<Place<'a>>,
-    outs: Vec<Place<'a>>,
+    array: CheckedArray<'a>,
+    mask: Option<CheckedArray<'a>>,
+    outs: Vec<CheckedArray<'a>>,
     classes: Option<&'a Inner>,
     entropy: halotile::entropy::Entropy,
     result: PhantomData<fn() -> T>,
@@ -183,8 +186,8 @@ struct Task<'a, T> {
 
 impl<T: Real> Task<'_, T> {
     fn run(&self, watch: &Watch) -> Result<(String, Report), Fault> {
-        let places = [&self.array].into_iter().chain(&self.mask).chain(&self.outs);
-        let device = settled(self.array.remote.gpu, places)?;
+        let arrays = [&self.array].into_iter().chain(&self.mask).chain(&self.outs);
+        let device = synchronized_device(self.array.source.gpu, arrays)?;
         let mask = self.mask.as_ref().map(|mask| mask.grid(&device)).transpose()?;
         let outs = self.outs.iter().map(|out| out.grid_mut::<T>(&device)).collect::<Result<Vec<_>, _>>()?;
         let cells = self.array.grid(&device)?;
@@ -200,10 +203,10 @@ impl<T: Real> Task<'_, T> {
 #[allow(clippy::too_many_arguments)]
 pub fn entropy_on_gpu<'py>(
     py: Python<'py>,
-    array: Remote,
-    outs: Vec<Remote>,
+    array: GpuArray,
+    outs: Vec<GpuArray>,
     classes: Option<&Bound<'py, Classes>>,
-    mask: Option<Remote>,
+    mask: Option<GpuArray>,
     nodata: Option<u8>,
     plan: &Bound<'py, Plan>,
     whole: Option<(usize, usize)>,
@@ -214,25 +217,25 @@ pub fn entropy_on_gpu<'py>(
     let entropy = plan.entropy(classes.map_or(1, Inner::levels), whole);
     let entropy = if classes.is_none() { entropy.nodata(nodata.map(u16::from)) } else { entropy };
     let (shape, size) = (array.shape, plan.side());
-    let places = outs.iter().map(Remote::place).collect::<PyResult<Vec<_>>>()?;
-    let values = places.first().map(|place| place.values);
-    let (array, mask) = (array.place()?, mask.as_ref().map(Remote::place).transpose()?);
+    let arrays = outs.iter().map(GpuArray::check).collect::<PyResult<Vec<_>>>()?;
+    let values = arrays.first().map(|array| array.values);
+    let (array, mask) = (array.check()?, mask.as_ref().map(GpuArray::check).transpose()?);
     let (name, report) = match values {
         Some(ValueType::F32) => {
-            let task = Task::<f32> { array, mask, outs: places, classes, entropy, result: PhantomData };
+            let task = Task::<f32> { array, mask, outs: arrays, classes, entropy, result: PhantomData };
             on_gpu(py, shape, size, progress.as_ref(), |watch| task.run(watch))
         }
         Some(ValueType::F64) => {
-            let task = Task::<f64> { array, mask, outs: places, classes, entropy, result: PhantomData };
+            let task = Task::<f64> { array, mask, outs: arrays, classes, entropy, result: PhantomData };
             on_gpu(py, shape, size, progress.as_ref(), |watch| task.run(watch))
         }
         _ => return Err(Fault::from(Error::Measures(outs.len())).into()),
     }?;
-    let told = PyDict::new(py);
-    told.set_item("device", name)?;
-    told.set_item("kernel", report.kernel.map(Kernel::name))?;
-    told.set_item("kernel_seconds", report.kernel_seconds)?;
-    Ok(told)
+    let info = PyDict::new(py);
+    info.set_item("device", name)?;
+    info.set_item("kernel", report.kernel.map(Kernel::name))?;
+    info.set_item("kernel_seconds", report.kernel_seconds)?;
+    Ok(info)
 }
 
 /// The part of DLPack's tensor that comes first, in all of its versions without a header (DLPack, `dlpack.h`).

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use halotile::choice::{Devices, Verdict};
+use halotile::choice::{Devices, Recommendation};
 use halotile::engine::Engine;
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
@@ -81,13 +81,13 @@ impl Chosen {
         ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::of)
     }
 
-    /// What is named, or what the verdict says: the CPU, or the GPU of the number `auto`.
+    /// What is named, or what the recommendation says: the CPU, or the GPU of the number `auto`.
     /// Emulated devices end what they do once `watch` says so.
     pub fn new(
         devices: &Devices,
         auto: usize,
         watch: &Watch,
-        verdict: impl FnOnce(bool) -> Verdict,
+        recommendation: impl FnOnce(bool) -> Recommendation,
     ) -> Result<Self, Fault> {
         Ok(match devices {
             Devices::Cpu => Self::cpu(None),
@@ -97,10 +97,10 @@ impl Chosen {
                 Self::of((0..*count).map(|i| emulated(i) as Arc<dyn Device>).collect())
             }
             Devices::Auto => {
-                let verdict = verdict(is_open());
-                match verdict.gpu.then(|| Self::cuda(&[auto])) {
-                    None => Self::cpu(Some(verdict.why)),
-                    Some(Ok(chosen)) => Self { why: Some(verdict.why), ..chosen },
+                let recommendation = recommendation(is_open());
+                match recommendation.gpu.then(|| Self::cuda(&[auto])) {
+                    None => Self::cpu(Some(recommendation.why)),
+                    Some(Ok(chosen)) => Self { why: Some(recommendation.why), ..chosen },
                     Some(Err(error)) => Self::cpu(Some(error.to_string())),
                 }
             }

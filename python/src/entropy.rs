@@ -9,7 +9,7 @@
 //! Then it is the library's [`measure_codes_into`](halotile::entropy::Entropy::measure_codes_into), whose results are those of the program
 //! over the same cells in a file.
 
-use halotile::choice::{Devices, Load};
+use halotile::choice::{Devices, Workload};
 use halotile::classes::CodedRaster;
 use halotile::codes::Code;
 use halotile::entropy::{Base, Codes, Engine, Entropy, Error, Kernel, Report};
@@ -26,12 +26,12 @@ use crate::array::{Array, Number};
 use crate::classes::Classes;
 use crate::devices::{Chosen, named};
 use crate::error::Fault;
-use crate::run::{Amount, run};
+use crate::run::{WorkEstimate, run};
 
 /// The window, the measures and what else goes into a result, as Python gives it: text where the program's options are text.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Fields {
+pub struct EntropyOptions {
     size: usize,
     /// `disk`, or the rows, columns and cells of a shape; `None` for the square of `size`.
     footprint: Option<Shape>,
@@ -60,7 +60,7 @@ fn value_error(argument: &str, error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {error}"))
 }
 
-impl Fields {
+impl EntropyOptions {
     fn window(&self) -> PyResult<Footprint> {
         match &self.footprint {
             None => Footprint::square(self.size).map_err(|_| value_error("size", Error::Size(self.size))),
@@ -103,7 +103,7 @@ impl Fields {
     }
 }
 
-/// [`Fields`] that have been looked at. What is wrong with them is said also where there is nothing to compute.
+/// Validated [`EntropyOptions`]. Errors are raised also where there is nothing to compute.
 #[pyclass(frozen, module = "halotile._native")]
 pub struct Plan {
     window: Footprint,
@@ -118,11 +118,11 @@ pub struct Plan {
 #[pymethods]
 impl Plan {
     #[new]
-    fn new(fields: Fields) -> PyResult<Self> {
-        let window = fields.window()?;
-        let entropy = fields.entropy(window.clone())?;
-        let Fields { measures, normalize, gpu, threads, .. } = fields;
-        let devices = named(&fields.device)?;
+    fn new(options: EntropyOptions) -> PyResult<Self> {
+        let window = options.window()?;
+        let entropy = options.entropy(window.clone())?;
+        let EntropyOptions { measures, normalize, gpu, threads, .. } = options;
+        let devices = named(&options.device)?;
         Ok(Self { window, entropy, measures: measures.len(), normalize, devices, gpu, threads })
     }
 }
@@ -252,7 +252,7 @@ pub fn entropy<'py>(
     let values = outs.first().map(Array::values);
     let cells = array.rows() * array.cols();
     let bytes = outs.iter().map(|out| out.values().bytes()).sum();
-    let load = Load { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
+    let workload = Workload { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
 
     let turned = array.is_upright();
     let mut task = Task { array, mask, classes, entropy, outs };
@@ -271,10 +271,10 @@ pub fn entropy<'py>(
     } else {
         (cells as u64).saturating_mul(cell as u64)
     };
-    let amount = Amount { steps: cells as u64, operations };
-    let (chosen, report) = run(py, amount, plan.threads, progress.as_ref(), |watch| {
+    let estimate = WorkEstimate { steps: cells as u64, operations };
+    let (chosen, report) = run(py, estimate, plan.threads, progress.as_ref(), |watch| {
         let mut chosen =
-            Chosen::new(&plan.devices, plan.gpu, watch, |open| load.verdict(rayon::current_num_threads(), open))?;
+            Chosen::new(&plan.devices, plan.gpu, watch, |open| workload.recommend(rayon::current_num_threads(), open))?;
         let mut result = of_type(&task, &chosen.engine, turned, watch);
         // The choice was ours, and the CPU takes anything.
         if let (Err(Fault::Entropy(error)), Some(_)) = (&result, &chosen.why)
@@ -285,11 +285,11 @@ pub fn entropy<'py>(
         }
         Ok((chosen, result?))
     })?;
-    let told = PyDict::new(py);
-    told.set_item("device", chosen.name)?;
-    told.set_item("why", chosen.why)?;
-    told.set_item("kernel", report.kernel.map(Kernel::name))?;
-    told.set_item("levels", report.levels)?;
-    told.set_item("kernel_seconds", report.kernel_seconds)?;
-    Ok(told)
+    let info = PyDict::new(py);
+    info.set_item("device", chosen.name)?;
+    info.set_item("why", chosen.why)?;
+    info.set_item("kernel", report.kernel.map(Kernel::name))?;
+    info.set_item("levels", report.levels)?;
+    info.set_item("kernel_seconds", report.kernel_seconds)?;
+    Ok(info)
 }

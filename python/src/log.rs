@@ -37,9 +37,9 @@ fn number(level: Level) -> u8 {
     }
 }
 
-struct Keep;
+struct LogLayer;
 
-impl<S: Subscriber> Layer<S> for Keep {
+impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut text = Text(String::new());
         event.record(&mut text);
@@ -70,7 +70,7 @@ pub fn listen() {
     // Stages of profiles are spans, which are not heard here.
     let heard =
         dynamic_filter_fn(|metadata, _| metadata.is_event() && number(*metadata.level()) >= LEAST.load(Relaxed));
-    let ours = Keep.with_filter(heard.with_max_level_hint(LevelFilter::DEBUG));
+    let ours = LogLayer.with_filter(heard.with_max_level_hint(LevelFilter::DEBUG));
     let _ = tracing_subscriber::registry().with(ours).try_init();
 }
 
@@ -84,7 +84,7 @@ fn logger(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 }
 
 /// Asks `logging` what it would hear of what is told from now on.
-pub fn ask(py: Python<'_>) -> PyResult<()> {
+pub fn update_level(py: Python<'_>) -> PyResult<()> {
     let logger = logger(py)?;
     // There is no level above errors.
     let mut least = u8::MAX;
@@ -99,7 +99,7 @@ pub fn ask(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Hands what has been told to `logging`.
-pub fn pass_on(py: Python<'_>) -> PyResult<()> {
+pub fn flush(py: Python<'_>) -> PyResult<()> {
     let lines = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
     for (level, line) in lines {
         logger(py)?.call_method1("log", (level, "%s", line))?;

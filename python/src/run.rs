@@ -27,16 +27,16 @@ use crate::log;
 /// Operations up to which signals are not looked for: done in a few milliseconds.
 const AT_ONCE: u64 = 1 << 22;
 
-/// How much there is to do.
+/// An estimate of the work.
 #[derive(Debug, Clone, Copy)]
-pub struct Amount {
+pub struct WorkEstimate {
     /// What progress counts: cells, mostly.
     pub steps: u64,
     /// What takes a nanosecond or so of one thread, roughly.
     pub operations: u64,
 }
 
-impl From<u64> for Amount {
+impl From<u64> for WorkEstimate {
     /// Steps that are as much work as a cell in a small window.
     fn from(steps: u64) -> Self {
         Self { steps, operations: steps.saturating_mul(16) }
@@ -44,22 +44,22 @@ impl From<u64> for Amount {
 }
 
 /// The flags that stop the work in flight in a process. Changed with the GIL held, as pools are.
-struct UnderWay {
+struct RunningWork {
     process: u32,
     stops: Vec<Arc<AtomicBool>>,
     /// Python is about to end.
     ending: bool,
 }
 
-static UNDER_WAY: Mutex<UnderWay> = Mutex::new(UnderWay { process: 0, stops: Vec::new(), ending: false });
+static RUNNING: Mutex<RunningWork> = Mutex::new(RunningWork { process: 0, stops: Vec::new(), ending: false });
 
-/// Does something with this process's flags.
-fn under_way<R>(work: impl FnOnce(&mut UnderWay) -> R) -> R {
-    let mut all = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+/// Calls `work` with this process's flags.
+fn with_running<R>(work: impl FnOnce(&mut RunningWork) -> R) -> R {
+    let mut all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if all.process != process {
         // What a parent does is not done here.
-        *all = UnderWay { process, stops: Vec::new(), ending: false };
+        *all = RunningWork { process, stops: Vec::new(), ending: false };
     }
     work(&mut all)
 }
@@ -69,36 +69,36 @@ struct Stoppable(Arc<AtomicBool>);
 
 impl Stoppable {
     fn new(stop: &Arc<AtomicBool>) -> Self {
-        under_way(|all| all.stops.push(Arc::clone(stop)));
+        with_running(|all| all.stops.push(Arc::clone(stop)));
         Self(Arc::clone(stop))
     }
 }
 
 impl Drop for Stoppable {
     fn drop(&mut self) {
-        under_way(|all| all.stops.retain(|stop| !Arc::ptr_eq(stop, &self.0)));
+        with_running(|all| all.stops.retain(|stop| !Arc::ptr_eq(stop, &self.0)));
     }
 }
 
 /// The longest that the end of Python waits for work in flight.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Stops the work in flight, and waits until it has ended: for when Python ends.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
-    under_way(|all| {
+    with_running(|all| {
         all.ending = true;
         all.stops.iter().for_each(|stop| stop.store(true, Relaxed));
     });
     let start = Instant::now();
-    while under_way(|all| !all.stops.is_empty()) && start.elapsed() < PATIENCE {
+    while with_running(|all| !all.stops.is_empty()) && start.elapsed() < SHUTDOWN_TIMEOUT {
         // A thread that is done needs the GIL to say so.
         py.detach(|| std::thread::sleep(Duration::from_millis(2)));
     }
 }
 
-/// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often signals are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What the work tells and asks while it goes on.
 #[derive(Default)]
@@ -151,22 +151,22 @@ fn threads(asked: Option<usize>) -> PyResult<Threads> {
     Ok(threads)
 }
 
-/// Does `work`, of this amount, without the GIL, on `asked` threads. `progress` is called with how many steps are done, and how many there
+/// Does `work`, of this estimate, without the GIL, on `asked` threads. `progress` is called with how many steps are done, and how many there
 /// are.
 ///
 /// # Errors
 /// What `work` says; what a signal handler raises (`KeyboardInterrupt`, mostly) or `progress`, once the work has stopped.
 pub fn run<R: Send>(
     py: Python<'_>,
-    amount: impl Into<Amount>,
+    estimate: impl Into<WorkEstimate>,
     asked: Option<usize>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&Watch) -> Result<R, Fault> + Send,
 ) -> PyResult<R> {
-    let Amount { steps, operations } = amount.into();
+    let WorkEstimate { steps, operations } = estimate.into();
     let threads = threads(asked)?;
     let watch = Watch::default();
-    log::ask(py)?;
+    log::update_level(py)?;
     let stoppable = Stoppable::new(&watch.stop);
     let (result, raised) = py.detach(|| {
         if operations <= AT_ONCE && progress.is_none() {
@@ -181,7 +181,7 @@ pub fn run<R: Send>(
                 threads.run(|| work(watch))
             });
             let mut raised = None;
-            while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(LOOK) {
+            while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(POLL_INTERVAL) {
                 let looked = Python::attach(|py| {
                     py.check_signals()?;
                     progress
@@ -196,8 +196,8 @@ pub fn run<R: Send>(
         })
     });
     drop(stoppable);
-    let ending = under_way(|all| all.ending);
-    log::pass_on(py)?;
+    let ending = with_running(|all| all.ending);
+    log::flush(py)?;
     match (result, raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(result), None) => {

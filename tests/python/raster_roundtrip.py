@@ -88,10 +88,10 @@ class Bench:
         """What the library sees in a band: a dictionary, and the cells."""
         numbers = self.path("bin")
         limits = ["--window", *window] if window else []
-        told = json.loads(self.run(self.raster_io, "read", path, band, numbers, *limits))
-        cells = np.fromfile(numbers, dtype=np.dtype({v: k for k, v in NAMES.items()}[told["type"]]).newbyteorder("<"))
-        rows, cols = (window[1] - window[0], window[3] - window[2]) if window else (told["rows"], told["cols"])
-        return told, cells.reshape(rows, cols)
+        info = json.loads(self.run(self.raster_io, "read", path, band, numbers, *limits))
+        cells = np.fromfile(numbers, dtype=np.dtype({v: k for k, v in NAMES.items()}[info["type"]]).newbyteorder("<"))
+        rows, cols = (window[1] - window[0], window[3] - window[2]) if window else (info["rows"], info["cols"])
+        return info, cells.reshape(rows, cols)
 
     def write(self, bands, like=None, options=(), descriptions=None):
         """Results written by the library."""
@@ -144,12 +144,12 @@ def compare(bench, path, expected=None):
     """Every band of a file, through the library and through rasterio."""
     with rasterio.open(path) as file:
         for band in range(1, file.count + 1):
-            told, got = bench.read(path, band)
+            info, got = bench.read(path, band)
             theirs = file.read(band)
-            assert told["type"] == NAMES[file.dtypes[band - 1]], f"type {told['type']}, not {file.dtypes}"
-            assert (told["rows"], told["cols"], told["bands"]) == (*file.shape, file.count), told
-            assert tuple(told["block"]) == file.block_shapes[band - 1], f"{told['block']}, {file.block_shapes}"
-            nodata = told["nodata"] and float(told["nodata"])
+            assert info["type"] == NAMES[file.dtypes[band - 1]], f"type {info['type']}, not {file.dtypes}"
+            assert (info["rows"], info["cols"], info["bands"]) == (*file.shape, file.count), info
+            assert tuple(info["block"]) == file.block_shapes[band - 1], f"{info['block']}, {file.block_shapes}"
+            nodata = info["nodata"] and float(info["nodata"])
             both_nan = nodata is not None and file.nodata is not None and math.isnan(nodata) and math.isnan(file.nodata)
             assert both_nan or nodata == file.nodata, f"nodata {nodata}, not {file.nodata}"
             assert same(got, theirs), f"band {band}: {(got != theirs).sum()} cells differ"
@@ -253,8 +253,8 @@ def read_a_hundred_thousand_million_cells(bench):
     with rasterio.open(path, "w", **profile) as file:
         file.write(made, window=Window(side - 300, side - 300, 300, 300))
     start = time.monotonic()
-    told, got = bench.read(path, 1, (side - 300, side, side - 300, side))
-    assert same(got, made[0]) and told["rows"] == side
+    info, got = bench.read(path, 1, (side - 300, side, side - 300, side))
+    assert same(got, made[0]) and info["rows"] == side
     _, got = bench.read(path, 1, (100_000, 100_010, 0, 3000))
     assert (got == 9).all()
     assert time.monotonic() - start < 20, "it took long"

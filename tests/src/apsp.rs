@@ -3,7 +3,7 @@
 //! Small graphs are compared with the definition (`halotile::apsp::reference`), graphs of a shape with what mathematics says: there the
 //! distance is a formula of the two vertices, and the graphs can be as large as one likes.
 
-use halotile::apsp::predecessors::{NONE, walk};
+use halotile::apsp::predecessors::{NONE, reconstruct_path};
 use std::sync::Arc;
 
 use halotile::apsp::device::{self, SolveError};
@@ -220,7 +220,7 @@ pub fn check_paths<T: Distance>(
             if (last == NONE) != nothing {
                 return Err(format!("from {from} to {to} it is {distance}, and the predecessor {last}"));
             }
-            let path = walk(before, from, to).map_err(|astray| astray.to_string())?;
+            let path = reconstruct_path(before, from, to).map_err(|broken| broken.to_string())?;
             let edge = |edge: &[usize]| weights.get(edge[0], edge[1]).to_f64();
             let length = path.map_or(f64::INFINITY, |path| path.windows(2).map(edge).sum());
             if length != distance && (length - distance).abs() > relative * distance.abs() {

@@ -14,7 +14,7 @@ use halotile::io::{FormatError, Nodata};
 use halotile::measure::{Edge, Footprint, Measure};
 use halotile::numbers::Real;
 use halotile::numbers::ValueType;
-use halotile::raster::{Cells as _, Georeference, Raster, ResultSink, Uncovered, Values};
+use halotile::raster::{Cells as _, Georeference, MaskedRaster, Raster, ResultSink, Values};
 
 use crate::cases::SplitMix64;
 use crate::runner::{Checked, compare, tolerance};
@@ -412,7 +412,7 @@ pub fn check(device: &Arc<dyn Device>, every: usize) -> Result<usize> {
 fn one(question: &Question<'_>, nodata: Option<Nodata>, ways: [Arrangement; 3], number: usize) -> Result<()> {
     let Question { device, numbers, .. } = *question;
     // Classes as they are found on the host and on the device.
-    let hidden = question.mask.map(|mask| Uncovered::new(numbers, mask).expect("one shape"));
+    let hidden = question.mask.map(|mask| MaskedRaster::new(numbers, mask).expect("one shape"));
     let raster: &dyn Raster = hidden.as_ref().map_or(numbers, |hidden| hidden as &dyn Raster);
     let there = There::of(device, numbers, ways[0])?;
     let grid = there.grid(numbers)?;

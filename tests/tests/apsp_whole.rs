@@ -71,7 +71,7 @@ fn sixteen_bits_are_exact_or_refused() {
                 let narrow = case.weights(|weight| weight.min(32_767) as u16);
                 check_paths(&narrow, &distances, &predecessors.unwrap(), 0.0).unwrap();
             }
-            Err(Error::Doubt(_)) => {
+            Err(Error::OverflowRisk(_)) => {
                 assert!(case.name.contains("heavy"), "{} fits", case.name);
                 refused += 1;
             }
@@ -159,13 +159,13 @@ fn what_is_refused() {
     let most = (1 << 30) - 2;
     let heavy = [(0, 1, most), (1, 2, most)];
     let error = refused(Apsp::new(), &heavy);
-    assert!(matches!(error, Error::Doubt(doubt) if doubt.bits == 32), "{error}");
+    assert!(matches!(error, Error::OverflowRisk(risk) if risk.bits == 32), "{error}");
     let error = refused(Apsp::new().weight(Weight::I16), &heavy);
-    assert!(matches!(error, Error::Doubt(doubt) if doubt.bits == 16), "{error}");
+    assert!(matches!(error, Error::OverflowRisk(risk) if risk.bits == 16), "{error}");
     let error = refused(Apsp::new(), &[(0, 1, -most), (1, 2, -most), (2, 0, most), (0, 2, most), (2, 1, most)]);
     assert!(matches!(error, Error::Cycle(_)), "{error}");
     let error = refused(Apsp::new(), &[(0, 1, -most), (1, 2, -most), (0, 2, -1)]);
-    assert!(matches!(error, Error::TooLong(_) | Error::Doubt(_)), "{error}");
+    assert!(matches!(error, Error::Overflow(_) | Error::OverflowRisk(_)), "{error}");
     let needed = memory_needed(3, Weight::I32, true);
     assert_eq!(needed, 3 * 64 * 64 * 4);
     let error = refused(Apsp::new().predecessors(true).memory(Some(needed - 1)), &heavy);

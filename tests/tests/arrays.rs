@@ -137,8 +137,8 @@ fn arrays_are_read_and_written_where_they_are() {
         launches(ValueType::U8, &reflected, 1, None),
         ["arrays_present", "arrays_encode", "entropy_sliding", "arrays_place"].map(str::to_owned)
     );
-    let rim = entropy.clone().edge(Edge::Nodata);
-    assert_eq!(launches(ValueType::U8, &rim, 1, None), ["arrays_present", "entropy_sliding", "arrays_rim"]);
+    let border = entropy.clone().edge(Edge::Nodata);
+    assert_eq!(launches(ValueType::U8, &border, 1, None), ["arrays_present", "entropy_sliding", "arrays_rim"]);
 }
 
 /// Where the kernel that takes any bytes is the one, it does not wait until they are known; and it does nothing where they are too many.

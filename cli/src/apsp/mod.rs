@@ -16,8 +16,8 @@ use std::time::Instant;
 use anyhow::anyhow;
 use halotile::apsp::files::distances::{self, DistanceFormat, write_distances};
 use halotile::apsp::files::graph::{AnyGraph, GraphOptions, read_graph};
-use halotile::apsp::potential::TooLong;
-use halotile::apsp::width::Doubt;
+use halotile::apsp::potential::DistanceOverflow;
+use halotile::apsp::width::OverflowRisk;
 use halotile::apsp::{Apsp, Distance, Distances, Error, Matrix, Solution};
 
 mod check;
@@ -71,7 +71,7 @@ fn finish(args: &ApspArgs, files: &Files) -> anyhow::Result<Done> {
     if args.json {
         report::print(&summary)?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Reads and computes; where a GPU of our own choice cannot, once more on the CPU, for which the graph is read again: its memory is where the distances were
@@ -179,12 +179,14 @@ fn write_one<T: Distance>(
 /// Says what to do about it, where that is something that an option does.
 fn explain(error: Error, name: &str) -> anyhow::Error {
     let advice = match &error {
-        Error::Doubt(doubt) if doubt.bits == 16 => "choose --weight i32 or auto",
+        Error::OverflowRisk(risk) if risk.bits == 16 => "choose --weight i32 or auto",
         // Floating-point numbers already.
-        Error::Doubt(Doubt { most, .. }) | Error::TooLong(TooLong { most, .. }) if *most > 1e30 => {
+        Error::OverflowRisk(OverflowRisk { most, .. }) | Error::Overflow(DistanceOverflow { most, .. })
+            if *most > 1e30 =>
+        {
             "make the weights smaller"
         }
-        Error::Doubt(_) | Error::TooLong(_) => "choose --weight f32",
+        Error::OverflowRisk(_) | Error::Overflow(_) => "choose --weight f32",
         Error::Fractions(_) => "choose --weight f32 or auto",
         Error::Misfit { .. } => "choose another kernel or auto",
         Error::Memory { .. } | Error::Matrix(_) => "take a smaller graph, or a machine with more memory",

@@ -13,12 +13,12 @@ use halotile_lab::apsp::Kernel;
 
 use crate::console::Console;
 use crate::engine::{Choice, Chosen};
-use crate::outcome::Absent;
+use crate::outcome::DeviceUnavailable;
 
 /// What was opened, if devices were asked for by name, and how many seconds that took.
 type Opened = (Result<Option<Chosen>, DeviceError>, f64);
 
-/// Where the work is done, settled when it is known how much it is.
+/// Where the work is done, chosen when it is known how much it is.
 ///
 /// GPUs asked for by name are opened while the graph is read: either takes some tenths of a second.
 pub struct Place {
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// Waits until the devices are open.
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn wait_until_open(&mut self) -> Result<(), DeviceError> {
         let Some(opening) = self.opening.take() else { return Ok(()) };
         let (opened, seconds) = opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         self.seconds += seconds;
@@ -62,7 +62,7 @@ impl Place {
 
     /// The error, if devices asked for by name are known not to be there.
     pub fn failure(&mut self) -> Option<DeviceError> {
-        if self.failed.load(Relaxed) { self.settle().err() } else { None }
+        if self.failed.load(Relaxed) { self.wait_until_open().err() } else { None }
     }
 
     /// An observer that also stops when the devices turn out not to be there.
@@ -86,7 +86,7 @@ impl Place {
 
     /// The engine for so many vertices.
     pub fn engine(&mut self, vertices: usize, console: &Console) -> anyhow::Result<Engine> {
-        self.settle()?;
+        self.wait_until_open()?;
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.engine.clone());
         }
@@ -97,19 +97,21 @@ impl Place {
         Ok(self.chosen.insert(choice.chosen).engine.clone())
     }
 
-    fn choose(&self, vertices: usize) -> Result<Choice, Absent> {
+    fn choose(&self, vertices: usize) -> Result<Choice, DeviceUnavailable> {
         match self.kernel {
             Some(Kernel::Threads) => return Ok(Choice::new(Chosen::cpu(), "kernel threads runs there".to_owned())),
             Some(kernel) => {
                 let because = format!("kernel {kernel} runs on a device");
                 return match Chosen::cuda(&[0]) {
                     Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => Err(Absent(format!("{because}, and {error}; choose --device emulator or no kernel"))),
+                    Err(error) => {
+                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
+                    }
                 };
             }
             None => {}
         }
-        Ok(Choice::by(Vertices(vertices).verdict(rayon::current_num_threads(), false)))
+        Ok(Choice::by(Vertices(vertices).recommend(rayon::current_num_threads(), false)))
     }
 
     /// Takes the CPU after all, if the choice is ours and was another.

@@ -24,7 +24,7 @@ pub struct Summary {
     pub device: String,
     pub kernel: Option<&'static str>,
     pub threads: usize,
-    pub memory: MemoryTold,
+    pub memory: MemoryReport,
     pub seconds: Seconds,
     pub device_seconds: Option<DeviceSeconds>,
     pub relaxations_per_second: f64,
@@ -32,7 +32,7 @@ pub struct Summary {
 
 /// Bytes.
 #[derive(Debug, Default, Serialize)]
-pub struct MemoryTold {
+pub struct MemoryReport {
     pub needed: u128,
     pub allowed: Option<u64>,
     pub peak: Option<u64>,

@@ -215,7 +215,7 @@ fn wrong<'a, T: 'a>(rows: impl Iterator<Item = (String, &'a Outcome<T>)>) -> any
         _ => None,
     });
     let wrong: Vec<String> = wrong.collect();
-    if wrong.is_empty() { Ok(Done::Well) } else { bail!("{}; what is wrong was not timed", wrong.join("; ")) }
+    if wrong.is_empty() { Ok(Done::Success) } else { bail!("{}; what is wrong was not timed", wrong.join("; ")) }
 }
 
 impl ExportArgs {

@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 use halotile::classes::{BinRule, Class, Classes, ClassesError, Members, Survey};
-use halotile::raster::{Raster, Uncovered};
+use halotile::raster::{MaskedRaster, Raster};
 use serde::Serialize;
 
-use super::input::Sheet;
+use super::input::InputRaster;
 use crate::args::EntropyArgs;
 use crate::console::Console;
 
@@ -18,7 +18,7 @@ pub struct Classing {
 
 /// What `--json` says of classes.
 #[derive(Debug, Serialize)]
-pub struct Told {
+pub struct ClassReport {
     from: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     nodata_cells: Option<u64>,
@@ -53,23 +53,23 @@ fn in_words(class: &Class) -> String {
 }
 
 impl Classing {
-    /// The classes of a raster; looks through all of it where nothing else says what they are.
+    /// The classes of a raster; scans all of it where nothing else says what they are.
     pub fn of(
-        sheet: &Sheet,
+        input: &InputRaster,
         mask: Option<&dyn Raster>,
         args: &EntropyArgs,
         list: Option<&Classes>,
         console: &Console,
     ) -> anyhow::Result<Self> {
-        let Sheet { raster, nodata, lent, in_memory } = sheet;
+        let InputRaster { raster, nodata, provisional, in_memory } = input;
         let (raster, nodata): (&dyn Raster, _) = (raster.as_ref(), *nodata);
         // What the mask hides is no class and stretches no bin. A mask of another shape is refused where it is applied.
-        let uncovered = mask.and_then(|mask| Uncovered::new(raster, mask));
-        let raster = uncovered.as_ref().map_or(raster, |uncovered| uncovered);
+        let masked_raster = mask.and_then(|mask| MaskedRaster::new(raster, mask));
+        let raster = masked_raster.as_ref().map_or(raster, |masked_raster| masked_raster);
         let cells = raster.rows() as u64 * raster.cols() as u64;
         let mut survey = None;
         let (classes, from) = match (list, args.bins, args.levels) {
-            (Some(list), ..) => (list.clone().with_nodata(nodata, *lent), "list"),
+            (Some(list), ..) => (list.clone().with_nodata(nodata, *provisional), "list"),
             (_, Some(bins), _) => {
                 let rule = args.binning.unwrap_or(BinRule::EqualWidth);
                 console.cells("laying out bins", cells * rule.passes(raster.value_type(), bins) as u64);
@@ -120,11 +120,11 @@ impl Classing {
     }
 
     /// For `--json`.
-    pub fn told(&self) -> Told {
+    pub fn report(&self) -> ClassReport {
         let survey = self.survey.as_ref();
         let cells = |class: &Class| Some(*survey?.cells.get(usize::from(class.code))?);
         let row = |class| Row { cells: cells(&class), class };
-        Told {
+        ClassReport {
             from: self.from,
             nodata_cells: survey.map(|survey| survey.nodata),
             table: self.classes.describe().into_iter().map(row).collect(),

@@ -11,7 +11,7 @@ use halotile::numbers::ValueType;
 use halotile::raster::{Raster, Values};
 
 use super::classing::Classing;
-use super::input::Sheet;
+use super::input::InputRaster;
 use crate::args::EntropyArgs;
 use crate::console::Console;
 
@@ -19,11 +19,16 @@ use crate::console::Console;
 const LARGEST_BLOCK: usize = 1 << 22;
 
 /// Tells of such a value, if nothing was said of no data.
-pub fn hint(sheet: &Sheet, classing: &Classing, args: &EntropyArgs, console: &Console) -> Result<(), FormatError> {
-    let raster = sheet.raster.as_ref();
+pub fn hint(
+    input: &InputRaster,
+    classing: &Classing,
+    args: &EntropyArgs,
+    console: &Console,
+) -> Result<(), FormatError> {
+    let raster = input.raster.as_ref();
     let (rows, cols) = (raster.rows(), raster.cols());
     let (height, width) = raster.block();
-    let said = args.nodata.is_some() || args.mask.is_some() || sheet.nodata.is_some() || raster.has_mask();
+    let said = args.nodata.is_some() || args.mask.is_some() || input.nodata.is_some() || raster.has_mask();
     // The edge of a grid of one or two rows is the grid.
     if said
         || raster.value_type() != ValueType::U8

@@ -17,11 +17,11 @@ use crate::source::Source;
 const LONGEST_WINDOW: u64 = 1 << 26;
 
 /// A raster and the value that is no data in it.
-pub struct Sheet {
+pub struct InputRaster {
     pub raster: Box<dyn Raster>,
     pub nodata: Option<Nodata>,
-    /// The value is none that the file has: cells without data were given one that no other cell has.
-    pub lent: bool,
+    /// The nodata value is not the file's, but one chosen in reading that no other cell has.
+    pub provisional: bool,
     /// All of it is in memory, and its values were compared with `--levels`.
     pub in_memory: bool,
 }
@@ -80,20 +80,20 @@ fn by_pieces(
 
 impl Input<'_> {
     /// The next raster.
-    pub fn next(&mut self, args: &EntropyArgs) -> anyhow::Result<Option<Sheet>> {
+    pub fn next(&mut self, args: &EntropyArgs) -> anyhow::Result<Option<InputRaster>> {
         match self {
             Self::Raster(raster) => Ok(raster.take().map(|raster| {
                 let nodata = args.nodata_or(raster.nodata());
                 // A value that no number can have takes no code.
                 let nodata = nodata.filter(|&nodata| raster.value_type().can_be(nodata));
-                Sheet { raster, nodata, lent: false, in_memory: false }
+                InputRaster { raster, nodata, provisional: false, in_memory: false }
             })),
             Self::Samples { name, samples } => {
                 let Some(Sample { cells, nodata }) = samples.next().transpose()? else { return Ok(None) };
                 let raster = GridRaster::new(name.clone(), cells, nodata);
-                let lent = raster.nodata().is_some() && raster.nodata() != args.nodata_or(None);
+                let provisional = raster.nodata().is_some() && raster.nodata() != args.nodata_or(None);
                 let nodata = raster.nodata();
-                Ok(Some(Sheet { raster: Box::new(raster), nodata, lent, in_memory: true }))
+                Ok(Some(InputRaster { raster: Box::new(raster), nodata, provisional, in_memory: true }))
             }
         }
     }

@@ -18,7 +18,7 @@ use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 use anyhow::{anyhow, bail};
-use halotile::choice::Load;
+use halotile::choice::Workload;
 use halotile::classes::CodedRaster;
 use halotile::entropy::{Entropy, Error, Kernel, Report};
 use halotile::grid::Grid;
@@ -39,7 +39,7 @@ mod summary;
 use check::Files;
 use classing::Classing;
 use halotile::classes::Classes;
-use input::{Input, Sheet};
+use input::{Input, InputRaster};
 use output::Outputs;
 use summary::{Summary, Window};
 
@@ -52,7 +52,7 @@ use crate::sink::{self, Sink};
 use crate::{machine, report, stdout};
 
 /// Decoded blocks that are kept so that the next piece finds them: this part of the memory that there is.
-const KEPT: usize = 16;
+const CACHE_SHARE: usize = 16;
 
 /// The files and devices of a run, all of them open, and what is to be computed.
 struct Job<'a> {
@@ -158,7 +158,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     if args.json {
         report::print(&summary)?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// The results' unit.
@@ -191,29 +191,29 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         if several || summary.samples == 0 {
             console.bytes("reading");
         }
-        let Some(mut sheet) = staged("read", || input.next(args))? else { break };
+        let Some(mut source) = staged("read", || input.next(args))? else { break };
         if several && (matches!(format, OutputFormat::Npy | OutputFormat::GeoTiff) || preview_sink.is_some()) {
             alone(&mut input, args, format, &name)?;
         }
         summary.seconds.read += start.elapsed().as_secs_f64();
-        let nodata = args.nodata_or(sheet.raster.nodata().filter(|_| !sheet.in_memory));
-        summary.assume(nodata, args.nodata.is_some(), sheet.raster.origins());
+        let nodata = args.nodata_or(source.raster.nodata().filter(|_| !source.in_memory));
+        summary.assume(nodata, args.nodata.is_some(), source.raster.origins());
 
         let mut mask = if summary.samples == 0 { mask.take() } else { input::mask(args, console)? };
         if let Some(memory) = args.memory {
             let mask = mask.as_mut().map(|mask| -> &mut dyn Raster { mask.as_mut() });
-            raster::keep(sheet.raster.as_mut(), mask, memory / KEPT)?;
+            raster::set_cache_bytes(source.raster.as_mut(), mask, memory / CACHE_SHARE)?;
         }
         let start = Instant::now();
         let begun = stage("classes");
-        let classing = Classing::of(&sheet, mask.as_deref(), args, list.as_ref(), console)?;
+        let classing = Classing::of(&source, mask.as_deref(), args, list.as_ref(), console)?;
         if summary.samples == 0 {
             classing.tell(&name);
-            filling::hint(&sheet, &classing, args, console)?;
+            filling::hint(&source, &classing, args, console)?;
         }
         let given = classing.levels(args);
         let entropy = entropy.clone().levels(given.filter(|_| args.normalize));
-        let Sheet { raster, .. } = sheet;
+        let InputRaster { raster, .. } = source;
         let cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
         drop(begun);
@@ -223,7 +223,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         summary.cells += rows * cols;
         let first = summary.samples == 1;
         (summary.rows, summary.cols) = if first { (Some(rows), Some(cols)) } else { (None, None) };
-        summary.classes = first.then(|| classing.told());
+        summary.classes = first.then(|| classing.report());
 
         if preview_sink.is_some() {
             preview = Some(Preview::new(rows, cols)?);
@@ -296,8 +296,8 @@ impl Run<'_> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
         let bytes = size_of::<T>() * self.args.measures.len();
         let size = self.window.rows().max(self.window.cols());
-        let load = || Load { cells: rows * cols, size, levels: self.cells.levels(), bytes };
-        let mut chosen = self.chooser.engine(load, self.console)?;
+        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes };
+        let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");
         let report = loop {

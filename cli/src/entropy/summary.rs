@@ -4,7 +4,7 @@ use halotile::io::Nodata;
 use halotile::raster::Origins;
 use serde::Serialize;
 
-use super::classing::Told;
+use super::classing::ClassReport;
 
 /// What `--json` prints.
 #[derive(Debug, Default, Serialize)]
@@ -29,7 +29,7 @@ pub struct Summary {
     pub fill_nodata: bool,
     pub measures: Vec<String>,
     pub levels: Option<usize>,
-    pub classes: Option<Told>,
+    pub classes: Option<ClassReport>,
     pub unit: &'static str,
     pub nodata: Option<String>,
     pub nodata_from: Option<String>,

@@ -27,5 +27,5 @@ pub fn run(args: &GraphArgs) -> anyhow::Result<Done> {
     console.vertices("making", args.vertices as u64);
     writer.write(&mut console.watch(&mut sink), &console)?;
     sink::commit([sink])?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -41,7 +41,7 @@ pub fn run(args: &GridArgs) -> anyhow::Result<Done> {
         format => write_rows(args, &generator, format, sink, &console)?,
     };
     sink::commit([sink])?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// The number of cells, if a grid may have so many: more than any reader of ours takes is an error.

@@ -34,12 +34,12 @@ pub fn run(args: &OccupancyArgs) -> anyhow::Result<Done> {
         sink::commit([sink])?;
     }
     let text = match (svg_out, args.json) {
-        (true, _) => return Ok(Done::Well),
+        (true, _) => return Ok(Done::Success),
         (false, true) => json(&case, args.all_blocks).to_string() + "\n",
         (false, false) => text(&case, args.all_blocks),
     };
     stdout::print(text.as_bytes())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// A kernel in blocks of one size on an architecture.

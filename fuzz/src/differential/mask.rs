@@ -6,7 +6,7 @@ use halotile::classes::Classes;
 use halotile::classes::CodedRaster;
 use halotile::grid::Grid;
 use halotile::io::Nodata;
-use halotile::raster::{Cells, NpyRaster, Raster, Uncovered, whole};
+use halotile::raster::{Cells, MaskedRaster, NpyRaster, Raster, whole};
 
 use crate::MemoryFile;
 use crate::case::Case;
@@ -63,13 +63,13 @@ pub fn mask(input: &[u8]) {
 
 fn check(map: NpyRaster, mask: NpyRaster, nodata: Option<Nodata>) {
     let (rows, cols) = (map.rows(), map.cols());
-    let Some(uncovered) = Uncovered::new(&map, &mask) else {
+    let Some(masked_raster) = MaskedRaster::new(&map, &mask) else {
         let classes = Classes::identity(4, None).expect("four levels");
         assert!(value(CodedRaster::new(Box::new(map), classes, Some(Box::new(mask)))).is_none());
         return;
     };
     let (values, covers) = (whole(&map).expect("it is small"), whole(&mask).expect("it is small"));
-    let Some((classes, survey)) = value(Classes::survey(&uncovered, nodata, &())) else { return };
+    let Some((classes, survey)) = value(Classes::survey(&masked_raster, nodata, &())) else { return };
     let is_nodata = |value: f64| match nodata {
         Some(Nodata::Whole(nodata)) => value == nodata as f64,
         Some(Nodata::Nan) => value.is_nan(),

@@ -83,14 +83,14 @@ pub struct EdgeSink<'m, T> {
     bands: Vec<Mutex<&'m mut [T]>>,
     edges: AtomicU64,
     loops: AtomicU64,
-    both_ways: AtomicBool,
+    undirected: AtomicBool,
     negative: AtomicBool,
     /// The lowest vertex with a negative loop.
     negative_loop: AtomicUsize,
 }
 
 impl<T: EdgeWeight> Graph<T> {
-    /// Makes a graph: `give` hands its edges to the sink.
+    /// Makes a graph: `fill` hands its edges to the sink.
     ///
     /// ```
     /// use halotile::apsp::{Graph, MatrixError};
@@ -103,7 +103,7 @@ impl<T: EdgeWeight> Graph<T> {
     /// ```
     pub fn build<E: From<MatrixError>>(
         vertices: usize,
-        give: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,
+        fill: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut weights = Matrix::unreachable(vertices)?;
         let pitch = weights.pitch();
@@ -114,17 +114,17 @@ impl<T: EdgeWeight> Graph<T> {
             bands,
             edges: AtomicU64::new(0),
             loops: AtomicU64::new(0),
-            both_ways: AtomicBool::new(false),
+            undirected: AtomicBool::new(false),
             negative: AtomicBool::new(false),
             negative_loop: AtomicUsize::new(usize::MAX),
         };
-        give(&sink)?;
+        fill(&sink)?;
         let (mut edges, negative) = (sink.edges.into_inner(), sink.negative.into_inner());
-        let back = sink.both_ways.into_inner().then(|| edges - sink.loops.into_inner());
+        let back = sink.undirected.into_inner().then(|| edges - sink.loops.into_inner());
         let negative_loop = Some(sink.negative_loop.into_inner()).filter(|&vertex| vertex != usize::MAX);
         if let Some(back) = back {
             edges += back;
-            weights.mirror();
+            weights.symmetrize();
         }
         let more = |a: T, b: T| if b > a { b } else { a };
         let of_row =
@@ -142,8 +142,8 @@ impl<T: EdgeWeight> EdgeSink<'_, T> {
 
     /// Adds the reverse of every edge, those added before and after this call. That is done at the end: edges that
     /// end at one vertex are in as many rows as there are edges.
-    pub fn both_ways(&self) {
-        self.both_ways.store(true, Relaxed);
+    pub fn undirected(&self) {
+        self.undirected.store(true, Relaxed);
     }
 
     /// Takes edges, each from, to and weight. From any thread. The error has the number of the edge that is wrong, from 0; those before it

@@ -105,7 +105,7 @@ impl<T: Distance> Matrix<T> {
     /// Makes every cell the lesser of itself and its mirror image: from i to j as from j to i.
     ///
     /// Tile by tile, on all threads: of two tiles that are each other's image one thread has both bands of rows, the upper one first.
-    pub(super) fn mirror(&mut self) {
+    pub(super) fn symmetrize(&mut self) {
         let pitch = self.pitch;
         let bands: Vec<Mutex<&mut [T]>> = self.cells.chunks_mut(SIDE * pitch).map(Mutex::new).collect();
         let lock = |i: usize| bands[i].lock().unwrap_or_else(PoisonError::into_inner);

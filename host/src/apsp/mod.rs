@@ -24,7 +24,7 @@
 //! | `device` | the engine on devices |
 //! | `kernel` | its kernels by name, and algorithms from outside the library |
 //! | `predecessors` | the second matrix |
-//! | `trees` | the same of floating-point weights |
+//! | `dijkstra` | the same of floating-point weights |
 //! | `solve` | all of it in its order: [`Apsp`] |
 //! | `files` | graphs from files of every format, distances to files |
 //! | `reference` | the definition, which tests compare with |
@@ -32,6 +32,7 @@
 mod aligned;
 pub mod cpu;
 pub mod device;
+mod dijkstra;
 mod distance;
 pub mod files;
 pub mod graph;
@@ -41,7 +42,6 @@ pub mod potential;
 pub mod predecessors;
 pub mod reference;
 mod solve;
-mod trees;
 pub mod width;
 
 pub use distance::{Distance, Weight};

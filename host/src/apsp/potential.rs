@@ -3,7 +3,7 @@
 //! The algorithm of Bellman (1958) and Ford (1956), from a source that is no vertex and has an edge of weight 0 to each: h(j) is at most 0
 //! from the start, and falls to the length of the shortest path that ends in j. Then w(i, j) + h(i) - h(j) is at least 0 for every edge,
 //! and every path from i to j is longer by h(i) - h(j), so that shortest paths do not change (Johnson 1977).
-//! Engines work on these weights; [`restore`] undoes the shift of distances, and floating-point ones are computed again (`trees`).
+//! Engines work on these weights; [`restore`] undoes the shift of distances, and floating-point ones are computed again (`dijkstra`).
 //!
 //! The matrix is read by blocks of columns, one a thread, and the passes are Jacobi's: all of a pass sees the h of the pass before. So the
 //! result is the same for any number of threads. A pass takes only the rows whose h the last one lowered, and of these only the blocks whose
@@ -71,7 +71,7 @@ pub enum PotentialError {
 /// A distance that does not fit its type.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("the distance from {from} to {to} is {length}, beyond {most} on one side or the other")]
-pub struct TooLong {
+pub struct DistanceOverflow {
     /// From this vertex.
     pub from: usize,
     /// To this one.
@@ -82,22 +82,22 @@ pub struct TooLong {
     pub most: f64,
 }
 
-/// Weights that can be moved by potentials. Implemented for `i32` and `f32`.
-pub trait Shift: EdgeWeight {
-    /// The relative errors that weights may have, each of which is tried: from least to most.
-    const DOUBTS: &'static [f64];
+/// Weights that can be shifted by potentials. Implemented for `i32` and `f32`.
+pub trait Reweight: EdgeWeight {
+    /// The relative errors that weights may have, each of which is tried, in ascending order.
+    const TOLERANCES: &'static [f64];
 
-    /// The weight, heavier by this part of itself; NaN or infinite where there is no edge.
-    fn heavier(self, part: f64) -> f64;
+    /// The weight plus this part of its magnitude; NaN or infinite where there is no edge.
+    fn plus_tolerance(self, part: f64) -> f64;
     /// The nearest number of this type, none of them beyond its ends.
     fn from_f64(number: f64) -> Self;
 }
 
-impl Shift for i32 {
-    const DOUBTS: &'static [f64] = &[0.0];
+impl Reweight for i32 {
+    const TOLERANCES: &'static [f64] = &[0.0];
 
     #[inline(always)]
-    fn heavier(self, _: f64) -> f64 {
+    fn plus_tolerance(self, _: f64) -> f64 {
         self.to_f64()
     }
 
@@ -107,12 +107,12 @@ impl Shift for i32 {
     }
 }
 
-impl Shift for f32 {
-    const DOUBTS: &'static [f64] = &[0.0, f32::EPSILON as f64 / 2.0];
+impl Reweight for f32 {
+    const TOLERANCES: &'static [f64] = &[0.0, f32::EPSILON as f64 / 2.0];
 
     // 0 · infinity is NaN, which is less than no number: no edge either way.
     #[inline(always)]
-    fn heavier(self, part: f64) -> f64 {
+    fn plus_tolerance(self, part: f64) -> f64 {
         f64::from(self) + f64::from(self.abs()) * part
     }
 
@@ -126,7 +126,7 @@ impl Shift for f32 {
 const BLOCK: usize = 512;
 
 /// No parent.
-const ROOT: u32 = u32::MAX;
+const NO_PARENT: u32 = u32::MAX;
 
 /// The state of a block of columns: only its thread writes it.
 struct Block<T> {
@@ -138,16 +138,16 @@ struct Block<T> {
     lightest: Vec<T>,
 }
 
-impl<T: Shift> Block<T> {
+impl<T: Reweight> Block<T> {
     fn new(first: usize, weights: &Matrix<T>) -> Self {
         let width = BLOCK.min(weights.vertices() - first);
         let least = |row: usize| weights.row(row)[first..][..width].iter().fold(T::UNREACHABLE, |a, &b| a.nearer(b));
         let lightest = (0..weights.vertices()).map(least).collect();
-        Self { first, h: vec![0.0; width], parent: vec![ROOT; width], lightest }
+        Self { first, h: vec![0.0; width], parent: vec![NO_PARENT; width], lightest }
     }
 
     /// A pass over the rows that are `active`, with the potentials of the pass before.
-    fn relax(&mut self, weights: &Matrix<T>, active: &[u32], before: &[f64], doubt: f64) {
+    fn relax(&mut self, weights: &Matrix<T>, active: &[u32], before: &[f64], tolerance: f64) {
         // It falls during the pass: more is done than necessary, never less.
         let highest = self.h.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
         for &row in active {
@@ -157,7 +157,7 @@ impl<T: Shift> Block<T> {
             }
             let edges = &weights.row(row as usize)[self.first..][..self.h.len()];
             for ((h, parent), &weight) in self.h.iter_mut().zip(&mut self.parent).zip(edges) {
-                let length = from + weight.heavier(doubt);
+                let length = from + weight.plus_tolerance(tolerance);
                 let better = length < *h;
                 *h = if better { length } else { *h };
                 *parent = if better { row } else { *parent };
@@ -176,30 +176,34 @@ impl<T: Shift> Block<T> {
 /// assert!(cycle.to_string().starts_with("vertex 1 is on a cycle of negative length (1 -> 2 -> 1)"));
 /// # Ok::<(), MatrixError>(())
 /// ```
-pub fn potentials<T: Shift>(weights: &Matrix<T>, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
-    let mut doubts = T::DOUBTS.iter().peekable();
+pub fn potentials<T: Reweight>(weights: &Matrix<T>, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
+    let mut tolerances = T::TOLERANCES.iter().peekable();
     loop {
-        let doubt = doubts.next().copied().unwrap_or(0.0);
-        match lower(weights, doubt, observer) {
-            Err(PotentialError::Cycle(_)) if doubts.peek().is_some() => {}
+        let tolerance = tolerances.next().copied().unwrap_or(0.0);
+        match bellman_ford(weights, tolerance, observer) {
+            Err(PotentialError::Cycle(_)) if tolerances.peek().is_some() => {}
             result => return result,
         }
     }
 }
 
-/// Passes until nothing falls any more, with weights as heavy as `doubt` allows.
-fn lower<T: Shift>(weights: &Matrix<T>, doubt: f64, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
+/// Relaxes until nothing falls any more, with weights as heavy as `tolerance` allows.
+fn bellman_ford<T: Reweight>(
+    weights: &Matrix<T>,
+    tolerance: f64,
+    observer: &dyn Observer,
+) -> Result<Vec<f64>, PotentialError> {
     let vertices = weights.vertices();
     let firsts: Vec<usize> = (0..vertices).step_by(BLOCK).collect();
     let mut blocks: Vec<Block<T>> = firsts.into_par_iter().map(|first| Block::new(first, weights)).collect();
     let mut h = vec![0.0; vertices];
-    let mut parents = vec![ROOT; vertices];
+    let mut parents = vec![NO_PARENT; vertices];
     let mut active: Vec<u32> = (0..vertices as u32).collect();
     while !active.is_empty() {
         if observer.cancelled() {
             return Err(Cancelled.into());
         }
-        blocks.par_iter_mut().for_each(|block| block.relax(weights, &active, &h, doubt));
+        blocks.par_iter_mut().for_each(|block| block.relax(weights, &active, &h, tolerance));
         active.clear();
         for block in &blocks {
             for (at, (&now, &parent)) in block.h.iter().zip(&block.parent).enumerate() {
@@ -223,7 +227,7 @@ fn cycle(parents: &[u32]) -> Option<Vec<usize>> {
     let mut walk = vec![0; parents.len()];
     for start in 0..parents.len() {
         let mut at = start;
-        while walk[at] == 0 && parents[at] != ROOT {
+        while walk[at] == 0 && parents[at] != NO_PARENT {
             walk[at] = start + 1;
             at = parents[at] as usize;
         }
@@ -242,7 +246,7 @@ fn cycle(parents: &[u32]) -> Option<Vec<usize>> {
 
 /// Makes every weight w(i, j) + h(i) - h(j). One that is not below [`UNREACHABLE`](super::Distance::UNREACHABLE) then becomes that, as if there were no edge:
 /// the returned value, the heaviest before that (0 without edges), is for [`width`](super::width).
-pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
+pub fn reweight<T: Reweight>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
     let row = |(i, row): (usize, &mut [T])| {
         row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != T::UNREACHABLE).fold(
             0.0,
@@ -258,13 +262,13 @@ pub fn reweight<T: Shift>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
 }
 
 /// Turns distances d'(i, j) of reweighted weights into those of the original weights: d' - h(i) + h(j). What is unreachable stays so.
-pub fn restore(distances: &mut Matrix<i32>, h: &[f64]) -> Result<(), TooLong> {
+pub fn restore(distances: &mut Matrix<i32>, h: &[f64]) -> Result<(), DistanceOverflow> {
     distances.par_rows_mut().enumerate().try_for_each(|(i, row)| {
         for (j, (cell, hj)) in row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != i32::UNREACHABLE) {
             let length = cell.to_f64() - (h[i] - hj);
             *cell = i32::from_f64(length);
             if !cell.allowed() {
-                return Err(TooLong { from: i, to: j, length, most: i32::MOST });
+                return Err(DistanceOverflow { from: i, to: j, length, most: i32::MOST });
             }
         }
         Ok(())

@@ -14,9 +14,9 @@
 //! that was found earlier. No vertex is left out: a shortest path to it from i ends with edges of length 0, and before these is i or a vertex
 //! whose last edge is positive. Its lengths add up because every edge on it is tight.
 //!
-//! All of this holds for whole numbers. Floating-point ones have trees instead: the module `trees`.
+//! All of this holds for whole numbers. Floating-point ones have trees instead: the module `dijkstra`.
 //!
-//! Columns are cut into blocks, one a thread, which looks through all rows for them: so useful edges are kept for a few columns only. There
+//! Columns are cut into blocks, one a thread, which scans all rows for them: so useful edges are kept for a few columns only. There
 //! may be V of them for each column where all edges weigh the same.
 
 use rayon::prelude::*;
@@ -45,49 +45,49 @@ pub enum FindError {
     Cancelled(#[from] Cancelled),
 }
 
-/// A row of predecessors that leads nowhere: no engine has made it.
+/// A row of predecessors that does not lead back to its source: not one of this library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the predecessors from vertex {from} do not lead from {to} back to it: they {}", match .before {
     Some(before) => format!("have {before} before {at}"),
     None => "go round in a circle".to_owned(),
 })]
-pub struct Astray {
+pub struct BrokenPath {
     /// Where the path begins.
     pub from: usize,
     /// Where it ends.
     pub to: usize,
-    /// The vertex before which something else is than a vertex.
+    /// The vertex whose predecessor is not a vertex.
     pub at: usize,
-    /// What that is; nothing where there is always a vertex before.
+    /// What its predecessor is; none where the predecessors form a cycle.
     pub before: Option<i32>,
 }
 
-/// The vertices on a shortest path, both ends among them; none where there is no path. `before` is the row of predecessors of vertex `from`.
+/// The vertices on a shortest path, both ends among them; none where there is no path. `predecessors` is the row of predecessors of vertex `from`.
 ///
 /// ```
-/// use halotile::apsp::predecessors::walk;
-/// let before = [-9999, 2, 0, -9999];
-/// assert_eq!(walk(&before, 0, 1), Ok(Some(vec![0, 2, 1])));
-/// assert_eq!(walk(&before, 0, 3), Ok(None));
-/// assert!(walk(&[-9999, 1], 0, 1).is_err());
+/// use halotile::apsp::predecessors::reconstruct_path;
+/// let predecessors = [-9999, 2, 0, -9999];
+/// assert_eq!(reconstruct_path(&predecessors, 0, 1), Ok(Some(vec![0, 2, 1])));
+/// assert_eq!(reconstruct_path(&predecessors, 0, 3), Ok(None));
+/// assert!(reconstruct_path(&[-9999, 1], 0, 1).is_err());
 /// ```
 ///
 /// # Panics
 /// If there are not so many vertices.
-pub fn walk(before: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>, Astray> {
-    let astray = |at, before| Err(Astray { from, to, at, before });
+pub fn reconstruct_path(predecessors: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>, BrokenPath> {
+    let broken = |at, before| Err(BrokenPath { from, to, at, before });
     let mut path = vec![to];
     let mut at = to;
     while at != from {
-        at = match before[at] {
+        at = match predecessors[at] {
             NONE if at == to => return Ok(None),
-            other => match usize::try_from(other).ok().filter(|&vertex| vertex < before.len()) {
+            other => match usize::try_from(other).ok().filter(|&vertex| vertex < predecessors.len()) {
                 Some(vertex) => vertex,
-                None => return astray(at, Some(other)),
+                None => return broken(at, Some(other)),
             },
         };
-        if path.len() == before.len() {
-            return astray(at, None);
+        if path.len() == predecessors.len() {
+            return broken(at, None);
         }
         path.push(at);
     }
@@ -97,7 +97,7 @@ pub fn walk(before: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>
 
 /// For every row i and column j the vertex before j on a shortest path from i; [`NONE`] where i is j and where there is no path. Every walk ends,
 /// and its length is the distance. `weights` are those that `distances` were made of: none is negative. Whole numbers only, whose
-/// sums are exact: floating-point ones are not [`Ord`]. `observer` hears of V vertices in all.
+/// sums are exact: floating-point ones are not [`Ord`]. `observer` is notified of V vertices in all.
 ///
 /// ```
 /// use halotile::apsp::{Matrix, cpu, predecessors};
@@ -124,24 +124,24 @@ pub fn find<T: Distance + Ord>(
     for row in found.cells_mut().chunks_mut(pitch).take(vertices) {
         blocks.iter_mut().zip(row[..vertices].chunks_mut(width)).for_each(|(block, part)| block.push(part));
     }
-    let graph = Found { weights, distances };
+    let graph = Input { weights, distances };
     blocks.into_par_iter().enumerate().try_for_each(|(number, mut rows)| {
         if observer.cancelled() {
             return Err(Cancelled);
         }
-        graph.useful(number * width, &mut rows);
+        graph.find_last_edges(number * width, &mut rows);
         observer.advance(rows[0].len() as u64);
         Ok(())
     })?;
     let pending: Vec<bool> = found.par_rows().map(|row| row.contains(&PENDING)).collect();
     if pending.contains(&true) {
-        let light = graph.light();
+        let zero_edges = graph.zero_edges();
         found.par_rows_mut().zip(pending).enumerate().try_for_each(|(i, (row, pending))| {
             if observer.cancelled() {
                 return Err(Cancelled);
             }
             if pending {
-                graph.spread(i, row, &light);
+                graph.search_zero_edges(i, row, &zero_edges);
             }
             Ok(())
         })?;
@@ -151,25 +151,25 @@ pub fn find<T: Distance + Ord>(
 
 /// The input.
 #[derive(Clone, Copy)]
-struct Found<'a, T> {
+struct Input<'a, T> {
     weights: &'a Matrix<T>,
     distances: &'a Matrix<T>,
 }
 
 /// Edges of weight 0: from which vertex, to which.
-type Light = Vec<(u32, Vec<u32>)>;
+type ZeroEdges = Vec<(u32, Vec<u32>)>;
 
-impl<T: Distance + Ord> Found<'_, T> {
+impl<T: Distance + Ord> Input<'_, T> {
     /// The first rule, for the columns from `first` on: `rows` has a part of every row.
-    fn useful(self, first: usize, rows: &mut [&mut [i32]]) {
+    fn find_last_edges(self, first: usize, rows: &mut [&mut [i32]]) {
         let vertices = self.weights.vertices();
         let width = rows[0].len();
-        let mut into: Vec<Vec<(u32, T)>> = vec![Vec::new(); width];
+        let mut incoming: Vec<Vec<(u32, T)>> = vec![Vec::new(); width];
         for u in 0..vertices {
             let (edges, lengths) = (&self.weights.row(u)[first..][..width], &self.distances.row(u)[first..][..width]);
-            for ((edge, length), into) in edges.iter().zip(lengths).zip(&mut into) {
+            for ((edge, length), incoming) in edges.iter().zip(lengths).zip(&mut incoming) {
                 if edge == length && *edge > T::ZERO && *edge < T::UNREACHABLE {
-                    into.push((u as u32, *edge));
+                    incoming.push((u as u32, *edge));
                 }
             }
         }
@@ -183,14 +183,14 @@ impl<T: Distance + Ord> Found<'_, T> {
                 } else if edges[at] == length {
                     i as i32
                 } else {
-                    last_step(lengths, &into[at], length).map_or(PENDING, |u| u as i32)
+                    tight_edge(lengths, &incoming[at], length).map_or(PENDING, |u| u as i32)
                 };
             }
         }
     }
 
     /// The edges of weight 0.
-    fn light(self) -> Light {
+    fn zero_edges(self) -> ZeroEdges {
         let of_row = |(u, row): (usize, &[T])| {
             let to = row.iter().enumerate().filter(|&(j, &w)| w == T::ZERO && j != u).map(|(j, _)| j as u32).collect();
             (u as u32, to)
@@ -199,17 +199,17 @@ impl<T: Distance + Ord> Found<'_, T> {
     }
 
     /// The second rule, for row `i`.
-    fn spread(self, i: usize, row: &mut [i32], light: &Light) {
+    fn search_zero_edges(self, i: usize, row: &mut [i32], zero_edges: &ZeroEdges) {
         let lengths = self.distances.row(i);
         let mut left = row.iter().filter(|&&before| before == PENDING).count();
         let has_its_own = |&at: &usize| {
-            let u = light[at].0 as usize;
+            let u = zero_edges[at].0 as usize;
             u == i || row[u] >= 0
         };
-        let mut queue: Vec<usize> = (0..light.len()).filter(has_its_own).collect();
+        let mut queue: Vec<usize> = (0..zero_edges.len()).filter(has_its_own).collect();
         let mut next = 0;
         while left > 0 && next < queue.len() {
-            let (u, to) = &light[queue[next]];
+            let (u, to) = &zero_edges[queue[next]];
             next += 1;
             for &j in to {
                 let j = j as usize;
@@ -217,7 +217,7 @@ impl<T: Distance + Ord> Found<'_, T> {
                     row[j] = *u as i32;
                     left -= 1;
                     // Continues the search from there.
-                    queue.extend(light.binary_search_by_key(&(j as u32), |&(u, _)| u));
+                    queue.extend(zero_edges.binary_search_by_key(&(j as u32), |&(u, _)| u));
                 }
             }
         }
@@ -227,9 +227,9 @@ impl<T: Distance + Ord> Found<'_, T> {
 
 /// Of the edges that end at a vertex, the one that ends a path of `length`. `lengths` are the distances from the vertex where it begins.
 #[inline]
-fn last_step<T: Distance + Ord>(lengths: &[T], into: &[(u32, T)], length: T) -> Option<u32> {
+fn tight_edge<T: Distance + Ord>(lengths: &[T], incoming: &[(u32, T)], length: T) -> Option<u32> {
     let tight = |&&(u, edge): &&(u32, T)| lengths[u as usize].plus(edge) == length;
-    into.iter().find(tight).map(|&(u, _)| u)
+    incoming.iter().find(tight).map(|&(u, _)| u)
 }
 
 #[cfg(test)]
@@ -251,7 +251,7 @@ mod tests {
         let pair = |(i, j): (usize, usize)| {
             let distance = distances.get(i, j).to_f64();
             assert_eq!(before.get(i, j) == NONE, i == j || distance.is_infinite(), "{i} {j}");
-            let path = walk(before.row(i), i, j).unwrap();
+            let path = reconstruct_path(before.row(i), i, j).unwrap();
             let edges = |path: Vec<usize>| path.windows(2).map(|edge| weights.get(edge[0], edge[1]).to_f64()).sum();
             (path.map_or(f64::INFINITY, edges), distance)
         };
@@ -299,9 +299,9 @@ mod tests {
 
     #[test]
     fn what_no_engine_makes_is_told() {
-        assert_eq!(walk(&[NONE, 2, 1], 0, 1).unwrap_err().before, None);
-        assert_eq!(walk(&[NONE, 2, NONE], 0, 1).unwrap_err().before, Some(NONE));
-        let error = walk(&[NONE, 7], 0, 1).unwrap_err();
+        assert_eq!(reconstruct_path(&[NONE, 2, 1], 0, 1).unwrap_err().before, None);
+        assert_eq!(reconstruct_path(&[NONE, 2, NONE], 0, 1).unwrap_err().before, Some(NONE));
+        let error = reconstruct_path(&[NONE, 7], 0, 1).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the predecessors from vertex 0 do not lead from 1 back to it: they have 7 before 1"

@@ -5,10 +5,10 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::device::SolveError;
-use super::potential::{self, NegativeCycle, PotentialError, Shift, TooLong};
+use super::potential::{self, DistanceOverflow, NegativeCycle, PotentialError, Reweight};
 use super::predecessors::{self, FindError};
-use super::width::{self, Doubt};
-use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device, trees};
+use super::width::{self, OverflowRisk};
+use super::{Distance, Graph, Kernel, Matrix, MatrixError, Weight, cpu, device, dijkstra};
 use crate::apsp::files::graph::AnyGraph;
 use crate::engine::Engine;
 use crate::exec::DeviceError;
@@ -61,10 +61,10 @@ pub enum Error {
     Cycle(#[from] NegativeCycle),
     /// Distances may be too long for their type.
     #[error(transparent)]
-    Doubt(#[from] Doubt),
+    OverflowRisk(#[from] OverflowRisk),
     /// With negative edges: one is too long for its type.
     #[error(transparent)]
-    TooLong(#[from] TooLong),
+    Overflow(#[from] DistanceOverflow),
     /// Whole distances of weights that are not whole.
     #[error("the weights are floating-point numbers, and {} are asked for", .0.name())]
     Fractions(Weight),
@@ -155,7 +155,7 @@ impl Solution {
     /// If there are no predecessors, or not so many vertices.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let before = self.predecessors.as_ref().expect("predecessors have been asked for").row(from);
-        predecessors::walk(before, from, to).expect("our own predecessors lead back")
+        predecessors::reconstruct_path(before, from, to).expect("our own predecessors lead back")
     }
 }
 
@@ -236,7 +236,7 @@ impl Apsp {
         Self { memory, ..self }
     }
 
-    /// Computes. The graph's matrix is reused for the result. `observer` hears of each vertex that is done, V of them in each stage
+    /// Computes. The graph's matrix is reused for the result. `observer` is notified of each vertex that is done, V of them in each stage
     /// ([`Observer::begin`]): `computing`, and `finding paths`.
     pub fn run(&self, engine: &Engine, graph: impl Into<AnyGraph>, observer: &dyn Observer) -> Result<Solution, Error> {
         let graph = graph.into();
@@ -343,10 +343,10 @@ impl Run<'_> {
             return Ok(Solution { distances: Distances::F32(distances), predecessors: None, report });
         };
         self.observer.begin("finding paths", given.vertices() as u64);
-        let grown = timed("trees of paths", &mut report.paths, || {
-            trees::grow(&given, h.as_deref(), &mut distances, self.observer)
+        let trees = timed("shortest-path trees", &mut report.paths, || {
+            dijkstra::shortest_path_trees(&given, h.as_deref(), &mut distances, self.observer)
         })?;
-        let predecessors = self.options.predecessors.then_some(grown);
+        let predecessors = self.options.predecessors.then_some(trees);
         Ok(Solution { distances: Distances::F32(distances), predecessors, report })
     }
 
@@ -369,7 +369,7 @@ impl Run<'_> {
     }
 
     /// Removes negative weights.
-    fn prepare<T: Shift>(self, graph: Graph<T>) -> Result<Prepared<T>, Error> {
+    fn prepare<T: Reweight>(self, graph: Graph<T>) -> Result<Prepared<T>, Error> {
         let Graph { mut weights, edges, negative, heaviest, negative_loop } = graph;
         let negative = negative || negative_loop.is_some();
         let mut report = Report { vertices: weights.vertices(), edges, negative, ..Report::default() };
@@ -387,7 +387,7 @@ impl Run<'_> {
         Ok(Prepared { weights, h: Some(h), heaviest, report })
     }
 
-    /// Distances in 16 bits, if a try was promising and they fitted.
+    /// Distances in 16 bits, where they are likely to fit, and do.
     fn try_short(
         self,
         weights: &Matrix<i32>,
@@ -403,7 +403,7 @@ impl Run<'_> {
         };
         let room = Matrix::<i32>::bytes(weights.vertices()) + Matrix::<u16>::bytes(weights.vertices());
         let room = self.options.memory.is_none_or(|memory| room <= memory);
-        if !able || !room || !timed("look at weights", &mut report.width, || width::promising(weights, heaviest)) {
+        if !able || !room || !timed("look at weights", &mut report.width, || width::likely_to_fit(weights, heaviest)) {
             return Ok(None);
         }
         let Ok(narrow) = timed("narrow weights", &mut report.width, || width::narrow(weights)) else { return Ok(None) };
@@ -412,7 +412,7 @@ impl Run<'_> {
                 report.weight = Weight::I16;
                 Ok(Some(distances))
             }
-            Err(error @ (Error::Doubt(_) | Error::Misfit { .. })) => {
+            Err(error @ (Error::OverflowRisk(_) | Error::Misfit { .. })) => {
                 tracing::info!("32 bits after all: {error}");
                 Ok(None)
             }
@@ -430,8 +430,8 @@ impl Run<'_> {
     ) -> Result<Matrix<T>, Error> {
         self.solve(&mut weights, report)?;
         timed("check distances", &mut report.width, || {
-            let settle = |doubt| if thoroughly { width::settle(&weights, doubt) } else { Err(doubt) };
-            width::check(&weights, heaviest).or_else(settle)
+            let resolve = |risk| if thoroughly { width::resolve(&weights, risk) } else { Err(risk) };
+            width::check(&weights, heaviest).or_else(resolve)
         })?;
         Ok(weights)
     }

@@ -11,9 +11,9 @@
 //!   large, that is where (longest + heaviest) < U, every U means that there is no path.
 //!
 //! The heaviest weight is the one before clamping: one of U or more makes the sum U or more.
-//! - Where that leaves a doubt, and no weight was clamped, the reachability of all pairs decides it.
+//! - Where that leaves the risk, and no weight was clamped, the reachability of all pairs decides it.
 //!
-//! In 16 bits the work takes half the memory, at twice the speed. Whether they are enough is not known before: [`promising`] makes a guess, and the check
+//! In 16 bits the work takes half the memory, at twice the speed. Whether they are enough is not known before: [`likely_to_fit`] predicts it, and the check
 //! above proves it afterwards.
 
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ use super::{Distance, Matrix, MatrixError};
     "distances may exceed {most}, the most in {bits} bits: the longest that fits is {longest}, the heaviest edge {heaviest}, \
      and some vertices look unreachable"
 )]
-pub struct Doubt {
+pub struct OverflowRisk {
     /// The most that a distance can be.
     pub most: f64,
     /// Bits of the type.
@@ -50,7 +50,7 @@ pub struct Doubt {
 /// assert!(width::check(&long, 12_000.0).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> Result<f64, Doubt> {
+pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> Result<f64, OverflowRisk> {
     let of_row = |row: &[T]| {
         row.iter().fold((T::ZERO, false), |(longest, cut), &cell| {
             if cell == T::UNREACHABLE { (longest, true) } else { (if cell > longest { cell } else { longest }, cut) }
@@ -61,14 +61,14 @@ pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> R
     // Floating-point numbers go on to infinity; beyond the last of them nothing can be proved.
     let (longest, limit): (f64, f64) = (longest.into(), T::UNREACHABLE.into().min(f32::MAX.into()));
     if cut && longest + heaviest >= limit {
-        return Err(Doubt { most: limit - 1.0, bits: 8 * size_of::<T>(), longest, heaviest });
+        return Err(OverflowRisk { most: limit - 1.0, bits: 8 * size_of::<T>(), longest, heaviest });
     }
     Ok(longest)
 }
 
-/// Decides the doubt that [`check`] had: returns the longest distance if it was unfounded. It takes V³ / 64 steps.
-pub fn settle<T: Distance>(distances: &Matrix<T>, doubt: Doubt) -> Result<f64, Doubt> {
-    if doubt.heaviest <= doubt.most && only_unreachable(distances) { Ok(doubt.longest) } else { Err(doubt) }
+/// Decides a risk that [`check`] found, by reachability: returns the longest distance where nothing overflowed. It takes V³ / 64 steps.
+pub fn resolve<T: Distance>(distances: &Matrix<T>, risk: OverflowRisk) -> Result<f64, OverflowRisk> {
+    if risk.heaviest <= risk.most && only_unreachable(distances) { Ok(risk.longest) } else { Err(risk) }
 }
 
 /// Whether every cell that is clamped means no path. All edges are lighter than the clamp, so that they are in the result: reachability over unclamped cells
@@ -114,16 +114,16 @@ pub fn widen(narrow: &Matrix<u16>, wide: &mut Matrix<i32>) {
 
 /// Vertices below which 16 bits gain nothing: there is little to do.
 const FEWEST: usize = 1024;
-/// Vertices from which a guess searches.
+/// Vertices from which the prediction searches.
 const SOURCES: usize = 2;
 
 /// Neighbours over which a bound is computed.
-const NEAR: usize = 64;
+const NEIGHBOURS: usize = 64;
 
 /// Whether 16 bits are likely to be enough, and worth a try. `heaviest` is the heaviest weight. Where the number of vertices and
 /// the heaviest weight do not prove it, an upper bound from a few vertices over their neighbours may; and where it does not, a search
 /// (Dijkstra 1959) finds how long distances are. The longest of all pairs may be a third longer.
-pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
+pub fn likely_to_fit(weights: &Matrix<i32>, heaviest: f64) -> bool {
     let limit = f64::from(u16::UNREACHABLE);
     let vertices = weights.vertices();
     if vertices < FEWEST {
@@ -134,45 +134,45 @@ pub fn promising(weights: &Matrix<i32>, heaviest: f64) -> bool {
     }
     (0..SOURCES).into_par_iter().all(|i| {
         let source = i * vertices / SOURCES;
-        let most = glance(weights, source);
+        let most = upper_bound(weights, source);
         if most < i32::UNREACHABLE && f64::from(most) * (4.0 / 3.0) < limit {
             return true;
         }
-        let (longest, everywhere) = look_around(weights, source, u16::UNREACHABLE.into());
+        let (longest, everywhere) = eccentricity(weights, source, u16::UNREACHABLE.into());
         f64::from(longest) * (4.0 / 3.0) + if everywhere { 0.0 } else { heaviest } < limit
     })
 }
 
 /// An upper bound of the longest distance from a vertex: over paths with none or one of its neighbours between. It reads a few
 /// rows; in dense graphs that is enough to see that distances are short.
-fn glance(weights: &Matrix<i32>, source: usize) -> i32 {
+fn upper_bound(weights: &Matrix<i32>, source: usize) -> i32 {
     let direct = weights.row(source);
-    let mut near: Vec<usize> = (0..direct.len()).collect();
-    if near.len() > NEAR {
-        near.select_nth_unstable_by_key(NEAR, |&vertex| direct[vertex]);
-        near.truncate(NEAR);
+    let mut neighbours: Vec<usize> = (0..direct.len()).collect();
+    if neighbours.len() > NEIGHBOURS {
+        neighbours.select_nth_unstable_by_key(NEIGHBOURS, |&vertex| direct[vertex]);
+        neighbours.truncate(NEIGHBOURS);
     }
-    let mut ways = direct.to_vec();
-    for via in near {
+    let mut bounds = direct.to_vec();
+    for via in neighbours {
         let first = direct[via];
-        ways.iter_mut().zip(weights.row(via)).for_each(|(way, &on)| *way = (*way).min(first + on));
+        bounds.iter_mut().zip(weights.row(via)).for_each(|(bound, &on)| *bound = (*bound).min(first + on));
     }
-    ways.into_iter().max().unwrap_or(0)
+    bounds.into_iter().max().unwrap_or(0)
 }
 
-/// The longest distance from a vertex, and whether it reaches every other. The search ends at `limit`.
-fn look_around(weights: &Matrix<i32>, source: usize, limit: i32) -> (i32, bool) {
+/// The longest distance from a vertex (its eccentricity), and whether it reaches every other, by Dijkstra's algorithm. The search ends at `limit`.
+fn eccentricity(weights: &Matrix<i32>, source: usize, limit: i32) -> (i32, bool) {
     /// Of a vertex whose distance is settled.
     const SETTLED: i32 = i32::MAX;
-    let mut ahead = vec![i32::UNREACHABLE; weights.vertices()];
+    let mut tentative = vec![i32::UNREACHABLE; weights.vertices()];
     let (mut at, mut length) = (source, 0);
-    for _ in 1..ahead.len() {
-        ahead[at] = SETTLED;
+    for _ in 1..tentative.len() {
+        tentative[at] = SETTLED;
         // No branch: vertices with and without edges, settled or not, take the same path.
         let mut nearest = SETTLED;
-        for (ahead, &edge) in ahead.iter_mut().zip(weights.row(at)) {
-            *ahead = if *ahead == SETTLED { SETTLED } else { (*ahead).min(length + edge) };
-            nearest = nearest.min(*ahead);
+        for (tentative, &edge) in tentative.iter_mut().zip(weights.row(at)) {
+            *tentative = if *tentative == SETTLED { SETTLED } else { (*tentative).min(length + edge) };
+            nearest = nearest.min(*tentative);
         }
         if nearest >= i32::UNREACHABLE {
             return (length, false);
@@ -181,7 +181,7 @@ fn look_around(weights: &Matrix<i32>, source: usize, limit: i32) -> (i32, bool) 
         if length >= limit {
             break;
         }
-        at = ahead.iter().position(|&length| length == nearest).unwrap_or(source);
+        at = tentative.iter().position(|&length| length == nearest).unwrap_or(source);
     }
     (length, true)
 }
@@ -241,21 +241,21 @@ mod tests {
                 let accepted = check(&distances, f64::from(edge)).is_ok();
                 assert!(right || !accepted, "{vertices} vertices, {edge}");
                 assert!(!cut || !accepted);
-                // One more edge of the chain would not have fitted: only then it is in doubt.
+                // One more edge of the chain would not have fitted: only then it is at risk.
                 assert_eq!(accepted, (vertices as i32) * edge < limit, "{vertices} vertices, {edge}");
-                // And that doubt can be removed.
-                let settled = check(&distances, f64::from(edge)).or_else(|doubt| settle(&distances, doubt));
-                assert_eq!(settled.is_ok(), right && !cut, "{vertices} vertices, {edge}");
+                // And reachability rules that risk out.
+                let resolved = check(&distances, f64::from(edge)).or_else(|risk| resolve(&distances, risk));
+                assert_eq!(resolved.is_ok(), right && !cut, "{vertices} vertices, {edge}");
             }
         }
-        // Where everything is reachable nothing is in doubt, up to the last number.
+        // Where everything is reachable nothing is at risk, up to the last number.
         let mut distances = narrow(&ring(3, (limit - 1) / 2)).unwrap();
         cpu::solve(&mut distances, &()).unwrap();
         assert_eq!(check(&distances, 1e9), Ok(f64::from(limit - 1)));
         let mut distances = narrow(&ring(3, (limit + 1) / 2)).unwrap();
         cpu::solve(&mut distances, &()).unwrap();
-        let doubt = check(&distances, 16_384.0).unwrap_err();
-        assert_eq!((doubt.most, doubt.bits, doubt.longest), (32_766.0, 16, 16_384.0));
+        let risk = check(&distances, 16_384.0).unwrap_err();
+        assert_eq!((risk.most, risk.bits, risk.longest), (32_766.0, 16, 16_384.0));
     }
 
     #[test]
@@ -275,22 +275,25 @@ mod tests {
     #[test]
     fn guesses_follow_the_distances() {
         // From a vertex to itself round the ring: the edge before.
-        assert_eq!(look_around(&ring(50, 3), 7, NONE), (49 * 3, true));
-        assert_eq!(look_around(&ring(50, 3), 7, 20), (21, true));
-        assert_eq!(look_around(&Matrix::from_fn(3, |i, j| if i < j { 4 } else { NONE }).unwrap(), 1, NONE), (4, false));
+        assert_eq!(eccentricity(&ring(50, 3), 7, NONE), (49 * 3, true));
+        assert_eq!(eccentricity(&ring(50, 3), 7, 20), (21, true));
+        assert_eq!(
+            eccentricity(&Matrix::from_fn(3, |i, j| if i < j { 4 } else { NONE }).unwrap(), 1, NONE),
+            (4, false)
+        );
         for (vertices, edge, wanted) in
             [(1023, 1, false), (1024, 31, true), (1024, 32, false), (1100, 20, true), (1500, 22, false)]
         {
-            assert_eq!(promising(&ring(vertices, edge), f64::from(edge)), wanted, "{vertices} {edge}");
+            assert_eq!(likely_to_fit(&ring(vertices, edge), f64::from(edge)), wanted, "{vertices} {edge}");
         }
         // Over a neighbour at most: from 0 to 1 directly, to 2 over 1, to 3 not at all.
         let hops = [[0, 5, 90, NONE], [NONE, 0, 7, NONE], [NONE; 4], [NONE, NONE, NONE, 0]];
-        assert_eq!(glance(&Matrix::from_fn(3, |i, j| hops[i][j]).unwrap(), 0), 12);
-        assert_eq!(glance(&Matrix::from_fn(4, |i, j| hops[i][j]).unwrap(), 0), NONE);
+        assert_eq!(upper_bound(&Matrix::from_fn(3, |i, j| hops[i][j]).unwrap(), 0), 12);
+        assert_eq!(upper_bound(&Matrix::from_fn(4, |i, j| hops[i][j]).unwrap(), 0), NONE);
         // Heavy edges that no shortest path takes: what counts is how long distances are.
         let both = |i: usize, j: usize| (1 + (i.abs_diff(j) % 1099) * 900) as i32;
-        assert!(!promising(&Matrix::from_fn(1100, both).unwrap(), 1e6));
+        assert!(!likely_to_fit(&Matrix::from_fn(1100, both).unwrap(), 1e6));
         let star = |i: usize, j: usize| if i == 0 || j == 0 { 5 } else { 1_000_000 };
-        assert!(promising(&Matrix::from_fn(1100, star).unwrap(), 1e6));
+        assert!(likely_to_fit(&Matrix::from_fn(1100, star).unwrap(), 1e6));
     }
 }

@@ -14,39 +14,39 @@ pub(crate) struct Encoder {
     starts: Buffer,
     codes: Buffer,
     steps: usize,
-    /// What a cell gets that the mask hides.
-    hidden: u8,
+    /// The code of masked cells.
+    masked: u8,
 }
 
 /// Rows and columns of a grid that become rows and columns of codes.
-pub(crate) enum Places<'a> {
+pub(crate) enum Selection<'a> {
     /// So many, from a row and a column on.
-    From(usize, usize),
+    Window(usize, usize),
     /// These; there may be some twice.
-    Named(&'a [u32], &'a [u32]),
+    Indices(&'a [u32], &'a [u32]),
 }
 
 impl Encoder {
-    /// Puts the codes on the device: `codes[i]` for keys from `starts[i]` on, which is 0 for the first.
+    /// Uploads the codes: `codes[i]` for keys from `starts[i]` on, which is 0 for the first.
     pub fn new(
         queue: &mut Queue<'_>,
         device: &Arc<dyn Device>,
         starts: &[u64],
         codes: &[u16],
-        hidden: u8,
+        masked: u8,
     ) -> Result<Self, DeviceError> {
         assert_eq!(starts.first(), Some(&0), "every key has a code");
         let (starts_there, codes_there) = (table(queue, device, starts)?, table(queue, device, codes)?);
-        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), hidden })
+        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), masked })
     }
 
-    /// Puts the encoding of `rows` × `cols` cells on the queue: to `out`, rows `pitch` bytes apart. The next wait's
-    /// [`misfit`] tells the first cell whose number has no code.
+    /// Enqueues the encoding of `rows` × `cols` cells to `out`, rows `pitch` bytes apart. Then
+    /// [`wait_for_codes`] returns the first cell whose number has no code.
     pub fn encode(
         &self,
         queue: &mut Queue<'_>,
         cells: Cells<'_>,
-        places: &Places<'_>,
+        selection: &Selection<'_>,
         (rows, cols): (usize, usize),
         out: &Buffer,
         pitch: usize,
@@ -54,47 +54,47 @@ impl Encoder {
         let kernel = kernels::arrays_encode::ENTRY;
         let device = cells.device();
         assert!(rows * pitch <= out.bytes() && cols <= pitch && pitch.is_multiple_of(4), "room for all codes");
-        let (named, top, left) = match *places {
-            Places::From(top, left) => {
+        let (named, top, left) = match *selection {
+            Selection::Window(top, left) => {
                 assert!(top + rows <= cells.grid.rows() && left + cols <= cells.grid.cols(), "cells of the grid");
                 (None, top, left)
             }
-            Places::Named(of_rows, of_cols) => {
-                let inside = |places: &[u32], len: usize| places.iter().all(|&place| (place as usize) < len);
+            Selection::Indices(of_rows, of_cols) => {
+                let inside = |indices: &[u32], len: usize| indices.iter().all(|&index| (index as usize) < len);
                 assert!(inside(of_rows, cells.grid.rows()) && inside(of_cols, cells.grid.cols()), "cells of the grid");
-                assert_eq!((of_rows.len(), of_cols.len()), (rows, cols), "a place for every row and column");
+                assert_eq!((of_rows.len(), of_cols.len()), (rows, cols), "an index for every row and column");
                 (Some(table(queue, device, &[of_rows, of_cols].concat())?), 0, 0)
             }
         };
         let blocks = blocks(device, &kernel, rows * pitch)?;
-        let misfits = small(device, blocks as usize * 8)?;
+        let unmatched = small(device, blocks as usize * 8)?;
         let mut args = cells.buffers().to_vec();
         args.extend([self.starts.input::<u64>(), self.codes.input::<u16>()]);
         args.push(named.as_ref().unwrap_or(&self.starts).input::<u32>());
-        args.extend([out.output::<u8>(), misfits.output::<u64>()]);
+        args.extend([out.output::<u8>(), unmatched.output::<u64>()]);
         args.extend(cells.args());
-        args.extend([count(self.steps), Arg::U32(self.hidden.into()), count(cells.grid.cols())]);
+        args.extend([count(self.steps), Arg::U32(self.masked.into()), count(cells.grid.cols())]);
         args.push(Arg::U32(u32::from(named.is_some())));
         args.extend([top, left, rows, cols, pitch].map(count));
-        // SAFETY: grid and mask are of one shape and promise to hold their numbers; places are inside, as has just been checked, and
+        // SAFETY: grid and mask are of one shape and promise to hold their numbers; rows and columns are inside, as has just been checked, and
         // so is the room for codes; steps begin at 0; there is a word for every block.
         unsafe { queue.launch(&kernel, &config(blocks), &args) }?;
-        fetch(queue, &misfits, blocks as usize * 8)?;
-        Ok(Encoding { _named: named, _misfits: misfits })
+        fetch(queue, &unmatched, blocks as usize * 8)?;
+        Ok(Encoding { _named: named, _unmatched: unmatched })
     }
 }
 
 /// What an encoding uses, until it has been waited for.
 pub(crate) struct Encoding {
     _named: Option<Buffer>,
-    _misfits: Buffer,
+    _unmatched: Buffer,
 }
 
 /// Waits for a queue with encodings on it: the first cell, in reading order, whose number has no code, and the seconds that kernels
 /// took.
 pub(crate) fn wait_for_codes(queue: &mut Queue<'_>, cols: usize) -> Result<(Option<(usize, usize)>, f64), DeviceError> {
     let (fetched, seconds) = fetched(queue.wait())?;
-    let misfits = fetched.iter().flat_map(|(memory, bytes)| &memory.as_slice::<u64>()[..bytes / 8]);
-    let first = misfits.copied().min().filter(|&cell| cell != u64::MAX);
+    let unmatched = fetched.iter().flat_map(|(memory, bytes)| &memory.as_slice::<u64>()[..bytes / 8]);
+    let first = unmatched.copied().min().filter(|&cell| cell != u64::MAX);
     Ok((first.map(|cell| (cell as usize / cols, cell as usize % cols)), seconds))
 }

@@ -1,6 +1,6 @@
-//! Kernels over arrays in a device's memory: how they are launched, and what becomes of the records that their blocks leave.
+//! Kernels over arrays in a device's memory: how they are launched, and how the records of their blocks are reduced.
 //!
-//! Everything is put on a queue. What is only needed later, as whether an encoder met a number without a code, comes back when the
+//! Everything is enqueued. What is only needed later, such as whether an encoder met a number without a code, is returned when the
 //! caller waits for the queue.
 
 use std::sync::Arc;
@@ -12,9 +12,9 @@ mod encode;
 mod results;
 mod scan;
 
-pub(crate) use encode::{Encoder, Encoding, Places, wait_for_codes};
-pub(crate) use results::{Rows, place, rim};
-pub(crate) use scan::{Digits, Look, Present, digits, distinct, extent, present};
+pub(crate) use encode::{Encoder, Encoding, Selection, wait_for_codes};
+pub(crate) use results::{Rows, copy_results, fill_border};
+pub(crate) use scan::{Digits, PresenceScan, Present, digits, distinct, extent, present};
 
 use crate::exec::queue::{Queue, Readable, Returned, Source, Target, Writable};
 use crate::exec::{Buffer, Device, DeviceError, DeviceGrid, HostMemory, Layout};
@@ -23,10 +23,10 @@ use crate::numbers::ValueType;
 /// Cells that a thread should take at least, where that does not leave multiprocessors idle.
 const EACH: usize = 16;
 
-/// Bytes of memory for records and small tables come in multiples of this, so that a device's reserve mostly has them.
+/// Bytes of memory for records and small tables come in multiples of this, so that the device's free list mostly has them.
 const SMALL: usize = 1 << 16;
 
-/// A grid, and what hides some of its cells.
+/// A grid and its mask.
 #[derive(Clone, Copy)]
 pub(crate) struct Cells<'a> {
     pub grid: &'a DeviceGrid<'a>,
@@ -56,7 +56,7 @@ fn kind(values: ValueType) -> u32 {
     values.bytes() as u32 + if signed { kernels::ARRAYS_SIGNED } else { real }
 }
 
-/// A number of rows, columns or cells, which is less than 2^31: so arrays are made.
+/// A number of rows, columns or cells, which is less than 2^31 in every `DeviceGrid`.
 fn count(number: usize) -> Arg {
     Arg::U32(number as u32)
 }
@@ -116,7 +116,7 @@ fn small(device: &Arc<dyn Device>, bytes: usize) -> Result<Buffer, DeviceError> 
     Buffer::new(device, bytes.next_multiple_of(SMALL))
 }
 
-/// A table on the device, put on the queue. What is put there after it may read it.
+/// A table on the device; its upload is enqueued, and what is enqueued after it may read it.
 pub(crate) fn table<T: bytemuck::Pod>(
     queue: &mut Queue<'_>,
     device: &Arc<dyn Device>,
@@ -131,7 +131,7 @@ pub(crate) fn table<T: bytemuck::Pod>(
     Ok(buffer)
 }
 
-/// Has the first bytes of a buffer copied to the host, to be there when the queue has been waited for.
+/// Enqueues a copy of the first bytes of a buffer to the host: valid when the queue has been waited for.
 fn fetch(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<(), DeviceError> {
     let memory = buffer.device().host_memory(bytes.next_multiple_of(SMALL))?;
     let target = Target { memory: Writable::Owned(memory), pitch: bytes, width: bytes, rows: 1 };

@@ -1,4 +1,4 @@
-//! Results on their way to an array.
+//! Copying results to an array in the device's memory.
 
 use halotile_kernels::arrays as kernels;
 use simt::launch::Arg;
@@ -15,8 +15,8 @@ pub(crate) struct Rows {
     pub rows: usize,
 }
 
-/// Puts a copy of results on the queue: to rows of `to` from `top` on.
-pub(crate) fn place<T>(
+/// Enqueues a copy of results: to rows of `to` from `top` on.
+pub(crate) fn copy_results<T>(
     queue: &mut Queue<'_>,
     from: &Buffer,
     results: Rows,
@@ -38,11 +38,11 @@ pub(crate) fn place<T>(
     unsafe { queue.launch(&kernel, &config(blocks), &args) }
 }
 
-/// Puts on the queue that results within `rim` of the edges (top, bottom, left, right) are made `value`, of which the low bits count.
-pub(crate) fn rim<T>(
+/// Enqueues setting the results within `border` of the edges (top, bottom, left, right) to `value`, of which the low bits count.
+pub(crate) fn fill_border<T>(
     queue: &mut Queue<'_>,
     out: &DeviceGridMut<'_, T>,
-    rim: [usize; 4],
+    border: [usize; 4],
     value: u64,
 ) -> Result<(), DeviceError> {
     let kernel = kernels::arrays_rim::ENTRY;
@@ -50,7 +50,7 @@ pub(crate) fn rim<T>(
     let mut args = vec![layout.memory.output::<u8>(), count(layout.bytes)];
     args.extend(strides(layout.first, layout.strides));
     args.extend([layout.rows, layout.cols].map(count));
-    args.extend(rim.map(count));
+    args.extend(border.map(count));
     args.push(Arg::U64(value));
     let resident = layout.memory.device().resident_blocks(&kernel, kernels::ARRAYS_THREADS, 0)?;
     let blocks = layout.rows.min(resident as usize) as u32;

@@ -1,4 +1,4 @@
-//! Looks through an array: which numbers occur, the smallest and the largest, how many begin alike.
+//! Scans of an array: which numbers occur, the smallest and the largest, how many share the leading digits of their keys.
 
 use halotile_kernels::arrays as kernels;
 use simt::launch::Arg;
@@ -16,14 +16,14 @@ pub(crate) struct Present {
 }
 
 /// A scan of which bytes occur, in flight.
-pub(crate) struct Look {
+pub(crate) struct PresenceScan {
     /// Records of the blocks, each of [`kernels::PRESENT_RECORD`] words.
     pub found: Buffer,
     /// How many of them.
     pub records: u32,
 }
 
-/// Cells in an order in which as many as possible are neighbours: for those who do not ask where anything is.
+/// Cells in an order in which as many as possible are contiguous, for scans whose result does not depend on positions.
 struct Flat {
     first: usize,
     strides: (isize, isize),
@@ -64,19 +64,19 @@ impl Flat {
 
 /// Finds which bytes occur.
 pub(crate) fn present(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Present, DeviceError> {
-    Look::new(queue, cells)?.finish(queue)
+    PresenceScan::new(queue, cells)?.finish(queue)
 }
 
-impl Look {
-    /// Puts the look on the queue.
+impl PresenceScan {
+    /// Enqueues the scan.
     pub fn new(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Self, DeviceError> {
         let kernel = kernels::arrays_present::ENTRY;
         let layout = cells.layout();
-        // A mask is walked with the grid, in the grid's own order.
-        let Layout { first, strides: apart, rows, cols, .. } = *layout;
+        // A mask is read with the grid, in the grid's own order.
+        let Layout { first, rows, cols, .. } = *layout;
         let flat = match cells.mask {
             None => Flat::of(layout),
-            Some(_) => Flat { first, strides: apart, rows, cols },
+            Some(_) => Flat { first, strides: layout.strides, rows, cols },
         };
         let (head, pieces) = if cells.mask.is_none() { flat.pieces() } else { (flat.cols, 0) };
         let blocks = blocks(cells.device(), &kernel, flat.rows * flat.cols)?;
@@ -92,12 +92,12 @@ impl Look {
         Ok(Self { found, records: blocks })
     }
 
-    /// Waits for it, and for whatever is behind it on the queue.
+    /// Waits for it, and for what is behind it on the queue.
     pub fn finish(self, queue: &mut Queue<'_>) -> Result<Present, DeviceError> {
         fetch(queue, &self.found, bytes(self.records))?;
         let (fetched, seconds) = fetched(queue.wait())?;
         let (memory, bytes) = &fetched[0];
-        // Word by word: a look at every flag of every block would take several times as long as the kernel.
+        // Word by word: a test of every flag of every block would take several times as long as the kernel.
         let mut all = [0; kernels::PRESENT_RECORD as usize];
         let words: &[u32] = bytemuck::cast_slice(&memory[..*bytes]);
         for record in words.as_chunks::<{ kernels::PRESENT_RECORD as usize }>().0 {
@@ -107,7 +107,7 @@ impl Look {
     }
 }
 
-/// The length of so many records of a look.
+/// The length of so many records of a scan.
 fn bytes(records: u32) -> usize {
     (records * kernels::PRESENT_RECORD) as usize * 4
 }
@@ -124,8 +124,7 @@ pub(crate) struct Distinct {
     pub fraction: Option<(usize, usize)>,
 }
 
-/// Finds which numbers of more than 8 bits occur. Floating-point numbers of the magnitude with the bits `large` and beyond are as good
-/// as such that are not whole.
+/// Finds which numbers of more than 8 bits occur. Floating-point numbers of the magnitude with the bits `large` and beyond are treated/// as not whole.
 pub(crate) fn distinct(
     queue: &mut Queue<'_>,
     cells: Cells<'_>,
@@ -172,12 +171,12 @@ pub(crate) fn distinct(
     if last {
         keys.push(u64::MAX);
     }
-    let place = |cell: u64| (cell as usize / cols, cell as usize % cols);
+    let position = |cell: u64| (cell as usize / cols, cell as usize % cols);
     Ok(Distinct {
         keys,
         count: counted + usize::from(last),
         nodata: flags & kernels::DISTINCT_NODATA != 0,
-        fraction: (fraction != u64::MAX).then(|| place(fraction)),
+        fraction: (fraction != u64::MAX).then(|| position(fraction)),
     })
 }
 
@@ -233,7 +232,7 @@ pub(crate) fn digits(
     let (rows, cols) = (cells.grid.rows(), cells.grid.cols());
     let prefixes = table(queue, device, digits.prefixes)?;
     let counters = Buffer::new(device, (digits.prefixes.len() << digits.more) * 4)?;
-    let mut without = false;
+    let mut has_nodata = false;
     // Counters have 32 bits.
     let band = ((1 << 31) / cols).max(1);
     for top in (0..rows).step_by(band) {
@@ -267,7 +266,7 @@ pub(crate) fn digits(
         let (fetched, _) = fetched(queue.wait())?;
         let counted = fetched[0].0.as_slice::<u32>();
         counts.iter_mut().zip(counted).for_each(|(all, &cells)| *all += u64::from(cells));
-        without |= fetched[1].0.as_slice::<u32>()[..blocks as usize].iter().any(|&met| met != 0);
+        has_nodata |= fetched[1].0.as_slice::<u32>()[..blocks as usize].iter().any(|&met| met != 0);
     }
-    Ok(without)
+    Ok(has_nodata)
 }

@@ -100,7 +100,7 @@ impl BinRule {
     }
 }
 
-/// Numbers that can be looked through, wherever they are. What is hidden and what is no data counts for nothing.
+/// Numbers that can be scanned, wherever they are. What is masked and what is no data counts for nothing.
 pub(super) trait Passes {
     /// What messages call them.
     fn name(&self) -> &str;
@@ -116,13 +116,13 @@ pub(super) trait Passes {
 }
 
 /// Those of a raster.
-pub(super) struct OfRaster<'a> {
+pub(super) struct RasterPasses<'a> {
     pub raster: &'a dyn Raster,
     pub nodata: Option<Nodata>,
     pub observer: &'a dyn Observer,
 }
 
-impl Passes for OfRaster<'_> {
+impl Passes for RasterPasses<'_> {
     fn name(&self) -> &str {
         self.raster.name()
     }

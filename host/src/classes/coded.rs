@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Classes, ClassesError, HIDDEN, Misfit};
+use super::{Classes, ClassesError, MASKED, UnknownValue};
 use crate::codes::{Code, CodesMut};
 use crate::grid::GridViewMut;
 use crate::io::{FormatError, Place};
-use crate::raster::mask::covered_by;
+use crate::raster::mask::masked_by;
 use crate::raster::{Cells, Georeference, Origins, Raster, check_mask};
 
 /// Cells of a piece, unless a row of blocks has more.
@@ -85,10 +85,10 @@ impl CodedRaster {
     }
 
     /// Which cells have no data whatever their values, by the file's own mask or by the one laid over it.
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
         match &self.mask {
-            Some(mask) => Ok(Some(covered_by(self.raster.as_ref(), mask.as_ref(), rows, cols)?)),
-            None => self.raster.covered(rows, cols),
+            Some(mask) => Ok(Some(masked_by(self.raster.as_ref(), mask.as_ref(), rows, cols)?)),
+            None => self.raster.masked(rows, cols),
         }
     }
 
@@ -100,26 +100,26 @@ impl CodedRaster {
     ) -> Result<(), FormatError> {
         let width = cols.len();
         let values = self.raster.read(rows.clone(), cols.clone())?;
-        let covered = self.covered(rows.clone(), cols.clone())?;
-        let no_room = |i: usize| Misfit { index: i, value: HIDDEN.to_owned() };
+        let masked = self.masked(rows.clone(), cols.clone())?;
+        let no_room = |i: usize| UnknownValue { index: i, value: MASKED.to_owned() };
         let row = |(r, out): (usize, &mut [C])| {
             let part = r * width..(r + 1) * width;
-            let Some(covered) = covered.as_ref().map(|covered| &covered[part.clone()]) else {
-                return self.classes.encode_part(&values, part, out).map_err(|misfit| (r, misfit));
+            let Some(masked) = masked.as_ref().map(|masked| &masked[part.clone()]) else {
+                return self.classes.encode_part(&values, part, out).map_err(|unknown| (r, unknown));
             };
             let encoded = match self.classes.encode_part(&values, part.clone(), out) {
                 // What a mask hides need be no class: seldom enough to be looked at cell by cell.
-                Err(_) => (0..width).filter(|&i| !covered[i]).try_for_each(|i| {
+                Err(_) => (0..width).filter(|&i| !masked[i]).try_for_each(|i| {
                     let cell = part.start + i..part.start + i + 1;
                     let encoded = self.classes.encode_part(&values, cell, &mut out[i..=i]);
-                    encoded.map_err(|misfit| (r, Misfit { index: i, ..misfit }))
+                    encoded.map_err(|unknown| (r, UnknownValue { index: i, ..unknown }))
                 }),
                 Ok(()) => Ok(()),
             };
-            let mut hidden = (0..width).filter(|&i| covered[i]);
+            let mut masked = (0..width).filter(|&i| masked[i]);
             match self.nodata_code() {
-                Some(code) => hidden.for_each(|i| out[i] = C::low(code.into())),
-                None => hidden.next().map_or(Ok(()), |i| Err((r, no_room(i))))?,
+                Some(code) => masked.for_each(|i| out[i] = C::low(code.into())),
+                None => masked.next().map_or(Ok(()), |i| Err((r, no_room(i))))?,
             }
             encoded
         };
@@ -128,9 +128,9 @@ impl CodedRaster {
         let failed = rows_of_out.into_par_iter().map(row).find_map_first(Result::err);
         match failed {
             None => Ok(()),
-            Some((r, misfit)) => {
-                let place = Place::cell(rows.start + r, cols.start + misfit.index);
-                Err(self.classes.problem(&misfit).at(self.name(), place))
+            Some((r, unknown)) => {
+                let place = Place::cell(rows.start + r, cols.start + unknown.index);
+                Err(self.classes.problem(&unknown).at(self.name(), place))
             }
         }
     }
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn masks_hide_cells_of_every_type() {
         let cells = Values::I32(vec![11, 21, 95, 11, 21, 95]);
-        for (mask, hidden) in [
+        for (mask, masked) in [
             (Values::U8(vec![1, 0, 255, 0, 2, 3]), vec![1, 3]),
             (Values::I8(vec![-1, 0, 5, 9, 9, 0]), vec![1, 3, 4, 5]),
             (Values::F32(vec![f32::NAN, -0.0, 0.5, 9.0, 1.0, 1.0]), vec![0, 1, 3]),
@@ -259,7 +259,7 @@ mod tests {
             let mask = Numbers::new(2, 3, mask).nodata(Nodata::Whole(9));
             let coded = CodedRaster::new(Box::new(raster), classes, Some(Box::new(mask))).unwrap();
             assert_eq!((coded.levels(), coded.nodata_code()), (3, Some(3)));
-            let expected: Vec<u8> = (0..6).map(|i| if hidden.contains(&i) { 3 } else { i as u8 % 3 }).collect();
+            let expected: Vec<u8> = (0..6).map(|i| if masked.contains(&i) { 3 } else { i as u8 % 3 }).collect();
             assert_eq!(read(&coded).unwrap().as_slice(), expected);
         }
     }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn what_the_files_own_mask_hides_has_no_data_either() {
         let values = || Values::U8(vec![5, 6, 7, 5, 6, 200]);
-        let raster = || Numbers::new(2, 3, values()).hiding(&[1, 5]);
+        let raster = || Numbers::new(2, 3, values()).masking(&[1, 5]);
         let (classes, survey) = Classes::survey(&raster(), Some(Nodata::Whole(7)), &()).unwrap();
         assert_eq!((classes.levels(), survey.cells), (2, vec![2, 1]));
         let of = |mask: Option<Box<dyn Raster>>| {
@@ -276,11 +276,11 @@ mod tests {
         // By its mask, by its value for no data.
         assert_eq!(of(None), [0, 2, 2, 0, 1, 2]);
         // A mask over it, which has a mask in its own file.
-        let over = Numbers::new(2, 3, Values::U8(vec![0, 1, 1, 1, 1, 1])).hiding(&[3]);
+        let over = Numbers::new(2, 3, Values::U8(vec![0, 1, 1, 1, 1, 1])).masking(&[3]);
         assert_eq!(of(Some(Box::new(over))), [2, 2, 2, 2, 1, 2]);
         // 65,536 classes leave no code: a mask that hides nothing needs none.
-        let all = |hidden: &[usize]| {
-            let raster = Numbers::new(1, 256, Values::U8((0..=255).collect())).hiding(hidden);
+        let all = |masked: &[usize]| {
+            let raster = Numbers::new(1, 256, Values::U8((0..=255).collect())).masking(masked);
             read_as::<u16>(&CodedRaster::new(Box::new(raster), Classes::identity(65_536, None).unwrap(), None).unwrap())
         };
         assert_eq!(all(&[]).unwrap().as_slice(), (0..=255).collect::<Vec<u16>>());

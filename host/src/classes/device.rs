@@ -1,7 +1,7 @@
 //! Classes of numbers that lie in a device's memory: found there, by kernels, so that only records of what was found come to the host.
 //!
 //! What is found is what [`Classes::survey`] and [`Classes::bins`] find for the same numbers, and so are the errors; but a number that is not
-//! whole is one whatever else is wrong, while a look through a raster stops at more than 65,536 values before such a number.
+//! whole is one whatever else is wrong, while a scan of a raster stops at more than 65,536 values before such a number.
 
 use super::bins::{self, Digits, Extent, Passes};
 use super::steps::first_key;
@@ -68,7 +68,7 @@ impl Classes {
         let _context = ContextGuard::of(&**grid.device());
         let edges = scope(grid.device(), 0, 1, |queues| {
             let numbers = numbers(grid.value_type(), nodata);
-            bins::find(&OfArray { queue: Mutex::new(&mut queues[0]), cells, numbers }, bins, rule)
+            bins::find(&ArrayPasses { queue: Mutex::new(&mut queues[0]), cells, numbers }, bins, rule)
         })??;
         Self::of_bins(edges, rule, nodata)
     }
@@ -150,13 +150,13 @@ pub(crate) fn show(grid: &DeviceGrid<'_>, row: usize, col: usize) -> Result<Stri
 }
 
 /// Numbers in a device's memory, for a search for bins.
-struct OfArray<'q, 'm, 'a> {
+struct ArrayPasses<'q, 'm, 'a> {
     queue: Mutex<&'q mut Queue<'m>>,
     cells: Cells<'a>,
     numbers: Numbers,
 }
 
-impl Passes for OfArray<'_, '_, '_> {
+impl Passes for ArrayPasses<'_, '_, '_> {
     fn name(&self) -> &str {
         NAME
     }

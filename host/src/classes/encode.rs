@@ -8,21 +8,21 @@
 //! wider, bins                        a guess by arithmetic, then the edges decide; a search where widths differ
 //! ```
 //!
-//! Tables hold 32 bits a number: the code, or [`MISFIT`], which no code has. Codes come out as bytes or words, as they are asked for. The loops only collect it; where one turns up, the
-//! numbers are looked through again for the first. No data is in the table like any other number, or met where the
+//! Tables hold 32 bits a number: the code, or [`NO_CODE`], which no code has. Codes come out as bytes or words, as they are asked for. The loops only collect it; where one turns up, the
+//! numbers are scanned again for the first. No data is in the table like any other number, or met where the
 //! table does not reach.
 
 use std::ops::Range;
 
 use super::bins::Edges;
-use super::{Classes, Misfit, Others, Rule};
+use super::{Classes, Others, Rule, UnknownValue};
 use crate::codes::Code;
 use crate::numbers::ValueType;
 use crate::raster::Values;
 use crate::raster::cell::{Cell, each, of_type};
 
 /// What is no class.
-const MISFIT: u32 = 1 << 16;
+const NO_CODE: u32 = 1 << 16;
 
 /// The longest table of numbers wider than 16 bits.
 const SPAN: i128 = 1 << 18;
@@ -55,16 +55,16 @@ enum Method {
 impl Classes {
     /// The codes of no data and of numbers that nothing was said about.
     fn code_of_others(&self) -> (u32, u32) {
-        let nodata = self.nodata_code().map_or(MISFIT, u32::from);
+        let nodata = self.nodata_code().map_or(NO_CODE, u32::from);
         let others = match &self.rule {
             Rule::Listed { others: Others::Class(code), .. } => u32::from(*code),
             Rule::Listed { others: Others::Nodata, .. } => nodata,
-            Rule::Listed { others: Others::Misfit, .. } | Rule::Bins { .. } => MISFIT,
+            Rule::Listed { others: Others::Error, .. } | Rule::Bins { .. } => NO_CODE,
         };
         (nodata, others)
     }
 
-    /// The code of a number, or [`MISFIT`]: what all ways to encode come to, said slowly.
+    /// The code of a number, or [`NO_CODE`]: the reference for all methods of encoding.
     pub(super) fn code_of<T: Cell>(&self, number: T) -> u32 {
         let (nodata_code, others) = self.code_of_others();
         let is_nodata = || self.nodata.and_then(T::nodata).is_some_and(|nodata| nodata.key() == number.key());
@@ -105,7 +105,7 @@ impl Encoder {
                 let (low, high) = (known().next(), known().next_back());
                 match low.zip(high) {
                     Some(((low, at, _), (high, ..))) if high - low < SPAN => {
-                        let code = |number: i128| T::exact(number).map_or(MISFIT, of);
+                        let code = |number: i128| T::exact(number).map_or(NO_CODE, of);
                         Method::Table { low: at.key(), codes: (low..=high).map(code).collect() }
                     }
                     _ => {
@@ -118,7 +118,7 @@ impl Encoder {
         let bytes_below = match &method {
             Method::Table { codes, .. } if values == ValueType::U8 => {
                 let below = codes.iter().zip(0..).take_while(|(code, value)| **code == *value).count();
-                codes[below..].iter().all(|&code| code == MISFIT).then_some(below)
+                codes[below..].iter().all(|&code| code == NO_CODE).then_some(below)
             }
             _ => None,
         };
@@ -126,7 +126,7 @@ impl Encoder {
     }
 
     /// The codes of the numbers in `range`.
-    pub fn encode<C: Code>(&self, values: &Values, range: Range<usize>, out: &mut [C]) -> Result<(), Misfit> {
+    pub fn encode<C: Code>(&self, values: &Values, range: Range<usize>, out: &mut [C]) -> Result<(), UnknownValue> {
         if let (Values::U8(values), Some(below)) = (values, self.bytes_below) {
             let values = &values[range.clone()];
             // Written for the vectoriser; the table finds out which it was.
@@ -138,7 +138,7 @@ impl Encoder {
         each!(values, values => self.encode_slice(&values[range], out))
     }
 
-    fn encode_slice<T: Cell, C: Code>(&self, values: &[T], out: &mut [C]) -> Result<(), Misfit> {
+    fn encode_slice<T: Cell, C: Code>(&self, values: &[T], out: &mut [C]) -> Result<(), UnknownValue> {
         let nodata = self.nodata.map(T::of_key);
         // A number that the method does not know.
         let rest = |value: T| {
@@ -189,7 +189,7 @@ impl Encoder {
         };
         match index {
             None => Ok(()),
-            Some(index) => Err(Misfit { index, value: values[index].value().show() }),
+            Some(index) => Err(UnknownValue { index, value: values[index].value().show() }),
         }
     }
 }
@@ -204,5 +204,5 @@ fn map<T: Copy, C: Code>(values: &[T], out: &mut [C], mut code: impl FnMut(T) ->
         *out = C::low(code);
         all |= code;
     }
-    if all & MISFIT == 0 { None } else { values.iter().position(|&value| code(value) == MISFIT) }
+    if all & NO_CODE == 0 { None } else { values.iter().position(|&value| code(value) == NO_CODE) }
 }

@@ -91,7 +91,7 @@ pub enum ClassesError {
 /// A number that is no class.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the value {value}, number {index} of those given (counted from 0), is no class")]
-pub struct Misfit {
+pub struct UnknownValue {
     /// Which of the numbers given, from 0.
     pub index: usize,
     /// The number.

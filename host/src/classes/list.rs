@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, name: &str) -> Result<String, FormatError> {
 
 /// The classes that a text lists.
 pub(super) fn parse(text: &str, name: &str) -> Result<List, FormatError> {
-    let mut list = List { codes: BTreeMap::new(), others: Others::Misfit, names: Vec::new(), known: HashMap::new() };
+    let mut list = List { codes: BTreeMap::new(), others: Others::Error, names: Vec::new(), known: HashMap::new() };
     // The lines that the values come from.
     let mut lines: BTreeMap<i128, u64> = BTreeMap::new();
     let mut others_line = None;

@@ -56,7 +56,7 @@ pub(crate) mod tests;
 use bins::Edges;
 pub use coded::CodedRaster;
 use encode::Encoder;
-pub use error::{ClassesError, Misfit};
+pub use error::{ClassesError, UnknownValue};
 pub use parts::Extent;
 
 use crate::codes::{self, BYTE_LEVELS, Code, MAX_LEVELS};
@@ -65,8 +65,8 @@ use crate::numbers::ValueType;
 use crate::observe::Observer;
 use crate::raster::{Raster, Values};
 
-/// What stands for the value of a cell that a mask hides, in a [`Misfit`].
-pub(crate) const HIDDEN: &str = "hidden by a mask";
+/// What stands for the value of a masked cell, in an [`UnknownValue`].
+pub(crate) const MASKED: &str = "hidden by a mask";
 
 /// How bins are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,7 +116,7 @@ enum Rule {
 /// What becomes of numbers that are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Others {
-    Misfit,
+    Error,
     Nodata,
     Class(u16),
 }
@@ -179,7 +179,7 @@ impl Classes {
     /// The values that occur in the raster are the classes, in ascending order. They have to be whole numbers, in floating-point
     /// rasters too, and 65,536 at most, or 65,535 and no data. `nodata` is the value that is no data.
     ///
-    /// Reads all of the raster, once, in parallel and in bounded memory. The observer hears of the cells that were looked at.
+    /// Reads all of the raster, once, in parallel and in bounded memory. The observer is notified of the cells that were looked at.
     pub fn survey(
         raster: &dyn Raster,
         nodata: Option<Nodata>,
@@ -199,7 +199,7 @@ impl Classes {
             Some(Nodata::Whole(value)) => codes.remove(&value).flatten(),
             _ => None,
         };
-        let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
+        let rule = Rule::Listed { codes, others: Others::Error, names: vec![None; levels] };
         let mut classes = Self::new(rule, levels, nodata, Origin::Identity);
         // One of all bytes, or of all codes, needs no code besides.
         if matches!(levels, BYTE_LEVELS | MAX_LEVELS) && inside.is_some() {
@@ -260,7 +260,7 @@ impl Classes {
 
     /// `bins` bins (1 to 65,536, or 65,535 where no data occurs), laid out by `rule`. `nodata` is the value that is no data.
     ///
-    /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer hears of the cells
+    /// Reads all of the raster in parallel and in bounded memory, as often as [`BinRule::passes`] says; the observer is notified of the cells
     /// that were looked at, in every pass.
     pub fn bins(
         raster: &dyn Raster,
@@ -270,7 +270,7 @@ impl Classes {
         observer: &dyn Observer,
     ) -> Result<Self, ClassesError> {
         check("bins", bins)?;
-        Self::of_bins(bins::find(&bins::OfRaster { raster, nodata, observer }, bins, rule)?, rule, nodata)
+        Self::of_bins(bins::find(&bins::RasterPasses { raster, nodata, observer }, bins, rule)?, rule, nodata)
     }
 
     /// The bins that a search has found.
@@ -359,7 +359,7 @@ impl Classes {
     }
 
     /// The codes of `values`, into `out`, which has as many places for codes of the [`width`](Self::width) or more (otherwise it panics).
-    pub fn encode<C: Code>(&self, values: &Values, out: &mut [C]) -> Result<(), Misfit> {
+    pub fn encode<C: Code>(&self, values: &Values, out: &mut [C]) -> Result<(), UnknownValue> {
         self.encode_part(values, 0..values.len(), out)
     }
 
@@ -369,7 +369,7 @@ impl Classes {
         values: &Values,
         range: Range<usize>,
         out: &mut [C],
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), UnknownValue> {
         assert!(self.width() <= size_of::<C>(), "codes of {} levels are no bytes", self.levels);
         let encoder = self.encoder.get_or_init(|| Encoder::new(self, values.value_type()));
         if encoder.values == values.value_type() {
@@ -397,14 +397,14 @@ impl Classes {
     }
 
     /// What to say of a number that has no code.
-    pub(crate) fn problem(&self, misfit: &Misfit) -> Problem {
-        let value = &misfit.value;
+    pub(crate) fn problem(&self, unknown: &UnknownValue) -> Problem {
+        let value = &unknown.value;
         match &self.origin {
             _ if value == "NaN" => Problem::new(
                 "the value is NaN, which is no data, and 65536 classes leave no code for it",
                 "take 65535 classes or fewer",
             ),
-            _ if value == HIDDEN => Problem::new(
+            _ if value == MASKED => Problem::new(
                 "the file's own mask says that there is no data, and 65536 classes leave no code for it",
                 "take 65535 classes or fewer, or leave masks out of account",
             ),

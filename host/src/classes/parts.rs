@@ -27,7 +27,7 @@ pub struct Extent {
 impl Extent {
     /// Reads all of the raster, once, in parallel and in bounded memory.
     pub fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
-        bins::extent(&bins::OfRaster { raster, nodata, observer })
+        bins::extent(&bins::RasterPasses { raster, nodata, observer })
     }
 
     /// That of both parts.
@@ -75,7 +75,7 @@ impl Classes {
         }
         let codes: std::collections::BTreeMap<_, _> = values.into_iter().zip((0..=u16::MAX).map(Some)).collect();
         let levels = codes.len().max(1);
-        let rule = Rule::Listed { codes, others: Others::Misfit, names: vec![None; levels] };
+        let rule = Rule::Listed { codes, others: Others::Error, names: vec![None; levels] };
         let mut classes = Self::new(rule, levels, nodata, Origin::Survey);
         classes.surveyed = true;
         if occurs {
@@ -140,7 +140,7 @@ impl Classes {
     /// The values of classes each of which is one value, in the order of their codes; `None` for others. There are none where a survey has
     /// found no value: its one class has no value.
     pub fn values(&self) -> Option<Vec<i128>> {
-        if let Rule::Listed { codes, others: Others::Misfit, .. } = &self.rule
+        if let Rule::Listed { codes, others: Others::Error, .. } = &self.rule
             && codes.is_empty()
         {
             return Some(Vec::new());
@@ -172,7 +172,7 @@ impl Classes {
     /// # Ok::<(), halotile::classes::ClassesError>(())
     /// ```
     pub fn bytes_are_codes(&self) -> Option<Option<u8>> {
-        let Rule::Listed { codes, others: Others::Misfit, .. } = &self.rule else { return None };
+        let Rule::Listed { codes, others: Others::Error, .. } = &self.rule else { return None };
         let same = codes.iter().all(|(&value, &code)| code.is_some_and(|code| i128::from(code) == value));
         let nodata = match self.nodata {
             Some(Nodata::Whole(value)) => u8::try_from(value).ok(),

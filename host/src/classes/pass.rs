@@ -58,10 +58,10 @@ pub(super) fn over<R: Send>(
             return Err(Cancelled.into());
         }
         let mut values = raster.read(rows.clone(), cols.clone())?;
-        let kept = raster.covered(rows.clone(), cols.clone())?.map(|covered| {
-            let mut hidden = covered.iter();
-            each!(&mut values, values => values.retain(|_| !hidden.next().is_some_and(|&hidden| hidden)));
-            (0..covered.len()).filter(|&i| !covered[i]).collect()
+        let kept = raster.masked(rows.clone(), cols.clone())?.map(|masked| {
+            let mut flags = masked.iter();
+            each!(&mut values, values => values.retain(|_| !flags.next().is_some_and(|&masked| masked)));
+            (0..masked.len()).filter(|&i| !masked[i]).collect()
         });
         Ok(Piece { raster, rows: rows.clone(), cols: cols.clone(), values, kept })
     };

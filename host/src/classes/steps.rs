@@ -8,9 +8,9 @@ use crate::numbers::ValueType;
 use crate::raster::cell::{Cell, of_type};
 
 /// What is no class: what kernels know as such. Devices count no more codes than are below.
-const MISFIT: u16 = 1 << 8;
+const NO_CODE: u16 = 1 << 8;
 
-/// Every key has the code of the last start that is not larger, or [`MISFIT`].
+/// Every key has the code of the last start that is not larger, or [`NO_CODE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Steps {
     /// Ascending, from 0 on.
@@ -21,7 +21,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// The codes of bytes.
     pub fn of_bytes(code: impl Fn(u8) -> Option<u8>) -> Self {
-        let code = |byte: u8| code(byte).map_or(MISFIT, u16::from);
+        let code = |byte: u8| code(byte).map_or(NO_CODE, u16::from);
         Self::of_codes((0..=255u8).map(|byte| (u64::from(byte), code(byte))))
     }
 
@@ -40,7 +40,7 @@ impl Steps {
     /// The code of a key; `None` where it has none.
     pub fn code(&self, key: u64) -> Option<u8> {
         let code = self.codes[self.starts.partition_point(|&start| start <= key) - 1];
-        (code != MISFIT).then_some(code as u8)
+        (code != NO_CODE).then_some(code as u8)
     }
 }
 
@@ -70,7 +70,7 @@ impl Classes {
         keys.retain(|&key| key <= largest);
         keys.sort_unstable();
         keys.dedup();
-        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)).min(MISFIT.into()) as u16)))
+        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)).min(NO_CODE.into()) as u16)))
     }
 }
 

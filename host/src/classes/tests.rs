@@ -18,7 +18,7 @@ pub(crate) struct Numbers {
     /// Where it lies.
     pub place: Option<Georeference>,
     /// The cells that a mask of its own hides.
-    pub hidden: Option<Vec<bool>>,
+    pub masked: Option<Vec<bool>>,
 }
 
 /// `$slice[$range]` in the variant it came from.
@@ -36,7 +36,7 @@ macro_rules! gather {
 impl Numbers {
     pub fn new(rows: usize, cols: usize, values: Values) -> Self {
         assert_eq!(values.len(), rows * cols);
-        Self { rows, cols, values, block: (1, cols), nodata: None, name: "numbers", place: None, hidden: None }
+        Self { rows, cols, values, block: (1, cols), nodata: None, name: "numbers", place: None, masked: None }
     }
 
     pub fn line(values: Values) -> Self {
@@ -55,9 +55,9 @@ impl Numbers {
         Self { name, ..self }
     }
 
-    pub fn hiding(self, cells: &[usize]) -> Self {
-        let hidden = (0..self.values.len()).map(|i| cells.contains(&i)).collect();
-        Self { hidden: Some(hidden), ..self }
+    pub fn masking(self, cells: &[usize]) -> Self {
+        let masked = (0..self.values.len()).map(|i| cells.contains(&i)).collect();
+        Self { masked: Some(masked), ..self }
     }
 }
 
@@ -84,11 +84,11 @@ impl Raster for Numbers {
         self.place.as_ref()
     }
     fn has_mask(&self) -> bool {
-        self.hidden.is_some()
+        self.masked.is_some()
     }
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
-        let Some(hidden) = &self.hidden else { return Ok(None) };
-        let row = |r: usize| &hidden[r * self.cols..][cols.clone()];
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        let Some(masked) = &self.masked else { return Ok(None) };
+        let row = |r: usize| &masked[r * self.cols..][cols.clone()];
         Ok(Some(rows.flat_map(row).copied().collect()))
     }
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
@@ -145,7 +145,7 @@ impl Random {
     }
 }
 
-fn codes(classes: &Classes, values: &Values) -> Result<Vec<u16>, Misfit> {
+fn codes(classes: &Classes, values: &Values) -> Result<Vec<u16>, UnknownValue> {
     let mut out = vec![77; values.len()];
     classes.encode(values, &mut out)?;
     if classes.width() == 1 {
@@ -337,8 +337,8 @@ fn numbers_that_are_no_class_are_named() {
     assert_eq!((classes.levels(), classes.nodata_code()), (16, Some(16)));
     for kind in TYPES {
         let values = of_type(kind, &[0, 3, 15, 16, 17]).unwrap();
-        let misfit = codes(&classes, &values).unwrap_err();
-        assert_eq!(misfit, Misfit { index: 3, value: "16".to_owned() }, "{}", kind.name());
+        let unknown = codes(&classes, &values).unwrap_err();
+        assert_eq!(unknown, UnknownValue { index: 3, value: "16".to_owned() }, "{}", kind.name());
         assert_eq!(codes(&classes, &of_type(kind, &[0, 3, 15]).unwrap()).unwrap(), [0, 16, 15]);
     }
     for (values, value) in [
@@ -378,7 +378,10 @@ fn lists_merge_values_into_classes() {
     assert_eq!((classes.levels(), classes.nodata_code()), (4, Some(4)));
     let values = Values::I32(vec![43, 11, 90, -3, 255, 12, -9999, 41]);
     assert_eq!(codes(&classes, &values).unwrap(), [0, 1, 0, 2, 4, 3, 4, 0]);
-    assert_eq!(codes(&classes, &Values::U8(vec![43, 44])).unwrap_err(), Misfit { index: 1, value: "44".to_owned() });
+    assert_eq!(
+        codes(&classes, &Values::U8(vec![43, 44])).unwrap_err(),
+        UnknownValue { index: 1, value: "44".to_owned() }
+    );
     assert_eq!(
         serde_json::to_string(&classes.describe()).unwrap(),
         "[{\"code\":0,\"name\":\"forest\",\"values\":[41,42,43,90]},{\"code\":1,\"name\":\"11\",\"values\":[11]},\

@@ -1,7 +1,7 @@
 //! Counts for windows of any shape: a bit a cell, 512 windows side by side, counted by adders made of logic.
 //!
 //! ```text
-//! for each row that comes into the tile's sight, for each level:   a bit for each cell, 1 where the cell has the level
+//! for each row that enters the ring, for each level:   a bit for each cell, 1 where the cell has the level
 //! for each row of the tile, for each level:
 //!     for each cell that enters or leaves a window:    512 windows' bits = the bits of its row, from its column on
 //!         (inverted where it leaves)
@@ -16,7 +16,7 @@
 //!
 //! A cell that leaves is the inverse of its bit added, and 1 too much in all windows alike. So there are no signs.
 //!
-//! Cells outside the grid have no bit in any level. Levels without a cell in sight are skipped.
+//! Cells outside the grid have no bit in any level. Levels without a cell in the ring are skipped.
 
 use super::aligned::Aligned;
 use super::consumer::Consumer;
@@ -24,7 +24,7 @@ use super::count::is_wide;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
 use super::x86_bits;
-use super::{Layout, Place};
+use super::{Layout, TileRect};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -37,8 +37,8 @@ pub const WORDS: usize = STRIP / 64;
 /// Words of a row of bits, with the columns that the widest window reaches; more than it needs.
 pub const ROW: usize = 16;
 
-/// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::deltas`]).
-const APART: usize = 32;
+/// Cells between the counts of neighbouring levels, beyond those of a row (as in [`super::sliding_counts`]).
+const PADDING: usize = 32;
 
 /// Most cells that are counted together, so that a byte holds how many they are.
 const TOGETHER: usize = 248;
@@ -48,7 +48,7 @@ pub const AT_ONCE: usize = 8;
 
 /// A cell that enters a window, or leaves it.
 #[derive(Debug, Clone, Copy)]
-struct Move {
+struct CellUpdate {
     /// Its row, counted from that of the windows' centres.
     row: isize,
     /// How far to the right of the first column that the windows reach.
@@ -58,12 +58,12 @@ struct Move {
 
 /// How the windows of a shape change.
 #[derive(Debug)]
-pub struct Moves {
+pub struct WindowUpdates {
     reach: Reach,
     /// From nothing to a window.
-    first: Vec<Move>,
+    first: Vec<CellUpdate>,
     /// From a window to the next below.
-    next: Vec<Move>,
+    next: Vec<CellUpdate>,
 }
 
 /// Whether a row has room for what the windows of a shape reach, and 16 bits for their counts.
@@ -72,13 +72,13 @@ pub fn fits(window: &Window, largest: usize) -> bool {
     copies + WORDS <= ROW + 1 && !is_wide(largest)
 }
 
-impl Moves {
+impl WindowUpdates {
     /// For windows of a shape that [`fits`].
     pub fn new(window: &Window) -> Self {
-        let list = |stretches: &[Stretch], down: isize, leaves: bool| -> Vec<Move> {
+        let list = |stretches: &[Stretch], down: isize, leaves: bool| -> Vec<CellUpdate> {
             let cells = stretches.iter().flat_map(|s| (0..s.len as isize).map(|i| (s.row, s.col + i)));
             let from = |col: isize| (col - window.reach.left) as usize;
-            cells.map(|(row, col)| Move { row: row + down, col: from(col), leaves }).collect()
+            cells.map(|(row, col)| CellUpdate { row: row + down, col: from(col), leaves }).collect()
         };
         let mut next = list(&window.entering, 0, false);
         // What a window loses lies where the one above it has it.
@@ -86,7 +86,7 @@ impl Moves {
         Self { reach: window.reach, first: list(&window.cells, 0, false), next }
     }
 
-    /// Rows that have to be in sight: those of a window, and the one above.
+    /// Rows that have to be in the ring: those of a window, and the one above.
     fn rows(&self) -> usize {
         (self.reach.bottom - self.reach.top) as usize + 2
     }
@@ -101,7 +101,7 @@ impl Moves {
         ((self.reach.right - self.reach.left) as usize / 64 + 2) * WORDS
     }
 
-    /// Bytes that a thread needs for the rows in sight.
+    /// Bytes that a thread needs for the rows in the ring.
     pub fn bytes(&self, planes: usize) -> usize {
         planes * (self.rows() + 1) * self.slot() * size_of::<u64>()
     }
@@ -109,7 +109,7 @@ impl Moves {
 
 /// Where in the bits of a level a cell lies, seen from the first window.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct At {
+pub struct BitOffset {
     /// The first word of the copy of its row that begins with its word. The next copy lies behind it.
     pub word: u32,
     /// The bit in it, below 64.
@@ -121,15 +121,15 @@ pub struct At {
 /// Memory that a thread needs for a tile.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The rows in sight of all levels, level by level, each with a row of zeros behind its last. A row is there in several copies, each
+    /// The rows in the ring of all levels, level by level, each with a row of zeros behind its last. A row is there in several copies, each
     /// a word further: a register that lies across two lines of the cache costs twice.
     bits: Aligned<u64>,
     /// The window counts of all levels.
     counts: Aligned<u16>,
-    /// Which rows in sight have a bit, level by level, and how many have.
+    /// Which rows in the ring have a bit, level by level, and how many have.
     some: Vec<bool>,
     alive: Vec<usize>,
-    places: Vec<At>,
+    offsets: Vec<BitOffset>,
     nodata: Vec<u32>,
 }
 
@@ -137,15 +137,15 @@ impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         let (bits, counts) = (Aligned::new(), Aligned::new());
-        Self { bits, counts, some: Vec::new(), alive: Vec::new(), places: Vec::new(), nodata: Vec::new() }
+        Self { bits, counts, some: Vec::new(), alive: Vec::new(), offsets: Vec::new(), nodata: Vec::new() }
     }
 }
 
 /// Computes a tile.
 pub fn run<C: Consumer>(
     layout: &Layout<'_>,
-    moves: &Moves,
-    place: Place,
+    updates: &WindowUpdates,
+    rect: TileRect,
     consumer: &mut C,
     scratch: &mut Scratch,
     isa: Isa,
@@ -153,72 +153,86 @@ pub fn run<C: Consumer>(
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(layout, moves, place, consumer, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, updates, rect, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(layout, moves, place, consumer, scratch, isa) },
-        _ => body(layout, moves, place, consumer, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, updates, rect, consumer, scratch, isa) },
+        _ => body(layout, updates, rect, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(l, m, place, consumer, scratch, isa);
+fn avx2<C: Consumer>(
+    l: &Layout<'_>,
+    m: &WindowUpdates,
+    rect: TileRect,
+    consumer: &mut C,
+    scratch: &mut Scratch,
+    isa: Isa,
+) {
+    body(l, m, rect, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Consumer>(l: &Layout<'_>, m: &Moves, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(l, m, place, consumer, scratch, isa);
+fn avx512<C: Consumer>(
+    l: &Layout<'_>,
+    m: &WindowUpdates,
+    rect: TileRect,
+    consumer: &mut C,
+    scratch: &mut Scratch,
+    isa: Isa,
+) {
+    body(l, m, rect, consumer, scratch, isa);
 }
 
 /// The engine, compiled once for each instruction set.
 #[inline(always)]
 fn body<C: Consumer>(
     layout: &Layout<'_>,
-    moves: &Moves,
-    place: Place,
+    updates: &WindowUpdates,
+    rect: TileRect,
     consumer: &mut C,
     scratch: &mut Scratch,
     isa: Isa,
 ) {
-    assert!(place.width <= STRIP);
-    let padded = place.width.next_multiple_of(BLOCK);
+    assert!(rect.width <= STRIP);
+    let padded = rect.width.next_multiple_of(BLOCK);
     let (planes, levels) = (layout.planes.len(), layout.levels());
-    let stride = STRIP + APART;
-    let Scratch { bits, counts, some, alive, places, nodata } = scratch;
-    let mut sight = Sight::new(layout, moves, place, bits, some, alive);
+    let stride = STRIP + PADDING;
+    let Scratch { bits, counts, some, alive, offsets, nodata } = scratch;
+    let mut ring = RowRing::new(layout, updates, rect, bits, some, alive);
     counts.resize(planes * stride);
     counts.fill(0);
     consumer.reserve(1, padded);
-    for row in moves.reach.top..moves.reach.bottom {
-        sight.take(isa, place.top as isize + row);
+    for row in updates.reach.top..updates.reach.bottom {
+        ring.take(isa, rect.top as isize + row);
     }
-    for i in 0..place.height {
-        let y = (place.top + i) as isize;
-        sight.take(isa, y + moves.reach.bottom);
-        let list = if i == 0 { &moves.first } else { &moves.next };
+    for i in 0..rect.height {
+        let y = (rect.top + i) as isize;
+        ring.take(isa, y + updates.reach.bottom);
+        let list = if i == 0 { &updates.first } else { &updates.next };
         for list in list.chunks(TOGETHER) {
-            places.clear();
-            places.extend(list.iter().map(|m| sight.at(y, m)));
-            places.resize(list.len().next_multiple_of(AT_ONCE), sight.nowhere());
+            offsets.clear();
+            offsets.extend(list.iter().map(|m| ring.at(y, m)));
+            offsets.resize(list.len().next_multiple_of(AT_ONCE), ring.nowhere());
             let less = list.iter().filter(|m| m.leaves).count() as u16;
-            for plane in (0..planes).filter(|&plane| sight.alive[plane] > 0) {
-                add(isa, sight.of(plane), places, less, &mut counts[plane * stride..][..STRIP]);
+            for plane in (0..planes).filter(|&plane| ring.alive[plane] > 0) {
+                add(isa, ring.of(plane), offsets, less, &mut counts[plane * stride..][..STRIP]);
             }
         }
         let mut first = true;
         for group in (0..levels).step_by(GROUP) {
             let end = levels.min(group + GROUP);
-            if sight.alive[group..end].iter().any(|&rows| rows > 0) {
+            if ring.alive[group..end].iter().any(|&rows| rows > 0) {
                 let counts = Counts::Large(&counts[group * stride..]);
                 consumer.add(isa, 0, Group { counts, stride, levels: end - group, first });
                 first = false;
             }
         }
         if first {
-            consumer.nothing(0);
+            consumer.add_empty(0);
         }
         nodata.clear();
         if planes > levels {
@@ -228,13 +242,13 @@ fn body<C: Consumer>(
     }
 }
 
-/// The rows that windows see now, as bits.
-struct Sight<'a> {
+/// The rows that windows see now, as bits, in a ring of slots.
+struct RowRing<'a> {
     layout: &'a Layout<'a>,
     bits: &'a mut [u64],
     some: &'a mut [bool],
     alive: &'a mut [usize],
-    /// Rows in sight; each has a slot, and behind the last slot of a level lies one of zeros.
+    /// Rows in the ring; each has a slot, and behind the last slot of a level lies one of zeros.
     rows: usize,
     /// Words of a slot: those of all copies of a row.
     slot: usize,
@@ -247,35 +261,35 @@ struct Sight<'a> {
     inside: [u64; ROW],
 }
 
-impl<'a> Sight<'a> {
+impl<'a> RowRing<'a> {
     #[inline(always)]
     fn new(
         layout: &'a Layout<'a>,
-        moves: &Moves,
-        place: Place,
+        updates: &WindowUpdates,
+        rect: TileRect,
         bits: &'a mut Aligned<u64>,
         some: &'a mut Vec<bool>,
         alive: &'a mut Vec<usize>,
     ) -> Self {
-        let (rows, planes, reach) = (moves.rows(), layout.planes.len(), moves.reach);
-        let slot = moves.slot();
-        bits.resize(moves.bytes(planes) / size_of::<u64>());
+        let (rows, planes, reach) = (updates.rows(), layout.planes.len(), updates.reach);
+        let slot = updates.slot();
+        bits.resize(updates.bytes(planes) / size_of::<u64>());
         bits.fill(0);
         some.clear();
         some.resize(planes * rows, false);
         alive.clear();
         alive.resize(planes, 0);
         let grid = layout.task.cells.cols() as isize;
-        let first = place.left as isize + reach.left;
+        let first = rect.left as isize + reach.left;
         let (from, to) =
-            (first.clamp(0, grid), (place.left as isize + place.width as isize + reach.right).clamp(0, grid));
+            (first.clamp(0, grid), (rect.left as isize + rect.width as isize + reach.right).clamp(0, grid));
         let lead = (from - first) as usize;
         let cols = from as usize..to.max(from) as usize;
         let mut inside = [0; ROW];
         for bit in lead..lead + cols.len() {
             inside[bit / 64] |= 1 << (bit % 64);
         }
-        let origin = place.top as isize + reach.top;
+        let origin = rect.top as isize + reach.top;
         Self { layout, bits, some, alive, rows, slot, origin, cols, lead, inside }
     }
 
@@ -337,7 +351,7 @@ impl<'a> Sight<'a> {
         self.alive[plane] += usize::from(*some);
     }
 
-    /// All rows in sight of a level.
+    /// All rows in the ring of a level.
     #[inline(always)]
     fn of(&self, plane: usize) -> &[u64] {
         let each = (self.rows + 1) * self.slot;
@@ -346,8 +360,8 @@ impl<'a> Sight<'a> {
 
     /// Where a cell lies, seen from the windows of row `y`.
     #[inline(always)]
-    fn at(&self, y: isize, cell: &Move) -> At {
-        At {
+    fn at(&self, y: isize, cell: &CellUpdate) -> BitOffset {
+        BitOffset {
             word: (self.slot_of(y + cell.row) * self.slot + cell.col / 64 * WORDS) as u32,
             shift: (cell.col % 64) as u32,
             flip: if cell.leaves { u64::MAX } else { 0 },
@@ -355,36 +369,36 @@ impl<'a> Sight<'a> {
     }
 
     /// A place where all bits are 0.
-    fn nowhere(&self) -> At {
-        At { word: (self.rows * self.slot) as u32, shift: 0, flip: 0 }
+    fn nowhere(&self) -> BitOffset {
+        BitOffset { word: (self.rows * self.slot) as u32, shift: 0, flip: 0 }
     }
 }
 
-/// Adds the bits at some places, less `less`, to counts.
+/// Adds the bits at some offsets, less `less`, to counts.
 #[inline(always)]
-fn add(isa: Isa, bits: &[u64], places: &[At], less: u16, counts: &mut [u16]) {
+fn add(isa: Isa, bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u16]) {
     let counts: &mut [u16; STRIP] = counts.try_into().expect("a count for each column");
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe {
-            // Fewer than 64 places need fewer digits.
-            match places.len() {
-                0..64 => x86_bits::add_avx512::<6>(bits, places, less, counts),
-                _ => x86_bits::add_avx512::<8>(bits, places, less, counts),
+            // Fewer than 64 offsets need fewer digits.
+            match offsets.len() {
+                0..64 => x86_bits::add_avx512::<6>(bits, offsets, less, counts),
+                _ => x86_bits::add_avx512::<8>(bits, offsets, less, counts),
             }
         },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe {
-            match places.len() {
-                0..64 => x86_bits::add_avx2::<6>(bits, places, less, counts),
-                _ => x86_bits::add_avx2::<8>(bits, places, less, counts),
+            match offsets.len() {
+                0..64 => x86_bits::add_avx2::<6>(bits, offsets, less, counts),
+                _ => x86_bits::add_avx2::<8>(bits, offsets, less, counts),
             }
         },
-        _ => match places.len() {
-            0..64 => add_plain::<6>(bits, places, less, counts),
-            _ => add_plain::<8>(bits, places, less, counts),
+        _ => match offsets.len() {
+            0..64 => add_plain::<6>(bits, offsets, less, counts),
+            _ => add_plain::<8>(bits, offsets, less, counts),
         },
     }
 }
@@ -402,11 +416,11 @@ fn adder(sum: &mut Bits, a: &Bits, b: &Bits) -> Bits {
 
 /// [`add`] without vector instructions of our choice: sums of `DIGITS` binary digits.
 #[inline(always)]
-fn add_plain<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+fn add_plain<const DIGITS: usize>(bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u16; STRIP]) {
     let mut digits = [[0; WORDS]; DIGITS];
-    for eight in places.as_chunks::<AT_ONCE>().0 {
+    for eight in offsets.as_chunks::<AT_ONCE>().0 {
         let [a, b, c, d, e, f, g, h]: [Bits; AT_ONCE] = std::array::from_fn(|i| {
-            let At { word, shift, flip } = eight[i];
+            let BitOffset { word, shift, flip } = eight[i];
             let words: &[u64; 2 * WORDS] = bits[word as usize..].first_chunk().expect("two copies of a row");
             std::array::from_fn(|i| (words[i] >> shift | words[i + WORDS] << 1 << (63 - shift)) ^ flip)
         });
@@ -453,7 +467,7 @@ static SPREAD: [u64; 256] = {
 mod tests {
     use super::*;
 
-    /// Sums of bits at random places, as many as there may be, on every instruction set.
+    /// Sums of bits at random offsets, as many as there may be, on every instruction set.
     #[test]
     fn bits_are_added_up() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -470,24 +484,24 @@ mod tests {
             row.copy_within(1..WORDS, WORDS);
         }
         for len in [0, 8, 16, 56, 64, 120, TOGETHER] {
-            let places: Vec<At> = (0..len)
-                .map(|i| At {
+            let offsets: Vec<BitOffset> = (0..len)
+                .map(|i| BitOffset {
                     word: (next() % 40 * row as u64) as u32,
                     shift: if i % 5 == 0 { 0 } else { (next() % 64) as u32 },
                     flip: if i % 3 == 0 { u64::MAX } else { 0 },
                 })
                 .collect();
-            let bit = |at: &At, x: usize| {
+            let bit = |at: &BitOffset, x: usize| {
                 let bit = at.shift as usize + x;
                 let word = if bit < STRIP { bit / 64 } else { 2 * WORDS - 1 };
                 (bits[at.word as usize + word] ^ at.flip) >> (bit % 64) & 1
             };
             for isa in Isa::available() {
                 let mut counts = [7u16; STRIP];
-                add(isa, &bits, &places, 9, &mut counts);
+                add(isa, &bits, &offsets, 9, &mut counts);
                 for (x, &count) in counts.iter().enumerate() {
-                    let truth = 7 + places.iter().map(|at| bit(at, x) as u16).sum::<u16>();
-                    assert_eq!(count, truth.wrapping_sub(9), "window {x} of {len} places, {isa:?}");
+                    let truth = 7 + offsets.iter().map(|at| bit(at, x) as u16).sum::<u16>();
+                    assert_eq!(count, truth.wrapping_sub(9), "window {x} of {len} offsets, {isa:?}");
                 }
             }
         }

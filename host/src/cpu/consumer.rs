@@ -1,12 +1,12 @@
-//! Between counting and measuring: what the engines by planes hand their counts to.
+//! Between counting and measuring: the trait of what takes the counts of the engines by planes.
 //!
 //! How the counts of a row of windows come about depends on the window and on the instruction set ([`super::planes`],
-//! [`super::deltas`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
+//! [`super::sliding_counts`], [`super::bits`]); what is made of them depends on what is measured ([`super::finish`] for Shannon's entropy alone,
 //! [`super::measures`] for all else). Both are compiled together for each instruction set.
 
 use super::lookup::Group;
 #[cfg(target_arch = "x86_64")]
-use super::x86_deltas;
+use super::x86_sliding_counts;
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -17,23 +17,23 @@ use crate::isa::Kind;
 pub trait Consumer {
     /// Makes room for `slots` rows of `padded` cells, a multiple of [`super::lookup::BLOCK`].
     fn reserve(&mut self, slots: usize, padded: usize);
-    /// Says that row `i` of the tile will soon be finished.
-    fn announce(&self, isa: Isa, i: usize);
+    /// Prefetches what finishing row `i` of the tile takes.
+    fn prefetch(&self, isa: Isa, i: usize);
     /// Takes a group of levels. The first that a row gets says so.
     fn add(&mut self, isa: Isa, slot: usize, group: Group<'_>);
     /// Instead of any group, where no level occurs.
-    fn nothing(&mut self, slot: usize);
+    fn add_empty(&mut self, slot: usize);
     /// Writes the results of row `i` of the tile. `nodata`: how many cells of each window are nodata, where any may be.
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>);
 }
 
-/// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+/// Prefetches a row that will be needed soon: the stride between rows is too large for the hardware prefetcher.
 #[inline(always)]
 pub fn prefetch<V>(isa: Isa, row: &[V]) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86_deltas::prefetch(row) },
+        Kind::Avx512 => unsafe { x86_sliding_counts::prefetch(row) },
         _ => {
             let _ = row;
         }

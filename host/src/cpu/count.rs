@@ -1,6 +1,6 @@
 //! How wide a count is: 16 bits hold the counts of windows of up to 65,535 cells, 32 bits those of all windows.
 //!
-//! The engines that keep counts from row to row ([`super::deltas`], the histogram of [`super::measures`]) are written once for both.
+//! The engines that keep counts from row to row ([`super::sliding_counts`], the histogram of [`super::measures`]) are written once for both.
 //! Narrow counts are not for show: they are half of the memory that a row of windows goes through, and index a table whose
 //! length the compiler knows.
 

@@ -34,7 +34,7 @@ impl<T: Summed> Consumer for Entropies<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn announce(&self, isa: Isa, i: usize) {
+    fn prefetch(&self, isa: Isa, i: usize) {
         prefetch(isa, &*self.tile.rows[i]);
     }
 
@@ -44,7 +44,7 @@ impl<T: Summed> Consumer for Entropies<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn nothing(&mut self, slot: usize) {
+    fn add_empty(&mut self, slot: usize) {
         self.sums[slot * self.padded..][..self.padded].fill(T::Sum::default());
     }
 

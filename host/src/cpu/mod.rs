@@ -9,7 +9,7 @@
 //! What is made of counts is apart from how they come about (`consumer`):
 //!
 //! ```text
-//! squares                        planes (with window), deltas        \            Shannon's entropy alone   finish
+//! squares                        planes, sliding_counts              \            Shannon's entropy alone   finish
 //! disks and all other shapes     bits                                 > consumer >
 //!                                                                    /            all measures              measures
 //! ```
@@ -19,7 +19,7 @@
 //!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
 //! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
-//! hands large windows to `deltas` (with `x86_deltas`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`
+//! hands large windows to `sliding_counts` (with `x86_sliding_counts`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`
 //! (with `x86_histogram`), `plan`, `few` (windows of which nodata leaves little); then `measures`, which has a histogram and a plan of its
 //! own; and `wide`, for maps of more than 256 classes, which cuts them into tiles that mostly have fewer.
 
@@ -38,7 +38,6 @@ pub mod bench;
 mod bits;
 mod consumer;
 mod count;
-mod deltas;
 mod few;
 mod finish;
 mod histogram;
@@ -47,6 +46,7 @@ mod lookup;
 pub(crate) mod measures;
 mod plan;
 mod planes;
+mod sliding_counts;
 mod summed;
 mod table;
 #[cfg(test)]
@@ -58,9 +58,9 @@ mod x86;
 #[cfg(target_arch = "x86_64")]
 mod x86_bits;
 #[cfg(target_arch = "x86_64")]
-mod x86_deltas;
-#[cfg(target_arch = "x86_64")]
 mod x86_histogram;
+#[cfg(target_arch = "x86_64")]
+mod x86_sliding_counts;
 
 use aligned::Aligned;
 use few::Precise;
@@ -159,9 +159,9 @@ struct Job<'a, T: Summed> {
     precise: &'a Precise,
 }
 
-/// Where a tile lies in the grid.
+/// The rectangle of the grid that a tile is.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct TileRect {
     top: usize,
     left: usize,
     height: usize,
@@ -235,8 +235,8 @@ fn run_tile<T: Summed>(
 ) {
     match forced.unwrap_or_else(|| plan::engine(job, tile, isa)) {
         Engine::Planes => {
-            let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
-            planes::run(&job.layout, place, &mut Entropies::new(job, tile, sums), scratch, isa);
+            let rect = TileRect { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+            planes::run(&job.layout, rect, &mut Entropies::new(job, tile, sums), scratch, isa);
         }
         Engine::Histogram => histogram::run(job, tile, isa),
     }

@@ -22,7 +22,7 @@ use super::histogram;
 use super::lookup::{BLOCK, GROUP};
 use super::planes::{BY_CELL, slides};
 use super::table::SMALL;
-use super::{Job, Layout, Place, Summed, Tile};
+use super::{Job, Layout, Summed, Tile, TileRect};
 use crate::isa::{Isa, Kind};
 use crate::part::STRIP;
 
@@ -80,10 +80,10 @@ pub fn engine<T: Summed>(job: &Job<'_, T>, tile: &Tile<'_, T>, isa: Isa) -> Engi
     let planes = |levels: usize| update + levels as f64 * plane;
     // Counts that slide do so by whole groups.
     let group = if slides(isa, size, job.tables.largest) { GROUP } else { 1 };
-    let place = Place { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
+    let rect = TileRect { top: tile.top, left: tile.left, height: tile.rows.len(), width: tile.width() };
     let faster = |levels: usize| planes(levels) < histogram(levels);
     if faster(job.layout.planes.len().next_multiple_of(group))
-        || faster(present(&job.layout, place, (size / 2, size / 2), group))
+        || faster(present(&job.layout, rect, (size / 2, size / 2), group))
     {
         Engine::Planes
     } else {
@@ -112,15 +112,15 @@ fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
 
 /// How many levels the rows of one window in the middle of a tile have, or the groups of `group` planes that do. A window reaches so many
 /// rows and columns from its centre.
-pub fn present(layout: &Layout<'_>, place: Place, (rows, cols): (usize, usize), group: usize) -> usize {
+pub fn present(layout: &Layout<'_>, rect: TileRect, (rows, cols): (usize, usize), group: usize) -> usize {
     let cells = layout.task.cells;
-    let middle = place.top + place.height / 2;
-    let left = place.left.saturating_sub(cols);
-    let right = cells.cols().min(place.left + place.width + cols);
+    let middle = rect.top + rect.height / 2;
+    let left = rect.left.saturating_sub(cols);
+    let right = cells.cols().min(rect.left + rect.width + cols);
     let mut seen = [false; 256];
     for y in middle.saturating_sub(rows)..cells.rows().min(middle + rows + 1) {
         for &value in &cells.row(y)[left..right] {
-            // Values that the caller promised would not come may share the last place.
+            // Values that the caller promised would not come may share the last slot.
             seen[(layout.slots[usize::from(value)] / group).min(255)] = true;
         }
     }

@@ -17,11 +17,11 @@
 
 use super::consumer::Consumer;
 use super::count::is_wide;
-use super::deltas;
 use super::lookup::{BLOCK, Counts, GROUP, Group};
+use super::sliding_counts;
 use super::table::SMALL;
 use super::window::{Between, Steps, room, slide, sum_bytes, sum_words};
-use super::{Layout, Place};
+use super::{Layout, TileRect};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -32,8 +32,8 @@ pub const BY_CELL: usize = 48;
 /// Above this many planes absent levels are looked for.
 const SKIP: usize = 16;
 
-/// From this window size on, counts slide down ([`deltas`]) where the instruction set has code for it.
-const DELTAS: usize = 9;
+/// From this window size on, counts slide down ([`sliding_counts`]) where the instruction set has code for it.
+const SLIDING: usize = 9;
 
 /// The longest window whose column counts are bytes.
 pub const BYTES: usize = 255;
@@ -42,8 +42,8 @@ pub const BYTES: usize = 255;
 #[derive(Debug)]
 pub struct Scratch {
     /// For large windows, whose counts slide, and for those of so many cells that a count takes 32 bits.
-    deltas: deltas::Scratch<u16>,
-    wide: deltas::Scratch<u32>,
+    sliding: sliding_counts::Scratch<u16>,
+    wide: sliding_counts::Scratch<u32>,
     columns: Vec<u8>,
     bytes: Vec<u8>,
     words: Vec<u16>,
@@ -57,8 +57,8 @@ impl Scratch {
     /// Nothing yet: it grows when the first tile comes.
     pub fn new() -> Self {
         Self {
-            deltas: deltas::Scratch::new(),
-            wide: deltas::Scratch::new(),
+            sliding: sliding_counts::Scratch::new(),
+            wide: sliding_counts::Scratch::new(),
             columns: Vec::new(),
             bytes: Vec::new(),
             words: Vec::new(),
@@ -69,51 +69,51 @@ impl Scratch {
     }
 }
 
-/// Whether window counts of up to `largest` cells slide down ([`deltas`]) instead of being added up in every row.
+/// Whether window counts of up to `largest` cells slide down ([`sliding_counts`]) instead of being added up in every row.
 pub fn slides(isa: Isa, size: usize, largest: usize) -> bool {
-    size > BYTES || (largest > SMALL && size >= DELTAS && deltas::has(isa))
+    size > BYTES || (largest > SMALL && size >= SLIDING && sliding_counts::has(isa))
 }
 
-/// Computes a place.
-pub fn run<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+/// Computes a tile.
+pub fn run<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
     if is_wide(layout.largest) {
-        return deltas::run(layout, place, consumer, &mut scratch.wide, isa);
+        return sliding_counts::run(layout, rect, consumer, &mut scratch.wide, isa);
     }
     if slides(isa, layout.task.size, layout.largest) {
-        return deltas::run(layout, place, consumer, &mut scratch.deltas, isa);
+        return sliding_counts::run(layout, rect, consumer, &mut scratch.sliding, isa);
     }
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(layout, place, consumer, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, rect, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
-        _ => body(layout, place, consumer, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, rect, consumer, scratch, isa) },
+        _ => body(layout, rect, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(layout, place, consumer, scratch, isa);
+fn avx2<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(layout, rect, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
-    body(layout, place, consumer, scratch, isa);
+fn avx512<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+    body(layout, rect, consumer, scratch, isa);
 }
 
 /// The engine, compiled once for each instruction set.
 #[inline(always)]
-fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
+fn body<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, scratch: &mut Scratch, isa: Isa) {
     let (cells, size) = (layout.task.cells, layout.task.size);
-    let (rows, radius, width) = (cells.rows(), size / 2, place.width);
-    let left = place.left.saturating_sub(radius);
-    let right = cells.cols().min(place.left + width + radius);
+    let (rows, radius, width) = (cells.rows(), size / 2, rect.width);
+    let left = rect.left.saturating_sub(radius);
+    let right = cells.cols().min(rect.left + width + radius);
     // Where the first column that exists lies among the column counts.
-    let lead = left + radius - place.left;
+    let lead = left + radius - rect.left;
     let padded = width.next_multiple_of(BLOCK);
     let stride = room(padded, size);
     let whole = (right - left).next_multiple_of(64);
@@ -121,7 +121,7 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
     let planes = layout.planes.len();
     let steps = Steps::new(size, size.min(rows));
 
-    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, deltas: _, wide: _ } = scratch;
+    let Scratch { columns, bytes, words, between, nodata, rows: padded_rows, sliding: _, wide: _ } = scratch;
     columns.clear();
     // One plane more, for values that the caller promised would not come.
     columns.resize((planes + 1) * stride, 0);
@@ -136,14 +136,14 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
     }
 
     let row = |y: usize| &cells.row(y)[left..right];
-    for y in place.top.saturating_sub(radius)..rows.min(place.top + radius) {
+    for y in rect.top.saturating_sub(radius)..rows.min(rect.top + radius) {
         for (x, &value) in row(y).iter().enumerate() {
             let n = &mut columns[layout.slots[usize::from(value)] * stride + lead + x];
             *n = n.wrapping_add(1);
         }
     }
-    for i in 0..place.height {
-        let y = place.top + i;
+    for i in 0..rect.height {
+        let y = rect.top + i;
         let entering = (y + radius < rows).then(|| row(y + radius));
         let leaving = (i > 0 && y > radius).then(|| row(y - radius - 1));
         if planes > BY_CELL {
@@ -188,7 +188,7 @@ fn body<C: Consumer>(layout: &Layout<'_>, place: Place, consumer: &mut C, scratc
             }
         }
         if first {
-            consumer.nothing(0);
+            consumer.add_empty(0);
         }
         if layout.task.nodata.is_some() {
             let columns = &columns[levels * stride..][..stride];

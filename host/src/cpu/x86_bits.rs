@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bits::{AT_ONCE, At, ROW, WORDS};
+use super::bits::{AT_ONCE, BitOffset, ROW, WORDS};
 use crate::part::STRIP;
 
 /// A bit for each of the cells of a row: 1 where it has the value.
@@ -27,10 +27,10 @@ fn adder(sum: &mut __m512i, a: __m512i, b: __m512i) -> __m512i {
     carry
 }
 
-/// The bits of 512 windows from a place on.
+/// The bits of 512 windows from an offset on.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn shifted(bits: &[u64], at: At) -> __m512i {
+fn shifted(bits: &[u64], at: BitOffset) -> __m512i {
     let words: &[u64; 2 * WORDS] = bits[at.word as usize..].first_chunk().expect("two copies of a row");
     // SAFETY: the first and the last eight of sixteen words.
     let (low, high) =
@@ -42,14 +42,14 @@ fn shifted(bits: &[u64], at: At) -> __m512i {
     _mm512_ternarylogic_epi64::<0b0101_0110>(low, high, _mm512_set1_epi64(at.flip as i64))
 }
 
-/// Adds the bits at some places, fewer than 2^DIGITS of them and a multiple of [`AT_ONCE`], less `less`, to counts.
+/// Adds the bits at some offsets, fewer than 2^DIGITS of them and a multiple of [`AT_ONCE`], less `less`, to counts.
 ///
 /// # Panics
-/// When the bits end before those of a place.
+/// When the bits end before those of an offset.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub fn add_avx512<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+pub fn add_avx512<const DIGITS: usize>(bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u16; STRIP]) {
     let mut digits = [_mm512_setzero_si512(); DIGITS];
-    for p in places.as_chunks::<AT_ONCE>().0 {
+    for p in offsets.as_chunks::<AT_ONCE>().0 {
         let mut ones = |i: usize| adder(&mut digits[0], shifted(bits, p[i]), shifted(bits, p[i + 1]));
         let carries = [ones(0), ones(2), ones(4), ones(6)];
         let fours = [adder(&mut digits[1], carries[0], carries[1]), adder(&mut digits[1], carries[2], carries[3])];
@@ -93,10 +93,10 @@ fn adder_avx2(sum: &mut __m256i, a: __m256i, b: __m256i) -> __m256i {
     carry
 }
 
-/// The bits of 256 windows from `word` words behind a place on.
+/// The bits of 256 windows from `word` words behind an offset on.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn shifted_avx2(bits: &[u64], at: At, word: usize) -> __m256i {
+fn shifted_avx2(bits: &[u64], at: BitOffset, word: usize) -> __m256i {
     let words: &[u64; 2 * WORDS] = bits[at.word as usize..].first_chunk().expect("two copies of a row");
     let load = |copy: usize| {
         let words: &[u64; 4] = words[copy * WORDS + word..].first_chunk().expect("half a copy");
@@ -114,14 +114,14 @@ fn shifted_avx2(bits: &[u64], at: At, word: usize) -> __m256i {
 /// # Panics
 /// As there.
 #[target_feature(enable = "avx2")]
-pub fn add_avx2<const DIGITS: usize>(bits: &[u64], places: &[At], less: u16, counts: &mut [u16; STRIP]) {
+pub fn add_avx2<const DIGITS: usize>(bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u16; STRIP]) {
     let less = _mm256_set1_epi16(less as i16);
     // Byte i of a register gets byte i / 8 of 32 bits, of which bit i % 8 is looked at.
     let spread = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
     let single = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     for (half, counts) in counts.as_chunks_mut::<{ STRIP / 2 }>().0.iter_mut().enumerate() {
         let mut digits = [_mm256_setzero_si256(); DIGITS];
-        for p in places.as_chunks::<AT_ONCE>().0 {
+        for p in offsets.as_chunks::<AT_ONCE>().0 {
             let from = |i: usize| shifted_avx2(bits, p[i], half * WORDS / 2);
             let mut ones = |i: usize| adder_avx2(&mut digits[0], from(i), from(i + 1));
             let carries = [ones(0), ones(2), ones(4), ones(6)];

@@ -1,7 +1,7 @@
 //! The census of a grid: which values it holds.
 //!
 //! Levels cost time and table space in every engine, and land-cover codes are seldom 0, 1, 2, … So the
-//! grid is looked through once: always for its largest value (at the bandwidth of memory), and only if that is
+//! grid is scanned once: always for its largest value (at the bandwidth of memory), and only if that is
 //! not small for every value that occurs.
 
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ pub(crate) struct Coding {
 }
 
 impl Coding {
-    /// Looks through `cells` and chooses. `compact` asks for a nodata code next to the levels.
+    /// Scans `cells` and chooses. `compact` asks for a nodata code next to the levels.
     ///
     /// With `levels` given, a value that is neither below it nor `nodata` is an error.
     pub fn of(
@@ -70,8 +70,8 @@ impl Coding {
         Self { levels, nodata, codes: None }
     }
 
-    /// What is known of a grid that has not been looked through: that its cells are below `levels`, if [`check`] finds them so.
-    /// `None` where looking through it first is worth its time.
+    /// What is known of a grid that has not been scanned: that its cells are below `levels`, if [`check`] finds them so.
+    /// `None` where scanning it first is worth its time.
     pub fn promised(levels: Option<usize>, nodata: Option<u8>) -> Option<Self> {
         let levels = levels.filter(|&levels| levels <= FEW && nodata.is_none())?;
         Some(Self { levels, nodata: None, codes: None })
@@ -203,7 +203,7 @@ pub(crate) struct Numbers {
 }
 
 impl Words {
-    /// Looks through `cells`. With `levels` given, a value that is neither below it nor `nodata` is an error.
+    /// Scans `cells`. With `levels` given, a value that is neither below it nor `nodata` is an error.
     pub fn of(cells: GridView<'_, u16>, levels: Option<usize>, nodata: Option<u16>) -> Result<Self, Error> {
         let look = |run: &[u16]| {
             let mut seen = vec![false; u16::LEVELS];

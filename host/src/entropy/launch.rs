@@ -14,7 +14,7 @@ use super::algorithm::Launcher;
 use super::census::Coding;
 use super::frame::Frame;
 use super::program::{self, Near, Program};
-use crate::arrays::Look;
+use crate::arrays::PresenceScan;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
 use crate::grid::GridView;
@@ -540,10 +540,15 @@ impl Prepared {
 
     /// The same, on a queue behind a scan of the cells: nothing is computed unless all of them are below 16. For
     /// [`Kernel::Tensor`], the one kernel that is safe for cells that are no levels.
-    pub fn launch_guarded_on(&self, queue: &mut Queue<'_>, frame: &Frame<'_>, look: &Look) -> Result<(), DeviceError> {
+    pub fn launch_guarded_on(
+        &self,
+        queue: &mut Queue<'_>,
+        frame: &Frame<'_>,
+        scan: &PresenceScan,
+    ) -> Result<(), DeviceError> {
         assert_eq!(self.kernel, Kernel::Tensor, "the kernel that can be guarded");
         let (config, mut args) = self.arguments(frame);
-        args.extend([look.found.input::<u32>(), Arg::U32(look.records)]);
+        args.extend([scan.found.input::<u32>(), Arg::U32(scan.records)]);
         // SAFETY: as above, but for the cells' values, of which the kernel takes any; the scan is on the queue, and writes its records before.
         unsafe { queue.launch(&kernels::entropy_tensor_guarded::ENTRY, &config, &args) }
     }

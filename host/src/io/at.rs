@@ -37,7 +37,7 @@ fn read_by(
 ) -> Result<()> {
     while !bytes.is_empty() {
         match read(file, bytes, at) {
-            Ok(0) => return Err(shorter()),
+            Ok(0) => return Err(truncated()),
             Ok(n) => {
                 bytes = &mut bytes[n..];
                 at += n as u64;
@@ -46,37 +46,37 @@ fn read_by(
             Err(e) => return Err(e),
         }
     }
-    reaches(file, at)
+    check_length(file, at)
 }
 
-/// A regular file still has `length` bytes. Of devices, which have no length, nothing is asked.
-fn reaches(file: &File, length: u64) -> Result<()> {
+/// A regular file still has `length` bytes. Devices have no length, and are not checked.
+fn check_length(file: &File, length: u64) -> Result<()> {
     let now = file.metadata()?;
-    if now.is_file() && now.len() < length { Err(shorter()) } else { Ok(()) }
+    if now.is_file() && now.len() < length { Err(truncated()) } else { Ok(()) }
 }
 
-fn shorter() -> Error {
+fn truncated() -> Error {
     Error::new(ErrorKind::UnexpectedEof, "the file has become shorter")
 }
 
 /// A file that is read from its beginning on. That it becomes shorter meanwhile is an error, wherever the reading is.
-pub(crate) struct Unshortened {
+pub(crate) struct LengthChecked {
     file: File,
     /// When it was opened.
     length: u64,
 }
 
-impl Unshortened {
+impl LengthChecked {
     /// A file that has this length now.
     pub(crate) fn new(file: File, length: u64) -> Self {
         Self { file, length }
     }
 }
 
-impl Read for Unshortened {
+impl Read for LengthChecked {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize> {
         let count = self.file.read(bytes)?;
-        reaches(&self.file, self.length)?;
+        check_length(&self.file, self.length)?;
         Ok(count)
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     fn a_file_that_becomes_shorter_is_told_wherever_the_reading_is() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, &[7; 9000]).unwrap();
-        let mut input = Unshortened::new(file.reopen().unwrap(), 9000);
+        let mut input = LengthChecked::new(file.reopen().unwrap(), 9000);
         let mut bytes = [0; 100];
         assert_eq!((input.read(&mut bytes).unwrap(), bytes), (100, [7; 100]));
         // What is asked for next is there in full; what follows is not.

@@ -3,7 +3,7 @@
 //! ```text
 //! bytes ── scan ──┬─ seed_text ──┐                      results ── decimal ── text, seed-lines
 //!                 ├─ pgm ────────┤                         └────── npy_header ── npy
-//!                 ├─ seed_binary ┼─ intake ── Sample    cells ──── every input format
+//!                 ├─ seed_binary ┼─ sample ── Sample    cells ──── every input format
 //!                 ├─ npy ────────┤                      preview ── a picture with a legend
 //!                 └─ png ────────┘                      atomic ─── the file all of it goes to, temporary until it is finished
 //! ```
@@ -24,7 +24,6 @@ mod cells;
 pub(crate) mod decimal;
 mod error;
 pub(crate) mod format;
-mod intake;
 pub mod npy;
 pub(crate) mod npy_header;
 pub(crate) mod ordered;
@@ -33,6 +32,7 @@ pub mod png;
 pub mod preview;
 pub mod reals;
 mod results;
+mod sample;
 pub(crate) mod scan;
 pub mod seed_binary;
 pub mod seed_text;
@@ -43,9 +43,9 @@ pub use cells::{CellWriter, write_cells};
 pub use error::{FormatError, Place, one_line};
 pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
-pub use intake::{Nodata, NodataError, ReadOptions, Sample};
-pub(crate) use intake::{Value, check_shape};
 pub use results::{Number, ResultWriter, write_results};
+pub use sample::{Nodata, NodataError, ReadOptions, Sample};
+pub(crate) use sample::{Value, check_shape};
 
 /// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one. A GeoTIFF is
 /// read by [`raster::geotiff`](crate::raster::geotiff), which needs the file; here it is an error.
@@ -88,7 +88,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| match file.metadata()? {
         found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        found => Ok(at::Unshortened::new(file, found.len())),
+        found => Ok(at::LengthChecked::new(file, found.len())),
     });
     match opened {
         Ok(file) => Ok(Box::new(file)),

@@ -8,8 +8,8 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem};
-use super::intake::{Intake, Nodata, ReadOptions, Sample, Value, check_shape, out_of_memory};
 use super::npy_header::{self, Header, Kind};
+use super::sample::{Nodata, ReadOptions, Sample, SampleBuilder, Value, check_shape, out_of_memory};
 use super::scan::{read_full, read_some};
 use super::seed_binary::body;
 use crate::codes::CodesGrid;
@@ -107,11 +107,11 @@ pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<S
     if (header.kind, header.size) == (Kind::Float, 4) {
         options.nodata = options.nodata.map(Nodata::as_f32);
     }
-    let intake = Intake::new(outer, inner, &options);
+    let builder = SampleBuilder::new(outer, inner, &options);
     let sample = if (header.kind, header.size) == (Kind::Unsigned, 1) {
-        read_bytes(&mut input, name, &header, intake)
+        read_bytes(&mut input, name, &header, builder)
     } else {
-        dispatch!(header, name, read_elements(&mut input, name, &header, intake))
+        dispatch!(header, name, read_elements(&mut input, name, &header, builder))
     }?;
     ended(&mut input, name, rows, cols)?;
     let cells = match sample.cells {
@@ -161,13 +161,18 @@ fn ended(input: &mut impl Read, name: &str, rows: usize, cols: usize) -> Result<
     }
 }
 
-fn read_bytes(input: &mut impl Read, name: &str, header: &Header, intake: Intake) -> Result<Sample, FormatError> {
-    let (total, inner) = (intake.total(), intake.cols());
+fn read_bytes(
+    input: &mut impl Read,
+    name: &str,
+    header: &Header,
+    builder: SampleBuilder,
+) -> Result<Sample, FormatError> {
+    let (total, inner) = (builder.total(), builder.cols());
     let bytes = body(input, total, name)?;
     if bytes.len() < total {
         return Err(cut_short(bytes.len(), total, name));
     }
-    intake.bytes(bytes).map_err(|(at, problem)| problem.at(name, place_of(at, inner, header.fortran)))
+    builder.finish_with(bytes).map_err(|(at, problem)| problem.at(name, place_of(at, inner, header.fortran)))
 }
 
 /// Hands chunk after chunk of decoded bytes to `take` until `total` elements have come.
@@ -196,24 +201,24 @@ fn read_elements<T: Element, R: Read>(
     input: &mut R,
     name: &str,
     header: &Header,
-    mut intake: Intake,
+    mut builder: SampleBuilder,
 ) -> Result<Sample, FormatError> {
-    let (total, inner, is_bool) = (intake.total(), intake.cols(), header.kind == Kind::Bool);
+    let (total, inner, is_bool) = (builder.total(), builder.cols(), header.kind == Kind::Bool);
     chunks(input, name, T::SIZE, total, |bytes| {
         for bytes in bytes.chunks_exact(T::SIZE) {
             let element = T::decode(bytes, header.big_endian);
             let taken = match element.small() {
-                Some(cell) if is_bool => intake.push(u8::from(cell != 0)),
-                Some(cell) => intake.push(cell),
-                None => intake.value(element.value()),
+                Some(cell) if is_bool => builder.push(u8::from(cell != 0)),
+                Some(cell) => builder.push(cell),
+                None => builder.push_value(element.value()),
             };
             if let Err(problem) = taken {
-                return Err(problem.at(name, place_of(intake.len(), inner, header.fortran)));
+                return Err(problem.at(name, place_of(builder.len(), inner, header.fortran)));
             }
         }
         Ok(())
     })?;
-    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
 }
 
 fn read_as_f64<T: Element, R: Read>(

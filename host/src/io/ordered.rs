@@ -11,7 +11,7 @@ use super::{FormatError, write_failed};
 /// Parts that are made before the first of them is written.
 const HELD: usize = 32;
 
-/// Writes `parts` parts. `make` fills a buffer, which is empty, with one and says how much the observer is to hear of it.
+/// Writes `parts` parts. `make` fills a buffer, which is empty, with one and says how much the observer is to be notified of.
 pub(crate) fn write_parts(
     out: &mut dyn Write,
     parts: usize,

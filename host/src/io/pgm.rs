@@ -17,7 +17,7 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, quote};
-use super::intake::{Intake, ReadOptions, Sample, Value, check_shape};
+use super::sample::{ReadOptions, Sample, SampleBuilder, Value, check_shape};
 use super::scan::Scanner;
 
 /// Reads a PGM picture; `name` is for messages.
@@ -42,13 +42,13 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
         }
     };
     let (rows, cols) = check_shape(height, width).map_err(|problem| problem.at(name, place))?;
-    let mut intake = Intake::new(rows, cols, options);
+    let mut builder = SampleBuilder::new(rows, cols, options);
     if plain {
-        plain_pixels(&mut scan, &mut intake, largest)?
+        plain_pixels(&mut scan, &mut builder, largest)?
     } else {
-        raw_pixels(&mut scan, &mut intake, largest)?
+        raw_pixels(&mut scan, &mut builder, largest)?
     }
-    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
 }
 
 /// True for P2, false for P5.
@@ -108,14 +108,14 @@ fn header_number<R: Read>(scan: &mut Scanner<'_, R>, what: &str) -> Result<u64, 
     Err(problem.at(name, place))
 }
 
-fn cut_short(intake: &Intake) -> Problem {
+fn cut_short(builder: &SampleBuilder) -> Problem {
     Problem::new(
-        format!("the file ends after {} of {} pixels", intake.len(), intake.total()),
+        format!("the file ends after {} of {} pixels", builder.len(), builder.total()),
         "the file is cut short, or its header is wrong",
     )
 }
 
-fn take(intake: &mut Intake, cell: u16, largest: u16) -> Result<(), Problem> {
+fn take(builder: &mut SampleBuilder, cell: u16, largest: u16) -> Result<(), Problem> {
     if cell > largest {
         return Err(Problem::new(
             format!("the value {cell} is above the largest value {largest} of the header"),
@@ -123,18 +123,22 @@ fn take(intake: &mut Intake, cell: u16, largest: u16) -> Result<(), Problem> {
         ));
     }
     match u8::try_from(cell) {
-        Ok(cell) => intake.push(cell),
-        Err(_) => intake.push_any(cell),
+        Ok(cell) => builder.push(cell),
+        Err(_) => builder.push_word(cell),
     }
 }
 
-fn place_of(intake: &Intake) -> Place {
-    Place::cell(intake.len() / intake.cols(), intake.len() % intake.cols())
+fn place_of(builder: &SampleBuilder) -> Place {
+    Place::cell(builder.len() / builder.cols(), builder.len() % builder.cols())
 }
 
 const MORE: &str = "give a file with one picture";
 
-fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u16) -> Result<(), FormatError> {
+fn raw_pixels<R: Read>(
+    scan: &mut Scanner<'_, R>,
+    builder: &mut SampleBuilder,
+    largest: u16,
+) -> Result<(), FormatError> {
     let name = scan.name();
     // Exactly one blank parts the header from the pixels, which may look like blanks themselves.
     if scan.peek()?.is_some() {
@@ -142,16 +146,16 @@ fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: 
     }
     let width = if largest > 255 { 2 } else { 1 };
     let (mut buffer, mut held) = (vec![0; 1 << 16], 0);
-    while intake.len() < intake.total() {
-        let wanted = buffer.len().min((intake.total() - intake.len()).saturating_mul(width)) - held;
+    while builder.len() < builder.total() {
+        let wanted = buffer.len().min((builder.total() - builder.len()).saturating_mul(width)) - held;
         let got = scan.raw(&mut buffer[held..held + wanted])?;
         if got == 0 {
-            return Err(cut_short(intake).at(name, Place::FILE));
+            return Err(cut_short(builder).at(name, Place::FILE));
         }
         let (whole, rest) = ((held + got) / width * width, (held + got) % width);
         for pixel in buffer[..whole].chunks_exact(width) {
             let cell = pixel.iter().fold(0, |cell, &byte| cell << 8 | u16::from(byte));
-            take(intake, cell, largest).map_err(|problem| problem.at(name, place_of(intake)))?;
+            take(builder, cell, largest).map_err(|problem| problem.at(name, place_of(builder)))?;
         }
         // Half a pixel waits for its other half.
         buffer.copy_within(whole..whole + rest, 0);
@@ -159,30 +163,34 @@ fn raw_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: 
     }
     // A line end after the pixels is common and harmless.
     if scan.skip_lines()?.is_some() {
-        let what = format!("there is more after the {} x {} pixels", intake.rows(), intake.cols());
+        let what = format!("there is more after the {} x {} pixels", builder.rows(), builder.cols());
         return Err(Problem::new(what, MORE).at(name, Place::FILE));
     }
     Ok(())
 }
 
-fn plain_pixels<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, largest: u16) -> Result<(), FormatError> {
+fn plain_pixels<R: Read>(
+    scan: &mut Scanner<'_, R>,
+    builder: &mut SampleBuilder,
+    largest: u16,
+) -> Result<(), FormatError> {
     let name = scan.name();
-    while intake.len() < intake.total() {
+    while builder.len() < builder.total() {
         if skip(scan)?.is_none() {
-            return Err(cut_short(intake).at(name, Place::line(scan.line())));
+            return Err(cut_short(builder).at(name, Place::line(scan.line())));
         }
-        let place = place_of(intake).on_line(scan.line());
+        let place = place_of(builder).on_line(scan.line());
         let taken = match scan.short_number() {
-            Some(cell) => take(intake, cell.into(), largest),
+            Some(cell) => take(builder, cell.into(), largest),
             None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
-                Value::Whole(v) if (0..=65_535).contains(&v) => take(intake, v as u16, largest),
-                other => intake.value(other),
+                Value::Whole(v) if (0..=65_535).contains(&v) => take(builder, v as u16, largest),
+                other => builder.push_value(other),
             }),
         };
         taken.map_err(|problem| problem.at(name, place))?;
     }
     if skip(scan)?.is_some() {
-        let what = format!("there is more after the {} x {} pixels", intake.rows(), intake.cols());
+        let what = format!("there is more after the {} x {} pixels", builder.rows(), builder.cols());
         return Err(Problem::new(what, MORE).at(name, Place::line(scan.line())));
     }
     Ok(())

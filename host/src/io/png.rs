@@ -11,7 +11,7 @@ use std::io::{Cursor, Read};
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits};
 
 use super::error::{FormatError, Place, Problem};
-use super::intake::{Intake, ReadOptions, Sample, check_shape, out_of_memory};
+use super::sample::{ReadOptions, Sample, SampleBuilder, check_shape, out_of_memory};
 use super::scan::read_failed;
 
 /// The most that deflate unpacks from one byte.
@@ -26,15 +26,15 @@ pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<S
     let mut file = Vec::new();
     input.read_to_end(&mut file).map_err(|e| read_failed(name, e))?;
     let (pixels, rows, cols) = decode(&file).map_err(|problem| problem.at(name, Place::FILE))?;
-    let mut intake = Intake::new(rows, cols, options);
+    let mut builder = SampleBuilder::new(rows, cols, options);
     let place = |at: usize| Place::cell(at / cols, at % cols);
     if pixels.len() == rows * cols {
-        return intake.bytes(pixels).map_err(|(at, problem)| problem.at(name, place(at)));
+        return builder.finish_with(pixels).map_err(|(at, problem)| problem.at(name, place(at)));
     }
     for (at, pixel) in pixels.chunks_exact(2).enumerate() {
-        intake.push_any(u16::from_be_bytes([pixel[0], pixel[1]])).map_err(|problem| problem.at(name, place(at)))?;
+        builder.push_word(u16::from_be_bytes([pixel[0], pixel[1]])).map_err(|problem| problem.at(name, place(at)))?;
     }
-    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
 }
 
 /// The bytes of all pixels, two for each where they have 16 bits.
@@ -110,7 +110,7 @@ fn fault(error: DecodingError) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::intake::Nodata;
+    use super::super::sample::Nodata;
     use super::*;
 
     fn picture(color: ColorType, depth: BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {

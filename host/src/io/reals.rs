@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use super::error::{FormatError, Place, Problem, quote};
 use super::format::{InputFormat, OutputFormat, UnknownFormat};
-use super::intake::{ReadOptions, check_shape};
+use super::sample::{ReadOptions, check_shape};
 use super::scan::{Scanner, read_full};
 use super::{npy, read as read_cells};
 use crate::codes::CodesGrid;

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem};
-use super::intake::{Intake, ReadOptions, Sample, check_shape};
+use super::sample::{ReadOptions, Sample, SampleBuilder, check_shape};
 use super::scan::{read_failed, read_full};
 
 /// The samples of a seed-binary file, one after the other. After an error there are no more.
@@ -61,8 +61,8 @@ impl<R: Read> Samples<R> {
             .at(&self.name, place));
         };
         let (rows, cols) = check_shape(rows, cols).map_err(|problem| problem.at(&self.name, place))?;
-        let intake = Intake::new(rows, cols, &self.options);
-        let total = intake.total();
+        let builder = SampleBuilder::new(rows, cols, &self.options);
+        let total = builder.total();
         let bytes = body(&mut self.input, total, &self.name)?;
         if bytes.len() < total {
             return Err(Problem::new(
@@ -71,8 +71,8 @@ impl<R: Read> Samples<R> {
             )
             .at(&self.name, place));
         }
-        intake
-            .bytes(bytes)
+        builder
+            .finish_with(bytes)
             .map(Some)
             .map_err(|(at, problem)| problem.at(&self.name, Place::cell(at / cols, at % cols).in_sample(self.index)))
     }
@@ -105,7 +105,7 @@ pub(super) fn body(input: &mut impl Read, total: usize, name: &str) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::intake::Nodata;
+    use super::super::sample::Nodata;
     use super::*;
 
     fn file(samples: &[(i32, i32, &[u8])]) -> Vec<u8> {

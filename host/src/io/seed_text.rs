@@ -13,7 +13,7 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, quote};
-use super::intake::{Intake, ReadOptions, Sample, Value, check_shape};
+use super::sample::{ReadOptions, Sample, SampleBuilder, Value, check_shape};
 use super::scan::Scanner;
 
 /// Reads a seed-text grid; `name` is for messages.
@@ -28,7 +28,7 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
     let mut scan = Scanner::new(input, name);
     scan.start()?;
     let (rows, cols) = header(&mut scan)?;
-    let mut intake = Intake::new(rows, cols, options);
+    let mut builder = SampleBuilder::new(rows, cols, options);
     for row in 0..rows {
         if scan.skip_lines()?.is_none() {
             return Err(Problem::new(
@@ -37,7 +37,7 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
             )
             .at(name, Place::line(scan.line())));
         }
-        read_row(&mut scan, &mut intake, row)?;
+        read_row(&mut scan, &mut builder, row)?;
     }
     if scan.skip_lines()?.is_some() {
         let line = scan.line();
@@ -47,7 +47,7 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
         )
         .at(name, Place::line(line)));
     }
-    intake.finish().map_err(|problem| problem.at(name, Place::FILE))
+    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
 }
 
 fn header<R: Read>(scan: &mut Scanner<'_, R>) -> Result<(usize, usize), FormatError> {
@@ -79,15 +79,15 @@ fn header<R: Read>(scan: &mut Scanner<'_, R>) -> Result<(usize, usize), FormatEr
     check_shape(shape[0], shape[1]).map_err(|problem| problem.at(scan.name(), place))
 }
 
-fn read_row<R: Read>(scan: &mut Scanner<'_, R>, intake: &mut Intake, row: usize) -> Result<(), FormatError> {
-    let (name, line, cols) = (scan.name(), scan.line(), intake.cols());
+fn read_row<R: Read>(scan: &mut Scanner<'_, R>, builder: &mut SampleBuilder, row: usize) -> Result<(), FormatError> {
+    let (name, line, cols) = (scan.name(), scan.line(), builder.cols());
     for col in 0..cols {
         if matches!(scan.skip_blanks()?, None | Some(b'\n')) {
             return Err(wrong_count(col, cols).at(name, Place::row(row).on_line(line)));
         }
         let taken = match scan.short_number() {
-            Some(cell) => intake.push(cell),
-            None => Value::parse(scan.token(None)?).and_then(|value| intake.value(value)),
+            Some(cell) => builder.push(cell),
+            None => Value::parse(scan.token(None)?).and_then(|value| builder.push_value(value)),
         };
         taken.map_err(|problem| problem.at(name, Place::cell(row, col).on_line(line)))?;
     }
@@ -107,7 +107,7 @@ fn wrong_count(found: usize, expected: usize) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::intake::Nodata;
+    use super::super::sample::Nodata;
     use super::*;
 
     fn read_str(text: &str) -> Result<Sample, FormatError> {

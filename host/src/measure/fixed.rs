@@ -6,14 +6,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most recently made tables. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
+/// The most recently made tables, by their keys. To make one of 65,026 entries takes milliseconds, longer than a kernel works with it, and a caller with many
 /// grids, or chunks of one, needs the same ones repeatedly.
-pub(crate) struct Kept<K, V, const MOST: usize = KEPT>(Mutex<Vec<(K, Arc<V>)>>);
+pub(crate) struct TableCache<K, V, const MOST: usize = CACHED>(Mutex<Vec<(K, Arc<V>)>>);
 
-/// How many of a kind are kept.
-const KEPT: usize = 4;
+/// Entries of a cache.
+const CACHED: usize = 4;
 
-impl<K: PartialEq + Copy, V, const MOST: usize> Kept<K, V, MOST> {
+impl<K: PartialEq + Copy, V, const MOST: usize> TableCache<K, V, MOST> {
     /// Empty.
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
@@ -21,16 +21,16 @@ impl<K: PartialEq + Copy, V, const MOST: usize> Kept<K, V, MOST> {
 
     /// The table of this key, made by `make` where it is missing. Other threads do not wait for that.
     pub fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, value)) = kept().iter().find(|(of, _)| *of == key) {
+        let cached = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, value)) = cached().iter().find(|(of, _)| *of == key) {
             return Arc::clone(value);
         }
         let value = Arc::new(make());
-        let mut kept = kept();
-        if kept.len() == MOST {
-            kept.remove(0);
+        let mut cached = cached();
+        if cached.len() == MOST {
+            cached.remove(0);
         }
-        kept.push((key, Arc::clone(&value)));
+        cached.push((key, Arc::clone(&value)));
         value
     }
 }
@@ -83,7 +83,7 @@ impl Nested {
 
     /// The tables, made or kept.
     pub fn of(size: usize, largest: usize, levels: usize, nodata: bool) -> Arc<Self> {
-        static NESTED: Kept<(usize, usize, usize, bool), Nested> = Kept::new();
+        static NESTED: TableCache<(usize, usize, usize, bool), Nested> = TableCache::new();
         NESTED.get((size, largest, levels, nodata), || Self::new(size, largest, levels, nodata))
     }
 
@@ -118,7 +118,7 @@ pub(crate) fn table_u64(len: usize, largest: usize) -> (Vec<u64>, f64) {
 /// n·log2 n in place of n·ln n, in 62 bits, and the unit a power of two: where a power of two of classes are equally frequent, the entropy in
 /// bits is exact. For that the logarithms have to be better than an f64's.
 pub(crate) fn table_bits(len: usize, largest: usize) -> (Vec<u64>, f64) {
-    static TABLES: Kept<(usize, usize), (Vec<u64>, f64)> = Kept::new();
+    static TABLES: TableCache<(usize, usize), (Vec<u64>, f64)> = TableCache::new();
     (*TABLES.get((len, largest), || bits(len, largest))).clone()
 }
 
@@ -169,10 +169,10 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_made_once_and_the_oldest_makes_room() {
-        let kept = Kept::<_, _>::new();
+        let cached = TableCache::<_, _>::new();
         let made = |key: usize| {
             let mut made = false;
-            let value = kept.get(key, || {
+            let value = cached.get(key, || {
                 made = true;
                 10 * key
             });

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::fixed::Kept;
+use super::fixed::TableCache;
 use crate::codes::MAX_LEVELS;
 
 /// Digits of F behind the point, for windows of up to `count` cells.
@@ -34,7 +34,7 @@ pub(super) fn units(count: usize) -> f64 {
 /// F(n) for n = 0..`len`, in the unit for windows of up to `count` cells; made or kept.
 pub(crate) fn table(len: usize, count: usize) -> Arc<Vec<u64>> {
     // One alone: those of the largest windows take 134 MB.
-    static TABLES: Kept<(usize, u32), Vec<u64>, 1> = Kept::new();
+    static TABLES: TableCache<(usize, u32), Vec<u64>, 1> = TableCache::new();
     let places = places(count);
     TABLES.get((len, places), || (0..len).into_par_iter().map(|n| entry(n, places)).collect())
 }

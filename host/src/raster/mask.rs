@@ -1,4 +1,4 @@
-//! Masks: what they hide, and whether one lies where the raster lies that it is put on.
+//! Masks: which cells they mask, and whether a mask lies where its raster lies.
 //!
 //! A mask of the same shape may be of another region, and every cell of the result would be silently about the wrong place. So corners are
 //! compared, in cells of the raster, and codes of coordinate reference systems. What cannot be compared (one of the two says
@@ -144,34 +144,38 @@ fn in_cells(t: [f64; 6], (x, y): (f64, f64)) -> (f64, f64) {
     ((x * t[5] - y * t[2]) / determinant, (y * t[1] - x * t[4]) / determinant)
 }
 
-/// Gives a raster and the mask that will be laid over it their shares of the memory, as [`Raster::keep`] does for one.
+/// Gives a raster and the mask that will be laid over it their shares of the memory, as [`Raster::set_cache_bytes`] does for one.
 ///
 /// # Errors
-/// As for [`Raster::keep`].
-pub fn keep(raster: &mut dyn Raster, mask: Option<&mut dyn Raster>, bytes: usize) -> Result<(), FormatError> {
-    let Some(mask) = mask else { return raster.keep(bytes) };
+/// As for [`Raster::set_cache_bytes`].
+pub fn set_cache_bytes(
+    raster: &mut dyn Raster,
+    mask: Option<&mut dyn Raster>,
+    bytes: usize,
+) -> Result<(), FormatError> {
+    let Some(mask) = mask else { return raster.set_cache_bytes(bytes) };
     // By what a cell takes in each.
     let (ours, masks) = (raster.value_type().bytes(), mask.value_type().bytes());
     let share = bytes / (ours + masks) * ours;
-    raster.keep(share)?;
-    mask.keep(bytes - share)
+    raster.set_cache_bytes(share)?;
+    mask.set_cache_bytes(bytes - share)
 }
 
-/// A raster of which a mask hides some cells, for who looks through it to find what its classes are
-/// ([`Classes::survey`](crate::classes::Classes::survey), [`Classes::bins`](crate::classes::Classes::bins)): what is hidden counts for nothing there either.
-pub struct Uncovered<'a> {
+/// A raster some cells of which are masked, for finding its classes
+/// ([`Classes::survey`](crate::classes::Classes::survey), [`Classes::bins`](crate::classes::Classes::bins)): what is masked counts for nothing there either.
+pub struct MaskedRaster<'a> {
     raster: &'a dyn Raster,
     mask: &'a dyn Raster,
 }
 
-impl<'a> Uncovered<'a> {
+impl<'a> MaskedRaster<'a> {
     /// `raster` without the cells at which `mask` is 0, no data or NaN; `None` unless both have one shape.
     pub fn new(raster: &'a dyn Raster, mask: &'a dyn Raster) -> Option<Self> {
         ((raster.rows(), raster.cols()) == (mask.rows(), mask.cols())).then_some(Self { raster, mask })
     }
 }
 
-impl Raster for Uncovered<'_> {
+impl Raster for MaskedRaster<'_> {
     fn name(&self) -> &str {
         self.raster.name()
     }
@@ -216,13 +220,13 @@ impl Raster for Uncovered<'_> {
         self.raster.read(rows, cols)
     }
 
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
-        covered_by(self.raster, self.mask, rows, cols).map(Some)
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+        masked_by(self.raster, self.mask, rows, cols).map(Some)
     }
 }
 
 /// Where the raster's own mask hides a cell, or `mask` does, which may have one of its own too.
-pub(crate) fn covered_by(
+pub(crate) fn masked_by(
     raster: &dyn Raster,
     mask: &dyn Raster,
     rows: Range<usize>,
@@ -230,16 +234,16 @@ pub(crate) fn covered_by(
 ) -> Result<Vec<bool>, FormatError> {
     let nodata = mask.nodata();
     let values = mask.read(rows.clone(), cols.clone())?;
-    let mut covered: Vec<bool> =
-        each!(&values, values => values.iter().map(|&value| is_covered(value, nodata)).collect());
-    for own in [raster.covered(rows.clone(), cols.clone())?, mask.covered(rows, cols)?].into_iter().flatten() {
-        covered.iter_mut().zip(own).for_each(|(covered, own)| *covered |= own);
+    let mut masked: Vec<bool> =
+        each!(&values, values => values.iter().map(|&value| is_masked(value, nodata)).collect());
+    for own in [raster.masked(rows.clone(), cols.clone())?, mask.masked(rows, cols)?].into_iter().flatten() {
+        masked.iter_mut().zip(own).for_each(|(masked, own)| *masked |= own);
     }
-    Ok(covered)
+    Ok(masked)
 }
 
-/// True where a mask hides the cell.
-fn is_covered<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
+/// True where the mask's value masks the cell.
+fn is_masked<T: Cell>(value: T, nodata: Option<Nodata>) -> bool {
     value.is_nan() || T::exact(0) == Some(value) || nodata.is_some_and(|nodata| T::nodata(nodata) == Some(value))
 }
 
@@ -322,7 +326,7 @@ mod tests {
         use crate::classes::{BinRule, Classes, ClassesError};
         let mask = Numbers::new(2, 3, Values::U8(vec![1, 1, 0, 1, 1, 0]));
         let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.0, -7.5]));
-        let seen = Uncovered::new(&raster, &mask).unwrap();
+        let seen = MaskedRaster::new(&raster, &mask).unwrap();
         let (classes, survey) = Classes::survey(&seen, None, &()).unwrap();
         assert_eq!((classes.levels(), survey.cells), (4, vec![1, 1, 1, 1]));
         assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
@@ -334,8 +338,8 @@ mod tests {
         }
         // The place of what is wrong is that in the raster.
         let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.25, -7.5]));
-        let seen = Uncovered::new(&raster, &mask).unwrap();
+        let seen = MaskedRaster::new(&raster, &mask).unwrap();
         assert!(matches!(Classes::survey(&seen, None, &()), Err(ClassesError::Fraction { row: 1, col: 1, .. })));
-        assert!(Uncovered::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
+        assert!(MaskedRaster::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
     }
 }

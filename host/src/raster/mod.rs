@@ -21,7 +21,7 @@ use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::numbers::ValueType;
 
 pub use georeference::Georeference;
-pub use mask::{MaskError, Uncovered, check_mask, keep};
+pub use mask::{MaskError, MaskedRaster, check_mask, set_cache_bytes};
 pub use npy::NpyRaster;
 pub use writer::WriterSink;
 
@@ -110,7 +110,7 @@ pub trait Raster: Send + Sync {
     ///
     /// # Errors
     /// Blocks that cannot be decoded in so little memory; the message says how much would do.
-    fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
+    fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
         let _ = bytes;
         Ok(())
     }
@@ -118,7 +118,7 @@ pub trait Raster: Send + Sync {
     /// The numbers of a rectangle. Panics when it is empty or not inside.
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError>;
 
-    /// True where the file has a mask of its own, so that [`covered`](Self::covered) may name cells.
+    /// True where the file has a mask of its own, so that [`masked`](Self::masked) may name cells.
     fn has_mask(&self) -> bool {
         false
     }
@@ -129,8 +129,8 @@ pub trait Raster: Send + Sync {
     }
 
     /// Which cells of a rectangle have no data whatever their values, in the order of [`read`](Self::read); `None` where
-    /// nothing says so. Masks and alpha bands of files do, and so does [`Uncovered`].
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+    /// nothing says so. Masks and alpha bands of files do, and so does [`MaskedRaster`].
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
         let _ = (rows, cols);
         Ok(None)
     }

@@ -17,7 +17,7 @@ struct Pivot<T> {
 }
 
 /// Makes distances of weights, in place, as the rung [`Kernel::Threads`](super::Kernel::Threads) does: with as many
-/// threads of its own as the current rayon pool has. No weight is negative. `observer` hears of each finished vertex k: V of them in
+/// threads of its own as the current rayon pool has. No weight is negative. `observer` is notified of each finished vertex k: V of them in
 /// all. Cancelled, the matrix is neither weights nor distances.
 ///
 /// ```

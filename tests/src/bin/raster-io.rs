@@ -77,7 +77,7 @@ fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> 
     let mut tiff = GeoTiff::open(input, band)?;
     let (block_rows, block_cols) = tiff.block();
     // A few blocks of the smaller files, none of the larger ones.
-    tiff.keep(100_000)?;
+    tiff.set_cache_bytes(100_000)?;
     let (rows, cols) = match window {
         Some(&[top, bottom, left, right]) => (top..bottom, left..right),
         _ => (0..tiff.rows(), 0..tiff.cols()),
@@ -106,11 +106,11 @@ fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> 
             "key_directory": g.key_directory, "key_doubles": g.key_doubles, "key_text": g.key_text,
         })
     });
-    let told = json!({
+    let info = json!({
         "rows": tiff.rows(), "cols": tiff.cols(), "bands": tiff.bands(), "type": tiff.value_type().name(),
         "block": [block_rows, block_cols], "nodata": nodata, "place": place,
     });
-    writeln!(std::io::stdout(), "{told}")?;
+    writeln!(std::io::stdout(), "{info}")?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub fn measure<T: Distance>() -> f64 {
 
 /// Runs so many steps, and returns how many relaxations those were.
 fn spin<T: Distance>(steps: usize, isa: Isa) -> usize {
-    let (on, limit) = black_box((T::ZERO.spread(), T::UNREACHABLE.spread()));
+    let (on, limit) = black_box((T::ZERO.replicate(), T::UNREACHABLE.replicate()));
     match isa.kind() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` is one that the machine has.
@@ -37,7 +37,7 @@ fn spin<T: Distance>(steps: usize, isa: Isa) -> usize {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` is one that the machine has.
         Kind::Avx2 => unsafe { spin_avx2::<T::Avx2>(steps, on, limit) },
-        _ => spin_portable(steps, T::gather(on), T::gather(limit)),
+        _ => spin_portable(steps, T::first_lane(on), T::first_lane(limit)),
     }
 }
 

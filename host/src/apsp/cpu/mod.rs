@@ -48,7 +48,7 @@ use tile::{CELLS, DEPTH, Left, Operations};
 /// Rows from which on deep passes pay: in smaller matrices the pivots would be too large a part of the whole.
 const DEEP: usize = 1024;
 
-/// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all. Cancelled,
+/// Makes distances of weights, in place. No weight is negative. `observer` is notified of each finished vertex k: V of them in all. Cancelled,
 /// the matrix is neither weights nor distances.
 ///
 /// ```
@@ -73,20 +73,20 @@ fn solve_with<T: Distance>(
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
     let (vertices, side) = (matrix.vertices(), matrix.pitch());
-    let heard = Heard { vertices, observer, stopped: AtomicBool::new(false) };
-    Passes::new(Operations::of(isa), side, depth).run(matrix.cells_mut(), side, Some(&heard))
+    let progress = Progress { vertices, observer, stopped: AtomicBool::new(false) };
+    Passes::new(Operations::of(isa), side, depth).run(matrix.cells_mut(), side, Some(&progress))
 }
 
 /// The observer, and whether it has stopped the work.
-struct Heard<'o> {
+struct Progress<'o> {
     vertices: usize,
     observer: &'o dyn Observer,
     /// It has stopped the work, and some was left out.
     stopped: AtomicBool,
 }
 
-impl Heard<'_> {
-    fn goes_on(&self) -> bool {
+impl Progress<'_> {
+    fn continues(&self) -> bool {
         let stopped = self.stopped.load(Relaxed) || self.observer.cancelled();
         if stopped {
             self.stopped.store(true, Relaxed);
@@ -135,10 +135,10 @@ impl<T: Distance> Passes<T> {
         }
     }
 
-    fn run(&mut self, cells: &mut [T], side: usize, heard: Option<&Heard<'_>>) -> Result<(), Cancelled> {
+    fn run(&mut self, cells: &mut [T], side: usize, progress: Option<&Progress<'_>>) -> Result<(), Cancelled> {
         for k in (0..side).step_by(self.depth) {
-            self.pass(cells, side, k..side.min(k + self.depth), heard);
-            if heard.is_some_and(|heard| heard.stopped.load(Relaxed)) {
+            self.pass(cells, side, k..side.min(k + self.depth), progress);
+            if progress.is_some_and(|progress| progress.stopped.load(Relaxed)) {
                 return Err(Cancelled);
             }
         }
@@ -146,7 +146,7 @@ impl<T: Distance> Passes<T> {
     }
 
     /// Relaxes the paths over vertices `over`.
-    fn pass(&mut self, cells: &mut [T], side: usize, over: Range<usize>, heard: Option<&Heard<'_>>) {
+    fn pass(&mut self, cells: &mut [T], side: usize, over: Range<usize>, progress: Option<&Progress<'_>>) {
         let Self { operations, rows, ref mut pivot, ref mut left, ref mut right, ref mut inner, .. } = *self;
         let (depth, cols) = (over.len(), operations.cols);
         let band = &cells[over.start * side..over.end * side];
@@ -160,7 +160,7 @@ impl<T: Distance> Passes<T> {
             None => operations.close(pivot.first_chunk_mut::<CELLS>().expect("a pivot is a tile")),
         }
         let (pivot, left) = (&*pivot, &mut left[..depth]);
-        spread(pivot, depth, 0..depth, left);
+        pack_left(pivot, depth, 0..depth, left);
 
         let left = &*left;
         let of_pivot = |panel: usize| over.contains(&(panel * cols));
@@ -180,20 +180,20 @@ impl<T: Distance> Passes<T> {
         let (parts, done) = (side / rows, AtomicUsize::new(0));
         let left = || vec![[0; DEPTH]; rows];
         cells.par_chunks_exact_mut(rows * side).enumerate().for_each_init(left, |left, (number, band)| {
-            if heard.is_some_and(|heard| !heard.goes_on()) {
+            if progress.is_some_and(|progress| !progress.continues()) {
                 return;
             }
             let top = number * rows;
             if over.contains(&top) {
                 unpack(right, depth, cols, top - over.start, band, side);
             } else {
-                spread(band, side, over.clone(), left);
+                pack_left(band, side, over.clone(), left);
                 for (panel, first) in right.chunks_exact(depth * cols).zip((0..).step_by(cols)) {
                     operations.product(&mut band[first..], side, left, panel);
                 }
             }
-            if let Some(heard) = heard {
-                heard.advance(&over, &done, parts);
+            if let Some(progress) = progress {
+                progress.advance(&over, &done, parts);
             }
         });
     }
@@ -205,8 +205,8 @@ fn numbers<T: Distance>(count: usize) -> Aligned<T> {
 }
 
 /// Columns of rows, as a left factor.
-fn spread<T: Distance>(rows: &[T], pitch: usize, cols: Range<usize>, to: &mut [Left]) {
+fn pack_left<T: Distance>(rows: &[T], pitch: usize, cols: Range<usize>, to: &mut [Left]) {
     for (to, row) in to.iter_mut().zip(rows.chunks_exact(pitch)) {
-        to.iter_mut().zip(&row[cols.clone()]).for_each(|(to, &cell)| *to = cell.spread());
+        to.iter_mut().zip(&row[cols.clone()]).for_each(|(to, &cell)| *to = cell.replicate());
     }
 }

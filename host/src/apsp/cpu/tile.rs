@@ -6,7 +6,7 @@
 //! columns are prefetched, since the hardware prefetcher does not predict them. One generic body is compiled for every vector; without
 //! any, a few rows in the cache take two k at a time, which compilers vectorise as far as they can.
 //!
-//! The left factor comes *spread*: each cell as often as 32 bits hold it ([`Lanes::spread`](super::vector::Lanes::spread)). The right
+//! The left factor comes *replicated*: each cell as often as 32 bits hold it ([`Lanes::replicate`](super::vector::Lanes::replicate)). The right
 //! one comes as a *panel*: as many columns as the product takes at once, row k of them contiguous with row k - 1.
 
 use super::vector::Lanes;
@@ -90,7 +90,7 @@ fn product_portable<T: Distance>(c: &mut [T], pitch: usize, a: &[Left], b: &[T])
         for (k, [on0, on1]) in b.as_chunks::<SIDE>().0.as_chunks::<2>().0.iter().enumerate() {
             // Each row once, then the next two k: what is stored is not read again at once.
             for (row, a) in rows.iter_mut().zip(a) {
-                let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::gather);
+                let [via0, via1] = [a[2 * k], a[2 * k + 1]].map(T::first_lane);
                 for ((cell, &on0), &on1) in row.iter_mut().zip(on0).zip(on1) {
                     *cell = cell.nearer(via0.plus(on0).nearer(via1.plus(on1)));
                 }
@@ -119,7 +119,7 @@ where
                 // Column k does not change either.
                 // SAFETY: i is a row as well. The caller says that there are the instructions.
                 unsafe {
-                    let via = V::splat(tile[i * SIDE + k].spread());
+                    let via = V::splat(tile[i * SIDE + k].replicate());
                     let to = tile.as_mut_ptr().add(i * SIDE + left);
                     let row = load2::<V>(to);
                     for (v, (row, on)) in row.into_iter().zip(pivot).enumerate() {

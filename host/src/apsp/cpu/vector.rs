@@ -22,7 +22,7 @@ pub trait Vector: Copy {
     /// As [`load`](Self::load), for writing.
     unsafe fn store(self, to: *mut Self::Cell);
 
-    /// Of a [`spread`](Lanes::spread) cell in all lanes.
+    /// A [replicated](Lanes::replicate) cell in all lanes.
     ///
     /// # Safety
     /// The machine has the instructions.
@@ -52,14 +52,14 @@ pub trait Lanes: Sized {
 
     /// The cell, as often as 32 bits hold it: to be loaded into all lanes at once. (The broadcast load of 16 bits takes a slot among
     /// the additions.)
-    fn spread(self) -> u32;
+    fn replicate(self) -> u32;
 
-    /// The cell again.
-    fn gather(word: u32) -> Self;
+    /// The cell of a replicated word.
+    fn first_lane(word: u32) -> Self;
 }
 
 macro_rules! lanes {
-    ($($t:ty: $avx2:ident, $avx512:ident, $spread:expr, $gather:expr;)*) => {$(
+    ($($t:ty: $avx2:ident, $avx512:ident, $replicate:expr, $first:expr;)*) => {$(
         impl Lanes for $t {
             #[cfg(target_arch = "x86_64")]
             type Avx2 = super::x86::$avx2;
@@ -67,13 +67,13 @@ macro_rules! lanes {
             type Avx512 = super::x86::$avx512;
 
             #[inline(always)]
-            fn spread(self) -> u32 {
-                $spread(self)
+            fn replicate(self) -> u32 {
+                $replicate(self)
             }
 
             #[inline(always)]
-            fn gather(word: u32) -> Self {
-                $gather(word)
+            fn first_lane(word: u32) -> Self {
+                $first(word)
             }
         }
     )*};

@@ -75,8 +75,8 @@ pub(super) fn solve<T: Distance>(
             })
             .collect();
         let job = |(i, j)| Job { result: (i, j), left: (i, k), right: (k, j) };
-        let rest: Vec<Job> = others().flat_map(|i| others().map(move |j| (i, j))).map(job).collect();
-        host.products(&family, devices, &slots, &[panels, rest], observer)?;
+        let remainder: Vec<Job> = others().flat_map(|i| others().map(move |j| (i, j))).map(job).collect();
+        host.products(&family, devices, &slots, &[panels, remainder], observer)?;
         observer.advance((vertices.min((k + 1) * side) - k * side) as u64);
     }
     // Copies overlap the work.
@@ -96,23 +96,28 @@ struct Slot {
     result: Buffer,
     left: Buffer,
     right: Buffer,
-    turned: Buffer,
+    transposed: Buffer,
 }
 
 impl Slot {
     fn bytes(family: &Family, side: usize) -> usize {
-        4 * side * side / family.cells * 3 + 4 * side * side
+        4 * side * side / family.lanes * 3 + 4 * side * side
     }
 
     fn new(family: &Family, device: &Arc<dyn Device>, side: usize) -> Result<Self, DeviceError> {
         let buffer = || {
-            let buffer = Buffer::new(device, 4 * side * side / family.cells)?;
+            let buffer = Buffer::new(device, 4 * side * side / family.lanes)?;
             // Blocks at the end of the matrix are smaller: the rest is padding. A slot may later hold what a larger block has left
-            // there, which is a path of that block's and not padding: see `Host::put_up`.
-            device.fill(&buffer, family.far)?;
+            // there, which is a path of that block's and not padding: see `Host::copy_to_device`.
+            device.fill(&buffer, family.padding)?;
             Ok::<_, DeviceError>(buffer)
         };
-        Ok(Self { result: buffer()?, left: buffer()?, right: buffer()?, turned: Buffer::new(device, 4 * side * side)? })
+        Ok(Self {
+            result: buffer()?,
+            left: buffer()?,
+            right: buffer()?,
+            transposed: Buffer::new(device, 4 * side * side)?,
+        })
     }
 }
 
@@ -151,9 +156,9 @@ impl<'m, T: Distance> Host<'m, T> {
 
     /// The first device closes pivot block `k`.
     fn close(&self, k: usize, devices: &[Arc<dyn Device>], observer: &dyn Observer) -> Result<(), SolveError> {
-        /// Passes a stop on, but no progress: vertices of this block are counted when all blocks have them.
-        struct Quiet<'a>(&'a dyn Observer);
-        impl Observer for Quiet<'_> {
+        /// Forwards cancellation, but no progress: vertices of this block are counted when all blocks have them.
+        struct NoProgress<'a>(&'a dyn Observer);
+        impl Observer for NoProgress<'_> {
             fn cancelled(&self) -> bool {
                 self.0.cancelled()
             }
@@ -164,7 +169,7 @@ impl<'m, T: Distance> Host<'m, T> {
             .par_rows_mut()
             .enumerate()
             .for_each(|(row, to)| self.read((k, k), row, |cells| to.copy_from_slice(cells)));
-        tiled::solve(&mut block, devices, &Quiet(observer))?;
+        tiled::solve(&mut block, devices, &NoProgress(observer))?;
         block.par_rows().enumerate().for_each(|(row, from)| self.write((k, k), row, from));
         Ok(())
     }
@@ -186,10 +191,10 @@ impl<'m, T: Distance> Host<'m, T> {
                 // No thread takes another job.
                 next.store(jobs.len(), Relaxed);
             };
-            let line = Line { host: self, family, jobs, next: &next, observer, fail: &fail };
+            let pipeline = Pipeline { host: self, family, jobs, next: &next, observer, fail: &fail };
             std::thread::scope(|threads| {
                 for (device, slots) in devices.iter().zip(slots) {
-                    line.run(threads, device, slots);
+                    pipeline.run(threads, device, slots);
                 }
             });
             if let Some(error) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -199,7 +204,7 @@ impl<'m, T: Distance> Host<'m, T> {
         Ok(())
     }
 
-    fn put_up(
+    fn copy_to_device(
         &self,
         family: &Family,
         device: &Arc<dyn Device>,
@@ -208,7 +213,7 @@ impl<'m, T: Distance> Host<'m, T> {
     ) -> Result<(), DeviceError> {
         let rows = self.rows(family, at);
         if rows.rows < self.side || rows.width < rows.pitch {
-            device.fill(to, family.far)?;
+            device.fill(to, family.padding)?;
         }
         staged::upload_with(to, rows, |top, piece| {
             let copy = |(i, to): (usize, &mut [u8])| {
@@ -218,7 +223,7 @@ impl<'m, T: Distance> Host<'m, T> {
         })
     }
 
-    fn put_down(&self, family: &Family, at: (usize, usize), from: &Buffer) -> Result<(), DeviceError> {
+    fn copy_to_host(&self, family: &Family, at: (usize, usize), from: &Buffer) -> Result<(), DeviceError> {
         let rows = self.rows(family, at);
         staged::download_with(from, rows, |top, piece| {
             let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
@@ -229,13 +234,13 @@ impl<'m, T: Distance> Host<'m, T> {
     /// A block's rows in its buffer.
     fn rows(&self, family: &Family, (i, j): (usize, usize)) -> Rows {
         let (rows, cols) = (self.extent(i).len(), self.extent(j).len());
-        Rows { start: 0, pitch: 4 * self.side / family.cells, width: cols * size_of::<T>(), rows }
+        Rows { start: 0, pitch: 4 * self.side / family.lanes, width: cols * size_of::<T>(), rows }
     }
 }
 
 /// The three threads of a device.
 #[derive(Clone, Copy)]
-struct Line<'a, 'm, T> {
+struct Pipeline<'a, 'm, T> {
     host: &'a Host<'m, T>,
     family: &'a Family,
     jobs: &'a [Job],
@@ -244,7 +249,7 @@ struct Line<'a, 'm, T> {
     fail: &'a (dyn Fn(SolveError) + Sync),
 }
 
-impl<'a, T: Distance> Line<'a, '_, T> {
+impl<'a, T: Distance> Pipeline<'a, '_, T> {
     /// Starts them. Each ends when the one before it has, or when one has failed.
     fn run<'s>(self, threads: &'s std::thread::Scope<'s, '_>, device: &'a Arc<dyn Device>, slots: &'a [Slot])
     where
@@ -252,21 +257,21 @@ impl<'a, T: Distance> Line<'a, '_, T> {
         Self: 's,
     {
         let (free, empty) = sync_channel(SLOTS);
-        let (brought, ready) = sync_channel(SLOTS);
-        let (made, done) = sync_channel(SLOTS);
+        let (uploaded, ready) = sync_channel(SLOTS);
+        let (computed, done) = sync_channel(SLOTS);
         (0..slots.len()).for_each(|slot| free.send(slot).expect("the other end is here"));
         let guard = move |result: Result<(), SolveError>| result.unwrap_or_else(|error| (self.fail)(error));
-        threads.spawn(move || guard(self.bring(device, slots, &empty, &brought)));
-        threads.spawn(move || guard(self.multiply(device, slots, &ready, &made)));
-        threads.spawn(move || guard(self.take_back(slots, &done, &free)));
+        threads.spawn(move || guard(self.upload(device, slots, &empty, &uploaded)));
+        threads.spawn(move || guard(self.multiply(device, slots, &ready, &computed)));
+        threads.spawn(move || guard(self.download(slots, &done, &free)));
     }
 
-    fn bring(
+    fn upload(
         &self,
         device: &Arc<dyn Device>,
         slots: &[Slot],
         empty: &Receiver<usize>,
-        brought: &SyncSender<(usize, Job)>,
+        uploaded: &SyncSender<(usize, Job)>,
     ) -> Result<(), SolveError> {
         while let Ok(slot) = empty.recv() {
             if self.observer.cancelled() {
@@ -275,9 +280,9 @@ impl<'a, T: Distance> Line<'a, '_, T> {
             let Some(&job) = self.jobs.get(self.next.fetch_add(1, Relaxed)) else { break };
             let Slot { result, left, right, .. } = &slots[slot];
             for (block, buffer) in [(job.result, result), (job.left, left), (job.right, right)] {
-                self.host.put_up(self.family, device, block, buffer)?;
+                self.host.copy_to_device(self.family, device, block, buffer)?;
             }
-            if brought.send((slot, job)).is_err() {
+            if uploaded.send((slot, job)).is_err() {
                 break;
             }
         }
@@ -289,25 +294,24 @@ impl<'a, T: Distance> Line<'a, '_, T> {
         device: &Arc<dyn Device>,
         slots: &[Slot],
         ready: &Receiver<(usize, Job)>,
-        made: &SyncSender<(usize, Job)>,
+        computed: &SyncSender<(usize, Job)>,
     ) -> Result<(), SolveError> {
         let side = self.host.side as u32;
-        let words = side / self.family.cells as u32;
+        let words = side / self.family.lanes as u32;
         scope(device, 0, 1, |queues| {
             let queue = &mut queues[0];
             while let Ok((slot, job)) = ready.recv() {
-                let Slot { result, left, right, turned } = &slots[slot];
+                let Slot { result, left, right, transposed } = &slots[slot];
                 let grid = |x, y, threads| LaunchConfig { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0 };
-                let turn = [left.input::<u32>(), words.into(), turned.output::<u32>(), side.into()];
-                // SAFETY: blocks are squares of `side` distances, in whole tiles; the turned one has a word for each.
-                unsafe {
-                    queue.launch(self.family.turn, &grid(words / TRANSPOSE_TILE, side / TRANSPOSE_TILE, 256), &turn)
-                }?;
+                let transpose = [left.input::<u32>(), words.into(), transposed.output::<u32>(), side.into()];
+                let blocks = grid(words / TRANSPOSE_TILE, side / TRANSPOSE_TILE, 256);
+                // SAFETY: blocks are squares of `side` distances, in whole tiles; the transposed one has a word for each.
+                unsafe { queue.launch(self.family.transpose, &blocks, &transpose) }?;
                 let none = NONE.into();
-                let rest = [
+                let phase3 = [
                     result.output::<u32>(),
                     words.into(),
-                    turned.input::<u32>(),
+                    transposed.input::<u32>(),
                     side.into(),
                     right.input::<u32>(),
                     words.into(),
@@ -324,11 +328,11 @@ impl<'a, T: Distance> Line<'a, '_, T> {
                     left.output::<u32>(),
                     left.output::<u32>(),
                 ];
-                let rest_grid = grid(words / TILE, side / TILE, TILED_THREADS);
+                let phase3_grid = grid(words / TILE, side / TILE, TILED_THREADS);
                 // SAFETY: as above; the panels are as deep as a block's side, which is a multiple of 8.
-                unsafe { queue.launch(self.family.rest, &rest_grid, &rest) }?;
+                unsafe { queue.launch(self.family.phase3, &phase3_grid, &phase3) }?;
                 queue.wait().result?;
-                if made.send((slot, job)).is_err() {
+                if computed.send((slot, job)).is_err() {
                     break;
                 }
             }
@@ -336,14 +340,14 @@ impl<'a, T: Distance> Line<'a, '_, T> {
         })?
     }
 
-    fn take_back(
+    fn download(
         &self,
         slots: &[Slot],
         done: &Receiver<(usize, Job)>,
         free: &SyncSender<usize>,
     ) -> Result<(), SolveError> {
         while let Ok((slot, job)) = done.recv() {
-            self.host.put_down(self.family, job.result, &slots[slot].result)?;
+            self.host.copy_to_host(self.family, job.result, &slots[slot].result)?;
             if free.send(slot).is_err() {
                 // No job comes any more; those in flight are still taken.
                 continue;

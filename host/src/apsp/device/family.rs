@@ -15,13 +15,13 @@ use crate::apsp::Distance;
 pub(super) struct Family {
     pub pivot: &'static KernelEntry,
     pub panels: &'static KernelEntry,
-    pub rest: &'static KernelEntry,
-    pub turn: &'static KernelEntry,
+    pub phase3: &'static KernelEntry,
+    pub transpose: &'static KernelEntry,
     /// Distances in a word of 32 bits.
-    pub cells: usize,
+    pub lanes: usize,
     /// A byte that, repeated, is a distance so long that no path over it is of use, and whose double is still a number: what
     /// padding is filled with.
-    pub far: u8,
+    pub padding: u8,
 }
 
 impl Family {
@@ -29,25 +29,25 @@ impl Family {
     pub fn of<T: Distance>() -> Self {
         let id = TypeId::of::<T>();
         if id == TypeId::of::<u16>() {
-            let (pivot, panels, rest) = (&apsp_pivot_u16::ENTRY, &apsp_panels_u16::ENTRY, &apsp_rest_u16::ENTRY);
-            Self { pivot, panels, rest, turn: &apsp_turn_16::ENTRY, cells: 2, far: 0x7F }
+            let (pivot, panels, phase3) = (&apsp_pivot_u16::ENTRY, &apsp_panels_u16::ENTRY, &apsp_rest_u16::ENTRY);
+            Self { pivot, panels, phase3, transpose: &apsp_turn_16::ENTRY, lanes: 2, padding: 0x7F }
         } else if id == TypeId::of::<f32>() {
-            let (pivot, panels, rest) = (&apsp_pivot_f32::ENTRY, &apsp_panels_f32::ENTRY, &apsp_rest_f32::ENTRY);
-            Self { pivot, panels, rest, turn: &apsp_turn_32::ENTRY, cells: 1, far: 0x7F }
+            let (pivot, panels, phase3) = (&apsp_pivot_f32::ENTRY, &apsp_panels_f32::ENTRY, &apsp_rest_f32::ENTRY);
+            Self { pivot, panels, phase3, transpose: &apsp_turn_32::ENTRY, lanes: 1, padding: 0x7F }
         } else {
             assert_eq!(id, TypeId::of::<i32>(), "distances are i32, u16 or f32");
-            let (pivot, panels, rest) = (&apsp_pivot_i32::ENTRY, &apsp_panels_i32::ENTRY, &apsp_rest_i32::ENTRY);
-            Self { pivot, panels, rest, turn: &apsp_turn_32::ENTRY, cells: 1, far: 0x3F }
+            let (pivot, panels, phase3) = (&apsp_pivot_i32::ENTRY, &apsp_panels_i32::ENTRY, &apsp_rest_i32::ENTRY);
+            Self { pivot, panels, phase3, transpose: &apsp_turn_32::ENTRY, lanes: 1, padding: 0x3F }
         }
     }
 
     /// Words from a row of `vertices` distances to the next: whole tiles.
     pub fn pitch(&self, vertices: usize) -> usize {
-        vertices.div_ceil(self.cells).next_multiple_of(TILE as usize)
+        vertices.div_ceil(self.lanes).next_multiple_of(TILE as usize)
     }
 
     /// Tiles of a row.
-    pub fn words(&self, vertices: usize) -> u32 {
+    pub fn tiles_per_row(&self, vertices: usize) -> u32 {
         (self.pitch(vertices) / TILE as usize) as u32
     }
 }

@@ -75,7 +75,7 @@ pub fn solve_in_blocks<T: Distance>(
     blocks::solve(matrix, devices, side, observer)
 }
 
-/// Makes distances of weights, in place. No weight is negative. `observer` hears of each finished vertex k: V of them in all.
+/// Makes distances of weights, in place. No weight is negative. `observer` is notified of each finished vertex k: V of them in all.
 pub fn solve<T: Distance>(
     matrix: &mut Matrix<T>,
     kernel: Kernel,

@@ -1,7 +1,7 @@
 //! The kernels for use on any number of devices: rounds of `kernels::apsp::tiled` over rows of tiles that are dealt out.
 //!
 //! ```text
-//! one device:         pivot 0; round k: panels k, rest k with pivot k + 1 on the way
+//! one device:         phase 1 of 0; round k: phase 2 of k, phase 3 of k, which also closes pivot k + 1
 //! several, round k:   every worker has row panel k
 //!                     every worker: column panel k of its own rows, then phase 3 of its own rows
 //!                     meanwhile the owner of tile row k + 1: that row first, its pivot, row panel k + 1, sent to the others
@@ -30,7 +30,7 @@ use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
 
 /// Relaxations after which the host waits for one device, so that progress shows and a stop takes effect: some milliseconds of the fastest.
-const BREATH: f64 = 3e11;
+const RELAXATIONS_PER_WAIT: f64 = 3e11;
 
 const SIDE: usize = TILE as usize;
 
@@ -81,21 +81,25 @@ pub(super) fn solve<T: Distance>(
     let workers = (0..shares).map(|i| Worker::new(family, &devices[i], matrix.vertices(), share(i)));
     let workers: Vec<Worker> = workers.collect::<Result<_, _>>()?;
     match workers.as_slice() {
-        [worker] => alone(worker, matrix, observer),
-        workers => together(workers, matrix, observer),
+        [worker] => solve_on_one(worker, matrix, observer),
+        workers => solve_on_several(workers, matrix, observer),
     }
 }
 
-fn alone<T: Distance>(worker: &Worker, matrix: &mut Matrix<T>, observer: &dyn Observer) -> Result<Report, SolveError> {
+fn solve_on_one<T: Distance>(
+    worker: &Worker,
+    matrix: &mut Matrix<T>,
+    observer: &dyn Observer,
+) -> Result<Report, SolveError> {
     let start = Instant::now();
-    worker.put_up(matrix)?;
+    worker.copy_to_device(matrix)?;
     worker.compile()?;
     let uploaded = Instant::now();
     scope(&worker.device, 0, 1, |queues| worker.rounds(&mut queues[0], observer))??;
     let computed = Instant::now();
     let rows = worker.real_rows();
     let pitch = matrix.pitch();
-    worker.put_down(&mut matrix.cells_mut()[..rows.len() * pitch], pitch)?;
+    worker.copy_to_host(&mut matrix.cells_mut()[..rows.len() * pitch], pitch)?;
     Ok(Report {
         compute: (computed - uploaded).as_secs_f64(),
         copies: (uploaded - start + computed.elapsed()).as_secs_f64(),
@@ -103,29 +107,29 @@ fn alone<T: Distance>(worker: &Worker, matrix: &mut Matrix<T>, observer: &dyn Ob
 }
 
 /// Several devices, a thread each.
-fn together<T: Distance>(
+fn solve_on_several<T: Distance>(
     workers: &[Worker],
     matrix: &mut Matrix<T>,
     observer: &dyn Observer,
 ) -> Result<Report, SolveError> {
-    let meeting = Meeting::new(workers.len());
+    let barrier = Barrier::new(workers.len());
     let source = &*matrix;
     let run = |i: usize| {
         let start = Instant::now();
         let worker = &workers[i];
-        let uploaded = worker.put_up(source).and_then(|()| worker.compile());
+        let uploaded = worker.copy_to_device(source).and_then(|()| worker.compile());
         let copies = start.elapsed().as_secs_f64();
         let rounds = |queues: &mut [Queue<'_>]| -> Result<f64, SolveError> {
             uploaded?;
-            meeting.meet()?;
+            barrier.wait()?;
             let start = Instant::now();
-            let [ahead, rest] = queues else { unreachable!("two queues were asked for") };
-            worker.rounds_together(i, workers, ahead, rest, &meeting, observer)?;
+            let [lookahead, bulk] = queues else { unreachable!("two queues were asked for") };
+            worker.rounds_on_several(i, workers, lookahead, bulk, &barrier, observer)?;
             Ok(start.elapsed().as_secs_f64())
         };
         let done = scope(&worker.device, 1, 2, rounds).map_err(SolveError::from).flatten();
         // The others would wait for this one for ever.
-        done.map(|compute| Report { compute, copies }).inspect_err(|_| meeting.fail())
+        done.map(|compute| Report { compute, copies }).inspect_err(|_| barrier.fail())
     };
     let reports = std::thread::scope(|threads| {
         let handles: Vec<_> = (0..workers.len()).map(|i| threads.spawn(move || run(i))).collect();
@@ -145,8 +149,10 @@ fn together<T: Distance>(
         rest = others;
     }
     std::thread::scope(|threads| {
-        let copies: Vec<_> =
-            parts.into_iter().map(|(worker, own)| threads.spawn(move || Ok(worker.put_down(own, pitch)?))).collect();
+        let copies: Vec<_> = parts
+            .into_iter()
+            .map(|(worker, own)| threads.spawn(move || Ok(worker.copy_to_host(own, pitch)?)))
+            .collect();
         join(copies)
     })?;
     report.copies += start.elapsed().as_secs_f64();
@@ -156,7 +162,7 @@ fn together<T: Distance>(
 impl Worker {
     fn new(family: Family, device: &Arc<dyn Device>, vertices: usize, rows: Range<usize>) -> Result<Self, SolveError> {
         let misfit = |reason: String| SolveError::Misfit { kernel: crate::apsp::Kernel::Tiled, reason };
-        let (arch, limits) = (family.rest.arch, device.limits());
+        let (arch, limits) = (family.phase3.arch, device.limits());
         if limits.arch < arch {
             let needs = format!("it needs compute capability {}.{}", arch / 10, arch % 10);
             let has = format!("{} has {}.{}", device.name(), limits.arch / 10, limits.arch % 10);
@@ -174,7 +180,7 @@ impl Worker {
             row_panels: [panel(pitch)?, panel(pitch)?],
             rows,
         };
-        device.fill(&worker.matrix, family.far)?;
+        device.fill(&worker.matrix, family.padding)?;
         Ok(worker)
     }
 
@@ -188,13 +194,13 @@ impl Worker {
         self.family.pitch(self.vertices)
     }
 
-    fn put_up<T: Distance>(&self, matrix: &Matrix<T>) -> Result<(), DeviceError> {
+    fn copy_to_device<T: Distance>(&self, matrix: &Matrix<T>) -> Result<(), DeviceError> {
         let (rows, pitch) = (self.real_rows(), matrix.pitch() * size_of::<T>());
         let source: &[u8] = bytemuck::cast_slice(&matrix.cells()[rows.start * matrix.pitch()..]);
         self.device.upload(&self.matrix, self.rows_of::<T>(), source, pitch)
     }
 
-    fn put_down<T: Distance>(&self, target: &mut [T], pitch: usize) -> Result<(), DeviceError> {
+    fn copy_to_host<T: Distance>(&self, target: &mut [T], pitch: usize) -> Result<(), DeviceError> {
         let target = bytemuck::cast_slice_mut(target);
         self.device.download(&self.matrix, self.rows_of::<T>(), target, pitch * size_of::<T>())
     }
@@ -207,8 +213,8 @@ impl Worker {
 
     /// Has the driver compile the kernels, which it does on their first use: not part of the work.
     fn compile(&self) -> Result<(), DeviceError> {
-        let Family { pivot, panels, rest, .. } = self.family;
-        [pivot, panels, rest]
+        let Family { pivot, panels, phase3, .. } = self.family;
+        [pivot, panels, phase3]
             .into_iter()
             .try_for_each(|kernel| self.device.resident_blocks(kernel, TILED_THREADS, 0).map(drop))
     }
@@ -222,9 +228,9 @@ impl Worker {
         for k in 0..rounds {
             self.panels(queue, k, true, true)?;
             let next = (k + 1 < rounds).then_some(k + 1);
-            self.rest(queue, k, 0..self.rows.len(), next)?;
+            self.phase3(queue, k, 0..self.rows.len(), next)?;
             let done = k + 1 - waited;
-            if done as f64 * work >= BREATH || next.is_none() {
+            if done as f64 * work >= RELAXATIONS_PER_WAIT || next.is_none() {
                 queue.wait().result?;
                 observer.advance(pivots(waited..k + 1, self.vertices));
                 waited = k + 1;
@@ -237,51 +243,51 @@ impl Worker {
     }
 
     /// All rounds, on several devices; this is number `i`.
-    fn rounds_together(
+    fn rounds_on_several(
         &self,
         i: usize,
         all: &[Worker],
-        ahead: &mut Queue<'_>,
-        rest: &mut Queue<'_>,
-        meeting: &Meeting,
+        lookahead: &mut Queue<'_>,
+        bulk: &mut Queue<'_>,
+        barrier: &Barrier,
         observer: &dyn Observer,
     ) -> Result<(), SolveError> {
         let rounds = tiles(self.vertices);
         let count = self.rows.len();
         if self.rows.contains(&0) {
-            self.pivot(ahead, 0)?;
-            self.hand_on(ahead, i, all, 0)?;
+            self.pivot(lookahead, 0)?;
+            self.send_row_panel(lookahead, i, all, 0)?;
         }
-        ahead.wait().result?;
-        meeting.meet()?;
+        lookahead.wait().result?;
+        barrier.wait()?;
         for k in 0..rounds {
-            self.panels(ahead, k, false, true)?;
-            rest.follow(ahead)?;
+            self.panels(lookahead, k, false, true)?;
+            bulk.follow(lookahead)?;
             let own = Some(k + 1).filter(|next| self.rows.contains(next));
             if let Some(next) = own {
                 let at = next - self.rows.start;
-                self.rest(ahead, k, at..at + 1, own)?;
-                self.hand_on(ahead, i, all, next)?;
+                self.phase3(lookahead, k, at..at + 1, own)?;
+                self.send_row_panel(lookahead, i, all, next)?;
                 // All but that one.
-                self.rest(rest, k, at + 1..at + count, None)?;
+                self.phase3(bulk, k, at + 1..at + count, None)?;
             } else {
-                self.rest(rest, k, 0..count, None)?;
+                self.phase3(bulk, k, 0..count, None)?;
             }
-            ahead.wait().result?;
-            rest.wait().result?;
+            lookahead.wait().result?;
+            bulk.wait().result?;
             if i == 0 {
                 observer.advance(pivots(k..k + 1, self.vertices));
             }
             if observer.cancelled() {
                 return Err(Cancelled.into());
             }
-            meeting.meet()?;
+            barrier.wait()?;
         }
         Ok(())
     }
 
     /// Makes row panel `k` and sends it to the others.
-    fn hand_on(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
+    fn send_row_panel(&self, queue: &mut Queue<'_>, i: usize, all: &[Worker], k: usize) -> Result<(), DeviceError> {
         self.panels(queue, k, true, false)?;
         for (_, other) in all.iter().enumerate().filter(|&(j, _)| j != i) {
             // SAFETY: all workers live until all threads are done; until all have met, nothing writes this panel and nothing else uses the other's.
@@ -291,7 +297,7 @@ impl Worker {
     }
 
     /// The first row of pivot tile `k` in this worker's matrix.
-    fn own_row(&self, k: usize) -> u32 {
+    fn pivot_row(&self, k: usize) -> u32 {
         if self.rows.contains(&k) { ((k - self.rows.start) * SIDE) as u32 } else { NONE }
     }
 
@@ -302,7 +308,7 @@ impl Worker {
 
     /// Makes the row panel, the column panel of the worker's own rows, or both.
     fn panels(&self, queue: &mut Queue<'_>, k: usize, row: bool, column: bool) -> Result<(), DeviceError> {
-        let row_tiles = if row { self.family.words(self.vertices) } else { 0 };
+        let row_tiles = if row { self.family.tiles_per_row(self.vertices) } else { 0 };
         let blocks = row_tiles + if column { self.rows.len() as u32 } else { 0 };
         let mut args = self.matrix_and_panels(k);
         args.push(row_tiles.into());
@@ -313,7 +319,7 @@ impl Worker {
         vec![
             self.matrix.output::<u32>(),
             (self.pitch() as u32).into(),
-            self.own_row(k).into(),
+            self.pivot_row(k).into(),
             ((k * SIDE) as u32).into(),
             self.column_panels[k % 2].output::<u32>(),
             ((self.rows.len() * SIDE) as u32).into(),
@@ -322,7 +328,7 @@ impl Worker {
     }
 
     /// Phase 3 of round `k` for some of the worker's rows of tiles, counted modulo their number, and the pivot tile of round `next` on the way.
-    fn rest(
+    fn phase3(
         &self,
         queue: &mut Queue<'_>,
         k: usize,
@@ -332,9 +338,9 @@ impl Worker {
         if rows.is_empty() {
             return Ok(());
         }
-        let words = self.family.words(self.vertices);
-        let tile = |k: usize| (k / self.family.cells) as u32;
-        let own = self.own_row(k);
+        let words = self.family.tiles_per_row(self.vertices);
+        let tile = |k: usize| (k / self.family.lanes) as u32;
+        let own = self.pivot_row(k);
         // The tile row that makes the next pivot comes first.
         let first_row = match next {
             Some(next) if rows.len() == self.rows.len() => next - self.rows.start,
@@ -354,13 +360,13 @@ impl Worker {
             next.map_or(0, tile).into(),
             if own == NONE { NONE } else { own / TILE }.into(),
             // A tile of two pivot columns also contains another.
-            if self.family.cells == 1 { k as u32 } else { NONE }.into(),
-            next.map_or(NONE, |next| self.own_row(next)).into(),
+            if self.family.lanes == 1 { k as u32 } else { NONE }.into(),
+            next.map_or(NONE, |next| self.pivot_row(next)).into(),
             next.map_or(NONE, |next| (next * SIDE) as u32).into(),
             self.column_panels[(k + 1) % 2].output::<u32>(),
             self.row_panels[(k + 1) % 2].output::<u32>(),
         ];
-        self.launch(queue, self.family.rest, [words, rows.len() as u32, 1], &args)
+        self.launch(queue, self.family.phase3, [words, rows.len() as u32, 1], &args)
     }
 
     fn launch(
@@ -382,42 +388,42 @@ fn pivots(rounds: Range<usize>, vertices: usize) -> u64 {
     (vertices.min(rounds.end * SIDE) - rounds.start * SIDE) as u64
 }
 
-/// A barrier of threads, as long as none fails.
-struct Meeting {
+/// A barrier of threads that a failing one releases, unlike `std::sync::Barrier`.
+struct Barrier {
     count: usize,
-    state: Mutex<Met>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Met {
+struct BarrierState {
     arrived: usize,
-    times: usize,
+    generation: usize,
     failed: bool,
 }
 
-impl Meeting {
+impl Barrier {
     fn new(count: usize) -> Self {
         Self { count, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all have come. An error where one has failed.
-    fn meet(&self) -> Result<(), Cancelled> {
+    /// Waits until all threads have arrived. An error where one has failed.
+    fn wait(&self) -> Result<(), Cancelled> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrived += 1;
         if state.arrived == self.count {
             state.arrived = 0;
-            state.times += 1;
+            state.generation += 1;
             self.changed.notify_all();
         }
-        let (times, last) = (state.times, state.arrived == 0);
-        while !last && state.times == times && !state.failed {
+        let (generation, last) = (state.generation, state.arrived == 0);
+        while !last && state.generation == generation && !state.failed {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.failed { Err(Cancelled) } else { Ok(()) }
     }
 
-    /// Releases all that wait, now and later.
+    /// Releases all that wait, now and later, with an error.
     fn fail(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.changed.notify_all();

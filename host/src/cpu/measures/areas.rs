@@ -1,6 +1,6 @@
 //! How many cells of each window lie inside the grid: N, where there is no nodata.
 
-use crate::cpu::Place;
+use crate::cpu::TileRect;
 use crate::cpu::lookup::BLOCK;
 use crate::grid::GridView;
 use crate::measure::window::Window;
@@ -11,7 +11,7 @@ pub struct Areas<'a> {
     window: &'a Window,
     /// Of the grid.
     shape: (usize, usize),
-    place: Place,
+    rect: TileRect,
     /// Cells of the shape.
     pub all: u32,
     /// The rows of the shape, from its upper end, that lie inside the grid.
@@ -24,13 +24,13 @@ pub struct Areas<'a> {
 
 impl<'a> Areas<'a> {
     /// For the windows of a tile.
-    pub fn new(window: &'a Window, cells: GridView<'_, u8>, place: Place) -> Self {
+    pub fn new(window: &'a Window, cells: GridView<'_, u8>, rect: TileRect) -> Self {
         let before = vec![0; window.footprint().cols() + 1];
-        let areas = vec![0; place.width.next_multiple_of(BLOCK)];
+        let areas = vec![0; rect.width.next_multiple_of(BLOCK)];
         Self {
             window,
             shape: (cells.rows(), cells.cols()),
-            place,
+            rect,
             all: window.footprint().count() as u32,
             inside: (0, 0),
             before,
@@ -54,8 +54,8 @@ impl<'a> Areas<'a> {
             for col in 0..width {
                 self.before[col + 1] += self.before[col];
             }
-            for (x, area) in self.areas[..self.place.width].iter_mut().enumerate() {
-                let (first, end) = inside(self.place.left + x, width, self.shape.1);
+            for (x, area) in self.areas[..self.rect.width].iter_mut().enumerate() {
+                let (first, end) = inside(self.rect.left + x, width, self.shape.1);
                 *area = self.before[end] - self.before[first];
             }
         }
@@ -75,8 +75,8 @@ mod tests {
             let (rows, cols) = (case.cells.rows(), case.cells.cols());
             let (window, footprint) = (case.window(), &case.footprint);
             let left = cols / 3;
-            let place = Place { top: 0, left, height: rows, width: cols - left };
-            let mut areas = Areas::new(&window, case.cells.view(), place);
+            let rect = TileRect { top: 0, left, height: rows, width: cols - left };
+            let mut areas = Areas::new(&window, case.cells.view(), rect);
             let truth: Grid<u32> = Grid::from_fn(rows, cols, |y, x| {
                 let cells = (0..footprint.rows()).flat_map(|r| (0..footprint.cols()).map(move |c| (r, c)));
                 let inside = cells.filter(|&(r, c)| footprint.contains(r, c)).filter(|&(r, c)| {

@@ -35,10 +35,10 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use super::bits::{self, Moves};
+use super::bits::{self, WindowUpdates};
 use super::few::replace;
 use super::planes;
-use super::{Layout, Place, Task};
+use super::{Layout, Task, TileRect};
 use crate::grid::GridViewMut;
 use crate::isa::Isa;
 use crate::measure::window::{Stretch, Window};
@@ -58,7 +58,7 @@ enum Shape {
     /// A square.
     Square,
     /// Any other, and how it changes.
-    Moves(Moves),
+    General(WindowUpdates),
     /// One that there are no planes for, because it is too large.
     Histogram,
 }
@@ -69,7 +69,7 @@ impl Shape {
         if plan::square(window) {
             Self::Square
         } else if bits::fits(window, largest) {
-            Self::Moves(Moves::new(window))
+            Self::General(WindowUpdates::new(window))
         } else {
             Self::Histogram
         }
@@ -184,8 +184,8 @@ pub(super) fn run_forced<T: Real>(
     let shared = Shared::new(window, task.grid, task.levels, Precision::of::<T>());
     let job = Job::new(&task, window, &shared, &shared.tables, observer);
     let isa = force.isa.unwrap_or_else(Isa::best);
-    let place = (task.rows.start, task.cols.start);
-    for_each_tile_of(place, outs, (footprint.rows(), shared.strip(window)), observer, scratch, |scratch, tile| {
+    let rect = (task.rows.start, task.cols.start);
+    for_each_tile_of(rect, outs, (footprint.rows(), shared.strip(window)), observer, scratch, |scratch, tile| {
         run_tile(&job, tile, scratch, isa, force.engine)
     })
 }
@@ -234,14 +234,14 @@ fn run_engine<T: Real>(
     isa: Isa,
     forced: Option<Engine>,
 ) -> Result<(), Cancelled> {
-    let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
-    match (forced.unwrap_or_else(|| plan::engine(job, place, isa)), job.shape) {
+    let rect = TileRect { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
+    match (forced.unwrap_or_else(|| plan::engine(job, rect, isa)), job.shape) {
         (Engine::Planes, Shape::Square) => {
-            planes::run(&job.layout, place, &mut Sums::new(job, tile, memory), squares, isa);
+            planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory), squares, isa);
             Ok(())
         }
-        (Engine::Planes, Shape::Moves(moves)) => {
-            bits::run(&job.layout, moves, place, &mut Sums::new(job, tile, memory), shapes, isa);
+        (Engine::Planes, Shape::General(updates)) => {
+            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory), shapes, isa);
             Ok(())
         }
         (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),

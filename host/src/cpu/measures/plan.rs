@@ -16,7 +16,7 @@
 
 use super::finish::goes_through;
 use super::{Job, Shape};
-use crate::cpu::Place;
+use crate::cpu::TileRect;
 use crate::cpu::lookup::GROUP;
 use crate::cpu::plan::{lanes, present};
 use crate::cpu::planes::slides;
@@ -66,10 +66,10 @@ pub fn by_planes(window: &Window) -> bool {
 }
 
 /// The engine for a tile.
-pub fn engine(job: &Job<'_>, place: Place, isa: Isa) -> Engine {
+pub fn engine(job: &Job<'_>, rect: TileRect, isa: Isa) -> Engine {
     let fits = match job.shape {
         Shape::Square => true,
-        Shape::Moves(moves) => moves.bytes(job.layout.planes.len()) <= MOST_BYTES,
+        Shape::General(updates) => updates.bytes(job.layout.planes.len()) <= MOST_BYTES,
         Shape::Histogram => false,
     };
     if !by_planes(job.window) || !fits {
@@ -78,12 +78,12 @@ pub fn engine(job: &Job<'_>, place: Place, isa: Isa) -> Engine {
     let cells = |stretches: &[(isize, usize)]| stretches.iter().map(|&(_, len)| len).sum::<usize>() as f64;
     let step = if job.window.needs.logs { STEP_OF_LOGS } else { STEP };
     let changes = cells(&job.entering) + cells(&job.leaving);
-    let histogram = START + (changes + job.layout.largest as f64 / place.height as f64) * step;
-    let plane = counting(job, place, isa) + measuring(job, isa);
+    let histogram = START + (changes + job.layout.largest as f64 / rect.height as f64) * step;
+    let plane = counting(job, rect, isa) + measuring(job, isa);
     let planes = |levels: usize| START_OF_PLANES + levels as f64 * plane;
     // Counting the levels that occur takes a moment: not where all of them would be fine too.
     let footprint = job.window.footprint();
-    let seen = || present(&job.layout, place, (footprint.rows() / 2, footprint.cols() / 2), GROUP);
+    let seen = || present(&job.layout, rect, (footprint.rows() / 2, footprint.cols() / 2), GROUP);
     if planes(job.layout.planes.len()) < histogram || planes(seen()) < histogram {
         Engine::Planes
     } else {
@@ -92,26 +92,26 @@ pub fn engine(job: &Job<'_>, place: Place, isa: Isa) -> Engine {
 }
 
 /// Time of the counts of a level.
-fn counting(job: &Job<'_>, place: Place, isa: Isa) -> f64 {
+fn counting(job: &Job<'_>, rect: TileRect, isa: Isa) -> f64 {
     let (size, largest) = (job.layout.task.size, job.layout.largest);
-    let Shape::Moves(moves) = job.shape else {
+    let Shape::General(updates) = job.shape else {
         let time = match isa.kind() {
             _ if largest <= SMALL => 0.1,
             Kind::Avx512 if slides(isa, size, largest) => 0.1,
             _ if slides(isa, size, largest) => 0.4,
             _ => 0.07 * f64::from(size.ilog2()),
         };
-        return time * lanes(place.width, size);
+        return time * lanes(rect.width, size);
     };
-    let (next, first) = moves.cells();
+    let (next, first) = updates.cells();
     let (start, each) = match isa.kind() {
         Kind::Avx512 => (0.15, 0.0045),
         Kind::Avx2 => (0.3, 0.01),
         Kind::Portable => (0.8, 0.025),
     };
     // Always a whole register of windows.
-    let unused = STRIP as f64 / place.width as f64;
-    (start + (next as f64 + first as f64 / place.height as f64) * each) * unused
+    let unused = STRIP as f64 / rect.width as f64;
+    (start + (next as f64 + first as f64 / rect.height as f64) * each) * unused
 }
 
 /// Time of what is made of the counts of a level.

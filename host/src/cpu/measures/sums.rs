@@ -8,7 +8,7 @@
 use super::Job;
 use super::areas::Areas;
 use super::finish::{Counted, Logs, Precision, finish};
-use crate::cpu::Place;
+use crate::cpu::TileRect;
 use crate::cpu::aligned::Aligned;
 use crate::cpu::consumer::{Consumer, prefetch};
 use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup};
@@ -59,8 +59,8 @@ pub struct Sums<'a, 'b, T> {
 impl<'a, 'b, T: Real> Sums<'a, 'b, T> {
     /// For a tile; the memory is used again.
     pub fn new(job: &'a Job<'a>, tile: &'a mut Tiles<'b, T>, memory: &'a mut Memory) -> Self {
-        let place = Place { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
-        let areas = Areas::new(job.window, job.layout.task.cells, place);
+        let rect = TileRect { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
+        let areas = Areas::new(job.window, job.layout.task.cells, rect);
         Self { job, tile, memory, areas, padded: 0 }
     }
 }
@@ -114,7 +114,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn announce(&self, isa: Isa, i: usize) {
+    fn prefetch(&self, isa: Isa, i: usize) {
         for rows in &self.tile.planes {
             prefetch(isa, &*rows[i]);
         }
@@ -176,7 +176,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn nothing(&mut self, slot: usize) {
+    fn add_empty(&mut self, slot: usize) {
         let Memory { logs, short, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
         short.get_mut(here.clone()).unwrap_or_default().fill(0);

@@ -208,9 +208,9 @@ fn engine_of(shape: (usize, usize), footprint: Footprint, levels: usize) -> Engi
     let cells = Grid::from_fn(shape.0, shape.1, |r, c| ((r * 31 + c * 17) % levels) as u8).unwrap();
     let window = Window::new(footprint, &[Measure::Simpson], Edge::Shrink, 0.0, Scales::new(Base::E, None));
     let task = Task { levels, ..Task::whole(cells.view(), window.footprint().cols()) };
-    let place = Place { top: 0, left: 0, height: shape.0.min(256), width: shape.1.min(512) };
+    let rect = TileRect { top: 0, left: 0, height: shape.0.min(256), width: shape.1.min(512) };
     let shared = Shared::new(&window, task.grid, levels, Precision::Single);
-    plan::engine(&Job::new(&task, &window, &shared, &shared.tables, &()), place, Isa::best())
+    plan::engine(&Job::new(&task, &window, &shared, &shared.tables, &()), rect, Isa::best())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Maps of more than 256 classes: many in the map, few in any place.
 //!
 //! What a moving window measures depends on how often classes occur and not on what their codes are. So a map of 16-bit codes is cut into
-//! tiles, and the codes of each tile, with the cells around it that its windows see, are numbered anew:
+//! tiles, and the codes of each tile, with the cells around it that its windows see, are renumbered:
 //!
 //! ```text
 //! for each tile of some 256 × 256 cells:
@@ -11,10 +11,10 @@
 //!     else:                   a sliding histogram of words                  (sliding)
 //! ```
 //!
-//! National vegetation maps have a thousand classes and some ten in a square of 256 cells, so the first way is the common one, at the cost
+//! National vegetation maps have a thousand classes and some ten in a square of 256 cells, so bytes are the common case, at the cost
 //! of a pass that numbers and a pass that copies.
 //!
-//! Neither the tiling nor the way changes a bit of a result. The fixed-point tables are those of the whole map's levels, whatever a tile
+//! Neither the tiling nor the engine changes a bit of a result. The fixed-point tables are those of the whole map's levels, whatever a tile
 //! has of them ([`Shared`](super::measures), [`Tables`]); all sums are integers; and new numbers are in the order of the codes. The orders
 //! of Rényi and Hill that go through the counts one by one add f64 numbers, where the place of a class would matter: they always take the
 //! words' histogram, which adds in the order of the codes and leaves out what does not occur.
@@ -95,8 +95,8 @@ fn measured<T: Real>(
     each_tile(&task, window, &Measures { shared, window }, outs, observer)
 }
 
-/// How a tile is computed when its codes have been numbered.
-trait Way<T: Real>: Sync {
+/// Computes tiles whose codes have been numbered.
+trait TileEngine<T: Real>: Sync {
     /// Memory that a thread needs for tiles of bytes.
     type Scratch;
 
@@ -133,7 +133,7 @@ struct Squares<'a, T: Summed> {
     precise: Precise,
 }
 
-impl<T: Summed> Way<T> for Squares<'_, T> {
+impl<T: Summed> TileEngine<T> for Squares<'_, T> {
     type Scratch = Scratch<T>;
 
     fn scratch() -> Self::Scratch {
@@ -183,7 +183,7 @@ struct Measures<'a> {
     window: &'a Window,
 }
 
-impl<T: Real> Way<T> for Measures<'_> {
+impl<T: Real> TileEngine<T> for Measures<'_> {
     type Scratch = measures::Scratch;
 
     fn scratch() -> Self::Scratch {
@@ -248,20 +248,20 @@ struct Memory<S> {
     bytes: S,
 }
 
-/// Has all tiles computed, on the current rayon pool.
-fn each_tile<T: Real, W: Way<T>>(
+/// Computes all tiles, on the current rayon pool.
+fn each_tile<T: Real, E: TileEngine<T>>(
     task: &Task<'_, u16>,
     window: &Window,
-    way: &W,
+    engine: &E,
     outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
     let Reach { top, bottom, left, right } = window.reach;
     let radius = (bottom.max(-top).max(0).unsigned_abs(), right.max(-left).max(0).unsigned_abs());
-    let division = Division { task, way, radius, observer };
+    let division = Division { task, engine, radius, observer };
     let place = (task.rows.start, task.cols.start);
-    let init = || Memory { numbering: Numbering::new(), counts: sliding::counts(), bytes: W::scratch() };
-    let strip = way.strip();
+    let init = || Memory { numbering: Numbering::new(), counts: sliding::counts(), bytes: E::scratch() };
+    let strip = engine.strip();
     let side = if strip > STRIP { strip } else { SIDE };
     for_each_tile_of(place, outs, (window.footprint().rows(), strip), observer, init, |memory, tile| {
         let (height, width) = (tile.height(), tile.width());
@@ -280,18 +280,18 @@ fn part<'b, T>(tile: &'b mut Tiles<'_, T>, rows: (usize, usize), cols: (usize, u
 }
 
 /// What tiles are cut by.
-struct Division<'a, W> {
+struct Division<'a, E> {
     task: &'a Task<'a, u16>,
-    way: &'a W,
+    engine: &'a E,
     /// Rows and columns that a window reaches on each side.
     radius: (usize, usize),
     observer: &'a dyn Observer,
 }
 
-impl<W> Division<'_, W> {
-    fn compute<T: Real>(&self, mut tile: Tiles<'_, T>, memory: &mut Memory<W::Scratch>) -> Result<(), Cancelled>
+impl<E> Division<'_, E> {
+    fn compute<T: Real>(&self, mut tile: Tiles<'_, T>, memory: &mut Memory<E::Scratch>) -> Result<(), Cancelled>
     where
-        W: Way<T>,
+        E: TileEngine<T>,
     {
         if self.observer.cancelled() {
             return Err(Cancelled);
@@ -327,14 +327,14 @@ impl<W> Division<'_, W> {
             ..self.task.clone()
         };
         (tile.top, tile.left) = (top, left);
-        if bytes && self.way.takes_bytes() {
+        if bytes && self.engine.takes_bytes() {
             let nodata = found.nodata.map(|code| code as u8);
             let cells = memory.numbering.bytes(cells);
-            self.way.bytes(&Task { nodata, ..task.of(cells) }, &mut tile, &mut memory.bytes, self.observer)
+            self.engine.bytes(&Task { nodata, ..task.of(cells) }, &mut tile, &mut memory.bytes, self.observer)
         } else {
             let cells = memory.numbering.words(cells);
             let task = Task { cells, nodata: found.nodata, ..task };
-            self.way.words(&task, &mut tile, &mut memory.counts, self.observer)
+            self.engine.words(&task, &mut tile, &mut memory.counts, self.observer)
         }
     }
 }

@@ -9,7 +9,7 @@
 //!         add the cell below each run
 //! ```
 //!
-//! It is [`measures`](crate::cpu::measures)' histogram with other counts and with whatever sums are asked for ([`Kept`]): the 32-bit or 64-bit
+//! It is [`measures`](crate::cpu::measures)' histogram with other counts and with whatever sums are asked for ([`SlidingSums`]): the 32-bit or 64-bit
 //! Σ F(n) of [`histogram`](crate::cpu::histogram), or those that all measures are formulas of. Codes have been numbered, so as many counts
 //! are in use as the tile has classes. The counts of a code in neighbouring columns' windows lie side by side: where the code is found in
 //! one of them it is mostly found in the others too.
@@ -39,7 +39,7 @@ pub fn counts() -> Box<Counts> {
 }
 
 /// What is kept up to date with the counts, and what is made of it.
-pub trait Kept<T> {
+pub trait SlidingSums<T> {
     /// What is kept of one window.
     type Sums: Copy + Default;
 
@@ -70,7 +70,7 @@ pub struct Plain<'a, S: Fixed> {
     pub tables: &'a Tables<S>,
 }
 
-impl<T: Summed> Kept<T> for Plain<'_, T::Sum> {
+impl<T: Summed> SlidingSums<T> for Plain<'_, T::Sum> {
     type Sums = T::Sum;
 
     #[inline(always)]
@@ -124,7 +124,7 @@ pub struct Sums {
     classes: u32,
 }
 
-impl<T: Real, C: Steps> Kept<T> for Measured<'_, C> {
+impl<T: Real, C: Steps> SlidingSums<T> for Measured<'_, C> {
     type Sums = Sums;
 
     #[inline(always)]
@@ -186,7 +186,7 @@ impl Histogram for Column<'_> {
 }
 
 /// Computes a tile of a task whose codes are dense, unless the work is to stop.
-pub fn run<T: Real, K: Kept<T>>(
+pub fn run<T: Real, K: SlidingSums<T>>(
     kept: &K,
     task: &Task<'_, u16>,
     window: &Window,
@@ -208,7 +208,7 @@ pub fn run<T: Real, K: Kept<T>>(
 }
 
 /// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the left or the right.
-fn slide<T: Real, K: Kept<T>, const L: usize>(
+fn slide<T: Real, K: SlidingSums<T>, const L: usize>(
     kept: &K,
     task: &Task<'_, u16>,
     window: &Window,

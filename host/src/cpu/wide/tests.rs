@@ -1,4 +1,4 @@
-//! Maps of many classes against the oracle, against the engines for bytes, and against themselves, cut and shared in every way.
+//! Maps of many classes against the oracle, against the engines for bytes, and against themselves, cut and shared in every arrangement.
 
 use super::*;
 use crate::cpu::run_codes;

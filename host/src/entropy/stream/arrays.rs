@@ -20,10 +20,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Plan;
-use crate::arrays::{self, Cells, Encoder, Encoding, Look, Places, Present, Rows};
+use crate::arrays::{self, Cells, Encoder, Encoding, PresenceScan, Present, Rows, Selection};
 use crate::classes::device::{cells as paired, show};
 use crate::classes::steps::Steps;
-use crate::classes::{Classes, Misfit};
+use crate::classes::{Classes, UnknownValue};
 use crate::codes::{self, Code};
 use crate::entropy::algorithm::Launcher as _;
 use crate::entropy::census::{Coding, FEW};
@@ -59,7 +59,7 @@ impl Entropy {
     /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB.
     ///
     /// When this returns, also with an error, the device has nothing of it in flight. After an error the contents of the results are
-    /// unspecified. The observer hears of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
+    /// unspecified. The observer is notified of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
     ///
     /// # Errors
     /// Those of [`measure_into`](Self::measure_into); a number that is no class, with its row and column; a mask or an output of another
@@ -140,28 +140,28 @@ impl Entropy {
         let steps = classes.steps(cells.grid.value_type());
         let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
         let mut directly = None;
-        let mut looking = 0.0;
+        let mut scan_seconds = 0.0;
         if let Some(pitch) = plan.readable(cells).filter(|_| (0..=255).any(is_code)) {
-            let look = Look::new(queue, cells)?;
+            let scan = PresenceScan::new(queue, cells)?;
             let likely = (0..coding.levels).all(|code| is_code(code as u8));
-            let guess = if likely { plan.guess(queue, cells, pitch, outs, &look)? } else { None };
-            let present = look.finish(queue)?;
+            let guess = if likely { plan.guess(queue, cells, pitch, outs, &scan)? } else { None };
+            let present = scan.finish(queue)?;
             let valid = (0..=255).all(|byte| !present.bytes[usize::from(byte)] || is_code(byte));
             if let Some(prepared) = guess.filter(|_| valid) {
                 return Ok(plan.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
             }
-            (directly, looking) = (valid.then_some(pitch), present.seconds);
+            (directly, scan_seconds) = (valid.then_some(pitch), present.seconds);
         }
         let input = match directly {
-            Some(pitch) => Input::There(pitch),
+            Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
         };
         let problem = |row: usize, col: usize| -> Result<Error, Error> {
-            let misfit = Misfit { index: col, value: show(cells.grid, row, col)? };
-            Ok(classes.problem(&misfit).at("the array", Place::cell(row, col)).into())
+            let unknown = UnknownValue { index: col, value: show(cells.grid, row, col)? };
+            Ok(classes.problem(&unknown).at("the array", Place::cell(row, col)).into())
         };
         let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
-        let kernel_seconds = looking + report.kernel_seconds;
+        let kernel_seconds = scan_seconds + report.kernel_seconds;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
     }
 
@@ -177,15 +177,15 @@ impl Entropy {
             return Err(Error::NoClasses);
         }
         let shape = (cells.grid.rows(), cells.grid.cols());
-        let look = Look::new(queue, cells)?;
+        let scan = PresenceScan::new(queue, cells)?;
         // As many levels as the kernel takes: with fewer the result is the same.
         let few = Coding { levels: self.levels.unwrap_or(FEW).min(BYTE_LEVELS), nodata: None, codes: None };
         let supposed = self.plan::<T>(shape, &few, observer);
         let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
-            Some(pitch) => supposed.guess(queue, cells, pitch, outs, &look)?,
+            Some(pitch) => supposed.guess(queue, cells, pitch, outs, &scan)?,
             None => None,
         };
-        let present = look.finish(queue)?;
+        let present = scan.finish(queue)?;
         let is_level =
             |byte: u8| Some(byte) == self.nodata_byte() || self.levels.is_none_or(|levels| usize::from(byte) < levels);
         let above = |row: usize, col: usize| -> Result<Error, Error> {
@@ -206,7 +206,7 @@ impl Entropy {
             |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
         let steps = Steps::of_bytes(code);
         let input = match plan.readable(cells).filter(|_| valid && coding.codes.is_none()) {
-            Some(pitch) => Input::There(pitch),
+            Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
         };
         let report = plan.over_arrays(queue, cells, input, outs, &above)?;
@@ -219,7 +219,7 @@ impl Entropy {
 #[derive(Clone, Copy)]
 enum Input<'a> {
     /// The array itself, with so many bytes from row to row.
-    There(usize),
+    InPlace(usize),
     /// Codes, made first.
     Coded(&'a Steps),
 }
@@ -235,7 +235,7 @@ struct Codes {
     /// Rows that are present; beyond the edges where the grid is extended.
     rows: Range<isize>,
     /// What the encoder uses until the queue is waited for.
-    under_way: Option<Encoding>,
+    in_flight: Option<Encoding>,
 }
 
 impl Plan<'_> {
@@ -267,14 +267,14 @@ impl Plan<'_> {
         cols: usize,
     ) -> Result<Codes, Error> {
         let device = cells.device();
-        // The code of what the mask hides; without a mask nothing is hidden.
+        // The code of masked cells, of which there are none without a mask.
         let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata_byte().unwrap_or(0))?;
         let (pitch, all) = (pitch(cols), self.all_seen().len());
         let least = (2 * self.radius.0 + 1).min(all);
         // A row of results has to fit too.
         let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / pitch).clamp(least, all.max(least)));
         let (memory, room) = shrinking(device, pitch, rows, least, spare)?;
-        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, under_way: None })
+        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, in_flight: None })
     }
 
     /// Makes the codes of the rows in `seen`, unless they are present, and of as many rows after them as fit.
@@ -295,13 +295,13 @@ impl Plan<'_> {
             range.clone().filter_map(|at| self.edge.seen(at, len)).map(|at| at as u32).collect()
         };
         let (of_rows, of_cols);
-        let places = if self.edge.extends() {
+        let selection = if self.edge.extends() {
             (of_rows, of_cols) = (named(&rows, self.grid.0), named(&cols, self.grid.1));
-            Places::Named(&of_rows, &of_cols)
+            Selection::Indices(&of_rows, &of_cols)
         } else {
-            Places::From(rows.start as usize, 0)
+            Selection::Window(rows.start as usize, 0)
         };
-        codes.under_way = Some(codes.encoder.encode(queue, cells, &places, shape, &codes.memory, codes.pitch)?);
+        codes.in_flight = Some(codes.encoder.encode(queue, cells, &selection, shape, &codes.memory, codes.pitch)?);
         codes.rows = rows;
         Ok(())
     }
@@ -348,12 +348,12 @@ impl Plan<'_> {
         cells: Cells<'_>,
         stride: usize,
         outs: &[DeviceGridMut<'_, T>],
-        look: &Look,
+        scan: &PresenceScan,
     ) -> Result<Option<Prepared>, Error> {
         let device = cells.device();
         let (rows, cols) = self.grid;
         let fits = pick(self.kernel, &self.work, device).is_ok_and(|kernel| kernel == Kernel::Tensor);
-        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.rim()) else { return Ok(None) };
+        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.border()) else { return Ok(None) };
         let prepared = self.prepared(queue, Kernel::Tensor, device)?;
         if self.rows_at_once(&prepared, device, cols) < rows || self.observer.cancelled() {
             return Ok(None);
@@ -371,7 +371,7 @@ impl Plan<'_> {
             out_stride: out_pitch as u32,
         };
         tracing::debug!(device = device.name(), kernel = Kernel::Tensor.name(), rows, "arrays on a device, at once");
-        prepared.launch_guarded_on(queue, &frame, look)?;
+        prepared.launch_guarded_on(queue, &frame, scan)?;
         Ok(Some(prepared))
     }
 
@@ -403,7 +403,7 @@ impl Plan<'_> {
         let (_, across) = self.seen(&(0..1), &(0..cols));
         let (seen_cols, skip) = (across.len(), across.start.unsigned_abs());
         let mut codes = match input {
-            Input::There(_) => None,
+            Input::InPlace(_) => None,
             Input::Coded(steps) => Some(self.room_for_codes(queue, cells, steps, seen_cols)?),
         };
         let most = self.rows_at_once(&prepared, device, seen_cols);
@@ -413,9 +413,9 @@ impl Plan<'_> {
             _ => most,
         };
         let (heads, most) = self.room_for_heads(&prepared, device, seen_cols, most)?;
-        let there = self.writable(outs, most == rows);
-        let out_pitch = there.unwrap_or_else(|| pitch(seen_cols));
-        let (scratch, band) = match there {
+        let in_place = self.writable(outs, most == rows);
+        let out_pitch = in_place.unwrap_or_else(|| pitch(seen_cols));
+        let (scratch, band) = match in_place {
             Some(_) => (None, most),
             None => {
                 let row = self.planes * out_pitch * size_of::<T>();
@@ -444,7 +444,7 @@ impl Plan<'_> {
                     let before = (seen.start - codes.rows.start) as usize;
                     (codes.memory.part(before * codes.pitch, seen.len() * codes.pitch), codes.pitch)
                 }
-                (None, Input::There(stride)) => {
+                (None, Input::InPlace(stride)) => {
                     (cells.grid.layout.rows_from(seen.start as usize, seen.len(), stride), stride)
                 }
                 (None, Input::Coded(_)) => unreachable!("there is room for the codes"),
@@ -470,16 +470,22 @@ impl Plan<'_> {
                 for (plane, out) in outs.iter().enumerate() {
                     // The halo columns on the left have results too, which are not those of their own windows.
                     let first = plane * own.len() * out_pitch + skip;
-                    arrays::place(queue, scratch, Rows { first, pitch: out_pitch, rows: own.len() }, out, own.start)?;
+                    arrays::copy_results(
+                        queue,
+                        scratch,
+                        Rows { first, pitch: out_pitch, rows: own.len() },
+                        out,
+                        own.start,
+                    )?;
                 }
             }
-            if let Some(rim) = self.rim().filter(|_| own.end == rows) {
+            if let Some(border) = self.border().filter(|_| own.end == rows) {
                 let mut nan = [0; 8];
                 nan[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&T::NAN));
-                outs.iter().try_for_each(|out| arrays::rim(queue, out, rim, u64::from_le_bytes(nan)))?;
+                outs.iter().try_for_each(|out| arrays::fill_border(queue, out, border, u64::from_le_bytes(nan)))?;
             }
-            let (misfit, seconds) = arrays::wait_for_codes(queue, cols)?;
-            if let Some((row, col)) = misfit {
+            let (unmatched, seconds) = arrays::wait_for_codes(queue, cols)?;
+            if let Some((row, col)) = unmatched {
                 return Err(problem(row, col)?);
             }
             report.kernel_seconds += seconds;

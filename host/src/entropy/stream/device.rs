@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Plan;
-use super::depot::{Depot, Over};
 use super::piece::{Input, Output, Piece};
+use super::piece_queue::{PieceQueue, Stopped};
 use crate::entropy::algorithm::Launcher as _;
 use crate::entropy::frame::{Frame, pick};
 use crate::entropy::launch::{Prepared, at_once, pitch};
@@ -26,32 +26,32 @@ struct Slot {
 }
 
 /// Works on pieces until there are none, or the device fails.
-pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, depot: &Depot<'_, '_>) -> Report {
+pub(super) fn work<T: Real>(plan: &Plan<'_>, device: &Arc<dyn Device>, piece_queue: &PieceQueue<'_, '_>) -> Report {
     let mut report = Report::default();
     let worker = match Worker::new::<T>(plan, device) {
         Ok(worker) => worker,
         Err(error) => {
-            give_up(depot, [], error);
+            give_up(piece_queue, [], error);
             return report;
         }
     };
     report.kernel = Some(worker.prepared.kernel());
-    let worked = scope(device, 0, plan.slots, |queues| worker.work::<T>(queues, depot, &mut report));
+    let worked = scope(device, 0, plan.slots, |queues| worker.work::<T>(queues, piece_queue, &mut report));
     if let Err(error) = worked {
-        give_up(depot, [], error.into());
+        give_up(piece_queue, [], error.into());
     }
     report
 }
 
 /// Leaves the work to others where the device failed; where the kernel or the task is at fault, they would fail too.
-fn give_up<'m>(depot: &Depot<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
+fn give_up<'m>(piece_queue: &PieceQueue<'m, '_>, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
     match error {
         Error::Device(
             DeviceError::Driver { .. } | DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. },
         ) => {
-            depot.leave(pieces, error);
+            piece_queue.retire_worker(pieces, error);
         }
-        error => depot.fail(error),
+        error => piece_queue.fail(error),
     }
 }
 
@@ -84,50 +84,50 @@ impl<'p> Worker<'p> {
         Ok(Self { plan, prepared, slots })
     }
 
-    fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], depot: &Depot<'m, '_>, report: &mut Report) {
+    fn work<'m, T: Real>(&self, queues: &mut [Queue<'m>], piece_queue: &PieceQueue<'m, '_>, report: &mut Report) {
         let mut free: Vec<usize> = (0..self.slots.len()).collect();
-        let mut under_way: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
+        let mut in_flight: VecDeque<(usize, Piece<'m>)> = VecDeque::new();
         loop {
             // With nothing in flight there is time to wait for a piece.
-            let next = match (free.is_empty(), under_way.is_empty()) {
+            let next = match (free.is_empty(), in_flight.is_empty()) {
                 (true, _) => None,
-                (false, false) => depot.try_take(),
-                (false, true) => match depot.take() {
-                    Ok(None) | Err(Over) => return,
+                (false, false) => piece_queue.try_take(),
+                (false, true) => match piece_queue.take() {
+                    Ok(None) | Err(Stopped) => return,
                     Ok(piece) => piece,
                 },
             };
             let failed = if let Some(mut piece) = next {
                 let slot = free.pop().expect("there is a free one");
                 let started = self.start::<T>(&mut queues[slot], &self.slots[slot], &mut piece);
-                under_way.push_back((slot, piece));
+                in_flight.push_back((slot, piece));
                 started.err()
             } else {
-                let Some((slot, mut piece)) = under_way.pop_front() else { continue };
+                let Some((slot, mut piece)) = in_flight.pop_front() else { continue };
                 let seconds = give_back(queues[slot].wait(), &mut piece);
                 match seconds {
                     Ok(seconds) => {
                         report.kernel_seconds += seconds;
                         report.bands += 1;
                         self.plan.observer.advance(piece.cells() as u64);
-                        depot.finish(piece);
+                        piece_queue.finish(piece);
                         free.push(slot);
                         None
                     }
                     Err(error) => {
-                        under_way.push_front((slot, piece));
+                        in_flight.push_front((slot, piece));
                         Some(error)
                     }
                 }
             };
             if let Some(error) = failed {
-                let pieces = under_way.drain(..).rev().map(|(slot, mut piece)| {
+                let pieces = in_flight.drain(..).rev().map(|(slot, mut piece)| {
                     // Only its memory is needed.
                     let _ = give_back(queues[slot].wait(), &mut piece);
                     piece
                 });
                 let pieces: Vec<_> = pieces.collect();
-                give_up(depot, pieces, error.into());
+                give_up(piece_queue, pieces, error.into());
                 return;
             }
         }
@@ -159,25 +159,25 @@ impl<'p> Worker<'p> {
         let row = pitch * size_of::<T>();
         // The halo columns on the left have results too, which are not those of their own windows.
         let mut start = skip * size_of::<T>();
-        match std::mem::replace(&mut piece.output, Output::Away) {
-            Output::Own(memory) => {
+        match std::mem::replace(&mut piece.output, Output::InFlight) {
+            Output::Pooled(memory) => {
                 let memory = Writable::Owned(memory);
                 queue.download(&slot.out, start, row, Target { memory, pitch: width, width, rows: planes * count })?;
             }
-            Output::There(targets) => {
+            Output::InPlace(targets) => {
                 let mut targets = targets.into_iter();
                 while let Some(target) = targets.next() {
                     let rows = target.rows;
                     let put = queue.download(&slot.out, start, row, target);
                     if put.is_err() {
                         // Another device will need them.
-                        piece.output = Output::There(targets.collect());
+                        piece.output = Output::InPlace(targets.collect());
                         return put;
                     }
                     start += rows * row;
                 }
             }
-            Output::Away => {}
+            Output::InFlight => {}
         }
         Ok(())
     }
@@ -189,18 +189,18 @@ fn give_back<'m>(returned: Returned<'m>, piece: &mut Piece<'m>) -> Result<f64, D
     for source in sources {
         piece.input = Input::from(source.memory);
     }
-    let mut there = Vec::new();
+    let mut in_place = Vec::new();
     for target in targets {
         match target.memory {
-            Writable::Owned(memory) => piece.output = Output::Own(memory),
-            Writable::Borrowed(_) => there.push(target),
+            Writable::Owned(memory) => piece.output = Output::Pooled(memory),
+            Writable::Borrowed(_) => in_place.push(target),
         }
     }
-    if !there.is_empty() {
-        if let Output::There(rest) = std::mem::replace(&mut piece.output, Output::Away) {
-            there.extend(rest);
+    if !in_place.is_empty() {
+        if let Output::InPlace(rest) = std::mem::replace(&mut piece.output, Output::InFlight) {
+            in_place.extend(rest);
         }
-        piece.output = Output::There(there);
+        piece.output = Output::InPlace(in_place);
     }
     result.map(|()| seconds)
 }

@@ -21,7 +21,7 @@ use crate::measure::Edge;
 use crate::raster::Cells;
 
 /// Where cells come from.
-pub(super) enum From<'a, C> {
+pub(super) enum CellSource<'a, C> {
     /// A raster, and where it is to be read in order, the last rows of it that were read.
     Raster(&'a dyn Cells, Option<Mutex<Tail<C>>>),
     /// A grid in memory, each value replaced by its code.
@@ -59,8 +59,12 @@ impl<C: Code> Tail<C> {
             out.row_mut(r).copy_from_slice(&self.codes[from..from + width]);
         }
         if kept < rows.len() {
-            let there = (kept..rows.len(), 0..width);
-            cells.read_into(rows.start + kept..rows.end, 0..width, out.reborrow().rect(there.0, there.1).into())?;
+            let interior = (kept..rows.len(), 0..width);
+            cells.read_into(
+                rows.start + kept..rows.end,
+                0..width,
+                out.reborrow().rect(interior.0, interior.1).into(),
+            )?;
         }
         let keep = self.most.min(rows.len());
         self.codes.clear();
@@ -72,7 +76,7 @@ impl<C: Code> Tail<C> {
     }
 }
 
-impl<'a, C: Code> From<'a, C> {
+impl<'a, C: Code> CellSource<'a, C> {
     /// A raster whose pieces see `overlap` rows of the one before.
     pub fn raster(cells: &'a dyn Cells, overlap: usize) -> Self {
         Self::Raster(cells, cells.in_order().then(|| Mutex::new(Tail::of(overlap))))
@@ -113,24 +117,24 @@ impl<'a, C: Code> From<'a, C> {
         let (rows, cols) = (inside(&seen_rows, grid.0), inside(&seen_cols, grid.1));
         let (above, left) = (rows.start as isize - seen_rows.start, cols.start as isize - seen_cols.start);
         let (above, left) = (above as usize, left as usize);
-        let there = (above..above + rows.len(), left..left + cols.len());
-        self.read(rows, cols, out.reborrow().rect(there.0.clone(), there.1.clone()))?;
-        if there == (0..out.rows(), 0..out.cols()) {
+        let interior = (above..above + rows.len(), left..left + cols.len());
+        self.read(rows, cols, out.reborrow().rect(interior.0.clone(), interior.1.clone()))?;
+        if interior == (0..out.rows(), 0..out.cols()) {
             return Ok(());
         }
         // First sideways, so that whole rows can be copied up and down.
         let column =
             |x: usize| edge.seen(seen_cols.start + x as isize, grid.1).map(|c| (c as isize - seen_cols.start) as usize);
         let sides: Vec<(usize, usize)> =
-            (0..there.1.start).chain(there.1.end..out.cols()).filter_map(|x| Some((x, column(x)?))).collect();
-        for y in there.0.clone() {
+            (0..interior.1.start).chain(interior.1.end..out.cols()).filter_map(|x| Some((x, column(x)?))).collect();
+        for y in interior.0.clone() {
             let row = out.row_mut(y);
             for &(to, from) in &sides {
                 row[to] = row[from];
             }
         }
         let width = out.cols();
-        for y in (0..there.0.start).chain(there.0.end..out.rows()) {
+        for y in (0..interior.0.start).chain(interior.0.end..out.rows()) {
             let Some(from) = edge.seen(seen_rows.start + y as isize, grid.0) else { continue };
             let from = (from as isize - seen_rows.start) as usize;
             let stride = out.stride();

@@ -9,7 +9,7 @@
 //! one thread writes   finished pieces, in their order             (store)
 //! ```
 //!
-//! Between them pieces wait in a queue (the depot), from which a worker that is free takes the next one: a device that is slower than another takes
+//! Between them pieces wait in a queue (`piece_queue`), from which a worker that is free takes the next one: a device that is slower than another takes
 //! fewer, and when one fails the others take over what it had. A kernel clips windows at the edges of what it is given.
 //! Halo cells move those edges away from the cells that are kept, so that a piece's results do not depend on where it was cut,
 //! nor on the worker that computed it: they are bit-identical.
@@ -23,20 +23,20 @@ use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
 mod arrays;
-mod depot;
 mod device;
 mod load;
 mod piece;
+mod piece_queue;
 mod shape;
 mod store;
 #[cfg(test)]
 mod tests;
 
-use depot::{Depot, Memory, Over};
-use load::From;
+use load::CellSource;
 use piece::{Input, Output, Piece};
-use shape::{Question, TooLarge, seen_along};
-use store::To;
+use piece_queue::{Memory, PieceQueue, Stopped};
+use shape::{Requirements, TooLarge, seen_along};
+use store::Destination;
 
 use super::census::Coding;
 use super::frame::pick;
@@ -70,10 +70,10 @@ const PLENTY: usize = 256 << 20;
 
 /// Memory that is not for pieces: the program, its threads and their temporary allocations, which are small for
 /// a small grid.
-fn elsewhere((rows, cols): (usize, usize)) -> usize {
+fn reserved((rows, cols): (usize, usize)) -> usize {
     const PROGRAM: usize = 12 << 20;
-    const IN_PASSING: usize = 84 << 20;
-    PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(IN_PASSING)
+    const TEMPORARY: usize = 84 << 20;
+    PROGRAM + rows.saturating_mul(cols).saturating_mul(64).min(TEMPORARY)
 }
 
 /// What is computed, by any worker.
@@ -100,7 +100,7 @@ struct Plan<'a> {
     /// Rows and columns of a piece; the last ones may be smaller.
     piece: (usize, usize),
     /// Pieces in flight at a time.
-    under_way: usize,
+    in_flight: usize,
     /// Pieces on a device at a time.
     slots: usize,
     observer: &'a dyn Observer,
@@ -144,7 +144,7 @@ impl Plan<'_> {
     }
 
     /// Results so near to the top, bottom, left and right are nodata, and nothing else writes them.
-    fn rim(&self) -> Option<[usize; 4]> {
+    fn border(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
         (self.edge == Edge::Nodata && self.window.is_none()).then_some([rows, rows, cols, cols])
     }
@@ -173,7 +173,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Pieces in flight: those with the workers, one that is read and one that is written.
-    fn under_way(&self) -> usize {
+    fn in_flight(&self) -> usize {
         match self {
             Self::Cpu => 3,
             Self::Devices(devices) => devices.len() * device::SLOTS + 2,
@@ -198,7 +198,7 @@ impl Entropy {
     /// than a few pieces, `memory` bytes with all that the program takes (the CUDA driver's own memory not counted; 4 GiB
     /// where nothing is given, and far less where that is enough).
     ///
-    /// Levels and nodata are those of `cells`. The observer hears of finished cells and may stop the work. After an error the
+    /// Levels and nodata are those of `cells`. The observer is notified of finished cells and may stop the work. After an error the
     /// sink has received some of the results.
     ///
     /// # Errors
@@ -228,15 +228,19 @@ impl Entropy {
         }
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
-        let passing = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
+        let temporary = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
         let overlap = 2 * plan.radius.0;
         let kept = if cells.in_order() { overlap * grid.1 * plan.width } else { 0 };
         let file =
-            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), passing, kept };
+            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), temporary, kept };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
         let report = match plan.width {
-            1 => run::<T, u8>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
-            _ => run::<T, u16>(&plan, &workers, From::raster(cells, overlap), To::Sink(sink), None, None)?,
+            1 => {
+                run::<T, u8>(&plan, &workers, CellSource::raster(cells, overlap), Destination::Sink(sink), None, None)?
+            }
+            _ => {
+                run::<T, u16>(&plan, &workers, CellSource::raster(cells, overlap), Destination::Sink(sink), None, None)?
+            }
         };
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
@@ -282,7 +286,7 @@ impl Entropy {
             planes: self.measures.len(),
             window,
             piece: grid,
-            under_way: 1,
+            in_flight: 1,
             slots: device::SLOTS,
             observer,
         }
@@ -296,7 +300,7 @@ struct File {
     /// Rows are read in order, each once: in full width if at all possible.
     in_order: bool,
     /// Bytes for a cell seen and a cell of output of the piece being read and written.
-    passing: (usize, usize),
+    temporary: (usize, usize),
     /// Bytes that are kept from piece to piece.
     kept: usize,
 }
@@ -372,7 +376,7 @@ impl Plan<'_> {
         memory: usize,
         free: Option<usize>,
     ) -> Result<(), Error> {
-        let (result, elsewhere) = (size_of::<T>() * self.planes, elsewhere(self.grid) + self.of_large_window());
+        let (result, reserved) = (size_of::<T>() * self.planes, reserved(self.grid) + self.of_large_window());
         let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, 1);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
@@ -386,16 +390,16 @@ impl Plan<'_> {
                 seen = seen.max(1 + kernel.map_or(0, |kernel| head_bytes(kernel, &self.work, cols).div_ceil(cols)));
             }
         }
-        let mut question = Question {
+        let mut requirements = Requirements {
             grid: self.grid,
             halo: (2 * self.radius.0, 2 * self.radius.1),
             extends: self.edge.extends(),
             block: file.block,
             whole_rows: file.whole_rows,
             bytes: (self.width, result),
-            passing: file.passing,
-            under_way: workers.under_way(),
-            memory: memory.saturating_sub(elsewhere + file.kept),
+            temporary: file.temporary,
+            in_flight: workers.in_flight(),
+            memory: memory.saturating_sub(reserved + file.kept),
             device: None,
             cells,
             rows_at_most,
@@ -404,32 +408,32 @@ impl Plan<'_> {
         // Rows are padded to a multiple of 32 cells where they are long.
         let on_device = |slots: usize| free.map(|free| ((seen, result), (free / slots / 16 * 15).saturating_sub(256)));
         // The first that has room for a piece. A device may have one at a time; rows that are to be read once are cut last of all.
-        let mut ways = vec![(device::SLOTS, workers.under_way(), file.in_order)];
+        let mut attempts = vec![(device::SLOTS, workers.in_flight(), file.in_order)];
         if file.in_order {
-            ways.extend([
+            attempts.extend([
                 (device::SLOTS, 2, true),
                 (device::SLOTS, 1, true),
-                (device::SLOTS, workers.under_way(), false),
+                (device::SLOTS, workers.in_flight(), false),
             ]);
         }
-        ways.push((1, workers.under_way(), false));
-        let mut answer = Ok(self.piece);
-        for (slots, under_way, whole_rows) in ways {
-            question.device = on_device(slots);
-            (question.under_way, question.whole_rows) = (under_way, file.whole_rows || whole_rows);
-            (self.slots, self.under_way) = (slots, under_way);
-            answer = question.answer();
-            if answer.is_ok() {
+        attempts.push((1, workers.in_flight(), false));
+        let mut chosen = Ok(self.piece);
+        for (slots, in_flight, whole_rows) in attempts {
+            requirements.device = on_device(slots);
+            (requirements.in_flight, requirements.whole_rows) = (in_flight, file.whole_rows || whole_rows);
+            (self.slots, self.in_flight) = (slots, in_flight);
+            chosen = requirements.choose();
+            if chosen.is_ok() {
                 break;
             }
         }
-        self.piece = answer.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
+        self.piece = chosen.map_err(|TooLarge { host, device: wanted }| match (host, workers) {
             (None, Workers::Devices(devices)) => {
                 let device = devices.first().map_or_else(String::new, |device| device.name());
                 DeviceError::OutOfMemory { device, wanted, free: free.unwrap_or(0) }.into()
             }
             (host, _) => {
-                let needed = host.unwrap_or(wanted).saturating_add(elsewhere + file.kept);
+                let needed = host.unwrap_or(wanted).saturating_add(reserved + file.kept);
                 Error::Memory { needed, allowed: memory }
             }
         })?;
@@ -437,20 +441,20 @@ impl Plan<'_> {
             rows = self.piece.0,
             cols = self.piece.1,
             pieces = self.pieces(),
-            under_way = self.under_way,
+            in_flight = self.in_flight,
             "pieces"
         );
         Ok(())
     }
 }
 
-/// The entropy of a grid in memory. It is `unseen` where it has not been checked that its cells match the coding.
+/// The entropy of a grid in memory. It is `unchecked` where it has not been checked that its cells match the coding.
 pub(super) fn in_memory<T: Real>(
     entropy: &Entropy,
     engine: &Engine,
     cells: GridView<'_, u8>,
     coding: &Coding,
-    unseen: bool,
+    unchecked: bool,
     mut outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
@@ -458,22 +462,22 @@ pub(super) fn in_memory<T: Real>(
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
     plan.cut::<T>(
         &workers,
-        File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 },
+        File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 },
         usize::MAX,
     )?;
     let directly = |memory: &[u8]| match &workers {
         Workers::Cpu => false,
         Workers::Devices(devices) => devices.iter().all(|device| device.copies_directly(memory)),
     };
-    let there = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
-    let from = From::Grid { cells, codes: coding.codes.as_deref(), below: unseen.then_some(coding.levels) };
+    let in_place = (coding.codes.is_none() && !plan.edge.extends() && directly(cells.as_strided())).then_some(cells);
+    let from = CellSource::Grid { cells, codes: coding.codes.as_deref(), below: unchecked.then_some(coding.levels) };
     if let [out] = &mut outs[..]
         && directly(bytemuck::cast_slice(out.as_strided_mut()))
     {
         let targets = outs.pop().map(|out| targets(&plan, Part::band(0, out)));
-        return run::<T, u8>(&plan, &workers, from, To::There, there, targets);
+        return run::<T, u8>(&plan, &workers, from, Destination::InPlace, in_place, targets);
     }
-    run::<T, u8>(&plan, &workers, from, To::Grids(outs), there, None)
+    run::<T, u8>(&plan, &workers, from, Destination::Grids(outs), in_place, None)
 }
 
 /// The same of words, by the CPU engine.
@@ -487,10 +491,10 @@ pub(super) fn words_in_memory<T: Real>(
     let mut plan = entropy.plan_codes::<T>((cells.rows(), cells.cols()), levels, nodata, observer);
     // Also where so few levels would do with bytes.
     plan.width = size_of::<u16>();
-    let file = File { block: (1, 1), whole_rows: false, in_order: false, passing: (0, 0), kept: 0 };
+    let file = File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 };
     plan.cut::<T>(&Workers::Cpu, file, usize::MAX)?;
-    let from = From::Grid { cells, codes: None, below: None };
-    run::<T, u16>(&plan, &Workers::Cpu, from, To::Grids(outs), None, None)
+    let from = CellSource::Grid { cells, codes: None, below: None };
+    run::<T, u16>(&plan, &Workers::Cpu, from, Destination::Grids(outs), None, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.
@@ -507,32 +511,32 @@ fn targets<'m, T: Real>(plan: &Plan<'_>, out: Part<'m, T>) -> Vec<Vec<Target<'m>
     pieces.map(|piece| piece.into_views().into_iter().map(target).collect()).collect()
 }
 
-/// Reads, computes and stores all pieces. Where `there` is given cells need not be read, where `targets` are given results need
+/// Reads, computes and stores all pieces. Where cells are `in_place` they need not be read, where `targets` are given results need
 /// not be stored: devices copy directly.
 fn run<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: From<'_, C>,
-    to: To<'_, T>,
-    there: Option<GridView<'m, u8>>,
+    from: CellSource<'_, C>,
+    to: Destination<'_, T>,
+    in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
 ) -> Result<Report, Error> {
-    let depot = Depot::new(plan.pieces(), workers.count(), plan.observer);
+    let queue = PieceQueue::new(plan.pieces(), workers.count(), plan.observer);
     let threads = Inherited::here();
     let report = std::thread::scope(|scope| {
-        let (depot, threads) = (&depot, &threads);
+        let (queue, threads) = (&queue, &threads);
         let reading =
-            move || Guard(depot).during(|| read::<T, C>(plan, workers, &from, there, targets, depot, threads));
-        let writing = move || Guard(depot).during(|| write(plan, to, depot, threads));
-        let beside = [start(scope, depot, reading), start(scope, depot, writing)];
+            move || Guard(queue).during(|| read::<T, C>(plan, workers, &from, in_place, targets, queue, threads));
+        let writing = move || Guard(queue).during(|| write(plan, to, queue, threads));
+        let beside = [start(scope, queue, reading), start(scope, queue, writing)];
         let are_finished = || beside.iter().flatten().all(ScopedJoinHandle::is_finished);
         let report = match workers {
             // On the caller's thread, whose rayon pool does the work.
-            Workers::Cpu => Guard(depot).during(|| compute::<T, C>(plan, depot)),
+            Workers::Cpu => Guard(queue).during(|| compute::<T, C>(plan, queue)),
             Workers::Devices(devices) => {
-                let work = |device| move || Guard(depot).during(|| device::work::<T>(plan, device, depot));
-                let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, depot, work(device))).collect();
-                depot.until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
+                let work = |device| move || Guard(queue).during(|| device::work::<T>(plan, device, queue));
+                let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, queue, work(device))).collect();
+                queue.wait_until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
                 let mut total = Report::default();
                 for thread in threads {
                     // A panic on a worker's thread is propagated.
@@ -545,13 +549,13 @@ fn run<'m, T: Real, C: Code>(
                 total
             }
         };
-        depot.until(are_finished);
+        queue.wait_until(are_finished);
         for thread in beside.into_iter().flatten() {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         report
     });
-    match depot.into_error() {
+    match queue.into_error() {
         Some(error) => Err(error),
         None => Ok(report),
     }
@@ -560,15 +564,15 @@ fn run<'m, T: Real, C: Code>(
 /// Starts a thread. Where the system starts none, for which [`std::thread::Scope::spawn`] would panic, the work ends.
 fn start<'s, R: Send + 's>(
     scope: &'s Scope<'s, '_>,
-    depot: &Depot<'_, '_>,
+    queue: &PieceQueue<'_, '_>,
     work: impl FnOnce() -> R + Send + 's,
 ) -> Option<ScopedJoinHandle<'s, R>> {
     let started = std::thread::Builder::new().spawn_scoped(scope, work);
-    started.map_err(|error| depot.fail(Error::Threads(error.to_string()))).ok()
+    started.map_err(|error| queue.fail(Error::Threads(error.to_string()))).ok()
 }
 
 /// Ends the work when one of the threads panics: the others would wait for it for ever.
-struct Guard<'d, 'm, 'o>(&'d Depot<'m, 'o>);
+struct Guard<'d, 'm, 'o>(&'d PieceQueue<'m, 'o>);
 
 impl Guard<'_, '_, '_> {
     fn during<R>(self, work: impl FnOnce() -> R) -> R {
@@ -588,57 +592,57 @@ impl Drop for Guard<'_, '_, '_> {
 fn read<'m, T: Real, C: Code>(
     plan: &Plan<'_>,
     workers: &Workers<'_>,
-    from: &From<'_, C>,
-    there: Option<GridView<'m, u8>>,
+    from: &CellSource<'_, C>,
+    in_place: Option<GridView<'m, u8>>,
     targets: Option<Vec<Vec<Target<'m>>>>,
-    depot: &Depot<'m, '_>,
+    queue: &PieceQueue<'m, '_>,
     threads: &Inherited,
 ) {
     let (rows, cols) = plan.most_seen();
-    let input_bytes = if there.is_some() { 0 } else { rows * pitch(cols) * size_of::<C>() };
+    let input_bytes = if in_place.is_some() { 0 } else { rows * pitch(cols) * size_of::<C>() };
     let output_bytes = if targets.is_some() { 0 } else { plan.planes * plan.piece.0 * plan.piece.1 * size_of::<T>() };
     let mut targets = targets.map(Vec::into_iter);
     // Pieces that need no memory need not wait for any.
-    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { plan.under_way };
+    let mut to_make = if input_bytes + output_bytes == 0 { usize::MAX } else { plan.in_flight };
     for index in 0..plan.pieces() {
         let memory = if to_make > 0 {
             to_make -= 1;
-            depot
-                .try_memory()
+            queue
+                .try_acquire_memory()
                 .unwrap_or_else(|| Memory { input: workers.memory(input_bytes), output: workers.memory(output_bytes) })
         } else {
-            match depot.memory() {
+            match queue.acquire_memory() {
                 Ok(memory) => memory,
-                Err(Over) => return,
+                Err(Stopped) => return,
             }
         };
         let (rows, cols) = plan.place(index);
         let seen = plan.seen(&rows, &cols);
-        let (input, pitch) = match there {
+        let (input, pitch) = match in_place {
             Some(cells) => {
                 let range = |seen: &Range<isize>| seen.start as usize..seen.end as usize;
-                (Input::There(cells.rect(range(&seen.0), range(&seen.1)).as_strided()), cells.stride())
+                (Input::InPlace(cells.rect(range(&seen.0), range(&seen.1)).as_strided()), cells.stride())
             }
-            None => (Input::Own(memory.input), pitch(seen.1.len())),
+            None => (Input::Pooled(memory.input), pitch(seen.1.len())),
         };
         let output = match targets.as_mut().and_then(Iterator::next) {
-            Some(targets) => Output::There(targets),
-            None => Output::Own(memory.output),
+            Some(targets) => Output::InPlace(targets),
+            None => Output::Pooled(memory.output),
         };
         let mut piece = Piece { index, rows, cols, seen, pitch, input, output };
         let begun = stage("read piece");
         if let Err(error) = threads.run(|| from.load(&mut piece, plan.grid, plan.edge)) {
-            return depot.fail(error);
+            return queue.fail(error);
         }
         drop(begun);
-        depot.put(piece);
+        queue.put(piece);
     }
 }
 
 /// The CPU engine as a worker.
-fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
+fn compute<T: Real, C: Code>(plan: &Plan<'_>, queue: &PieceQueue<'_, '_>) -> Report {
     let mut report = Report::default();
-    while let Ok(Some(mut piece)) = depot.take() {
+    while let Ok(Some(mut piece)) = queue.take() {
         let (first, own) = (piece.first(), (piece.rows.len(), piece.cols.len()));
         let Some((cells, planes)) = piece.both::<T, C>(plan.planes) else {
             unreachable!("only devices copy directly");
@@ -653,20 +657,20 @@ fn compute<T: Real, C: Code>(plan: &Plan<'_>, depot: &Depot<'_, '_>) -> Report {
             nodata: plan.nodata.and_then(C::of),
             scale: plan.scale,
         };
-        let watch = Watch(depot, plan.observer);
+        let watch = Watch(queue, plan.observer);
         let _stage = stage("compute piece");
         if let Err(error) = cpu::run_codes(&task, plan.window.as_ref(), planes, &watch) {
-            depot.fail(error.into());
+            queue.fail(error.into());
             break;
         }
         report.cpu_cells += own.0 * own.1;
-        depot.finish(piece);
+        queue.finish(piece);
     }
     report
 }
 
 /// Stops the CPU engine when the work has ended.
-struct Watch<'d, 'm, 'o>(&'d Depot<'m, 'o>, &'o dyn Observer);
+struct Watch<'d, 'm, 'o>(&'d PieceQueue<'m, 'o>, &'o dyn Observer);
 
 impl Observer for Watch<'_, '_, '_> {
     fn advance(&self, cells: u64) {
@@ -674,34 +678,34 @@ impl Observer for Watch<'_, '_, '_> {
     }
 
     fn cancelled(&self) -> bool {
-        self.0.is_over() || self.1.cancelled()
+        self.0.is_stopped() || self.1.cancelled()
     }
 }
 
 /// The writer: stores finished pieces in their order.
-fn write<T: Real>(plan: &Plan<'_>, mut to: To<'_, T>, depot: &Depot<'_, '_>, threads: &Inherited) {
+fn write<T: Real>(plan: &Plan<'_>, mut to: Destination<'_, T>, queue: &PieceQueue<'_, '_>, threads: &Inherited) {
     loop {
-        let mut piece = match depot.next() {
+        let mut piece = match queue.next() {
             Ok(Some(piece)) => piece,
             Ok(None) => break,
-            Err(Over) => return,
+            Err(Stopped) => return,
         };
         let begun = stage("store piece");
-        if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.rim())) {
-            return depot.fail(error);
+        if let Err(error) = threads.run(|| to.store(&mut piece, plan.planes, plan.grid, plan.border())) {
+            return queue.fail(error);
         }
         drop(begun);
         let input = match piece.input {
-            Input::Own(input) => input,
-            Input::There(_) | Input::Away => HostMemory::plain(0),
+            Input::Pooled(input) => input,
+            Input::InPlace(_) | Input::InFlight => HostMemory::plain(0),
         };
         let output = match piece.output {
-            Output::Own(output) => output,
-            Output::There(_) | Output::Away => HostMemory::plain(0),
+            Output::Pooled(output) => output,
+            Output::InPlace(_) | Output::InFlight => HostMemory::plain(0),
         };
-        depot.add_memory(Memory { input, output });
+        queue.release_memory(Memory { input, output });
     }
     if let Err(error) = threads.run(|| to.finish()) {
-        depot.fail(error);
+        queue.fail(error);
     }
 }

@@ -28,21 +28,21 @@ pub(super) struct Piece<'m> {
 /// The cells of a piece.
 pub(super) enum Input<'m> {
     /// In memory of the pool.
-    Own(HostMemory),
+    Pooled(HostMemory),
     /// In place, because devices copy from there directly.
-    There(&'m [u8]),
+    InPlace(&'m [u8]),
     /// In flight.
-    Away,
+    InFlight,
 }
 
 /// The results of a piece.
 pub(super) enum Output<'m> {
     /// In memory of the pool: plane after plane without gaps.
-    Own(HostMemory),
+    Pooled(HostMemory),
     /// In place, because devices copy to there directly: of the one plane, rows from top to bottom.
-    There(Vec<Target<'m>>),
+    InPlace(Vec<Target<'m>>),
     /// In flight.
-    Away,
+    InFlight,
 }
 
 impl Piece<'_> {
@@ -62,32 +62,32 @@ impl Piece<'_> {
         (inset(self.rows.start, self.seen.0.start), inset(self.cols.start, self.seen.1.start))
     }
 
-    /// The input's memory as rows to be written; `None` where it is not its own.
+    /// The input's memory as rows to be written; `None` where it is not of the pool.
     pub fn input_mut<C: Code>(&mut self) -> Option<GridViewMut<'_, C>> {
         let (rows, cols) = self.seen_shape();
         let pitch = self.pitch;
         match &mut self.input {
-            Input::Own(memory) => GridViewMut::with_stride(memory.as_mut_slice(), rows, cols, pitch).ok(),
-            Input::There(_) | Input::Away => None,
+            Input::Pooled(memory) => GridViewMut::with_stride(memory.as_mut_slice(), rows, cols, pitch).ok(),
+            Input::InPlace(_) | Input::InFlight => None,
         }
     }
 
-    /// The cells seen and, to be filled, the planes of results; `None` where the memory is not its own.
+    /// The cells seen and, to be filled, the planes of results; `None` where the memory is not of the pool.
     pub fn both<T: bytemuck::Pod, C: Code>(
         &mut self,
         planes: usize,
     ) -> Option<(GridView<'_, C>, Vec<GridViewMut<'_, T>>)> {
         let (rows, cols) = self.seen_shape();
-        let (Input::Own(input), Output::Own(output)) = (&self.input, &mut self.output) else { return None };
+        let (Input::Pooled(input), Output::Pooled(output)) = (&self.input, &mut self.output) else { return None };
         let cells = GridView::with_stride(input.as_slice(), rows, cols, self.pitch).ok()?;
         Some((cells, split_planes(output, planes, self.rows.len(), self.cols.len())))
     }
 
-    /// The planes of results; `None` where the memory is not its own.
+    /// The planes of results; `None` where the memory is not of the pool.
     pub fn planes<T: bytemuck::Pod>(&mut self, planes: usize) -> Option<Vec<GridViewMut<'_, T>>> {
         match &mut self.output {
-            Output::Own(output) => Some(split_planes(output, planes, self.rows.len(), self.cols.len())),
-            Output::There(_) | Output::Away => None,
+            Output::Pooled(output) => Some(split_planes(output, planes, self.rows.len(), self.cols.len())),
+            Output::InPlace(_) | Output::InFlight => None,
         }
     }
 }
@@ -95,10 +95,10 @@ impl Piece<'_> {
 impl<'m> Input<'m> {
     /// Moves the memory to a copy.
     pub fn take(&mut self) -> Option<Readable<'m>> {
-        match std::mem::replace(self, Self::Away) {
-            Self::Own(memory) => Some(Readable::Owned(memory)),
-            Self::There(bytes) => Some(Readable::Borrowed(bytes)),
-            Self::Away => None,
+        match std::mem::replace(self, Self::InFlight) {
+            Self::Pooled(memory) => Some(Readable::Owned(memory)),
+            Self::InPlace(bytes) => Some(Readable::Borrowed(bytes)),
+            Self::InFlight => None,
         }
     }
 }
@@ -106,8 +106,8 @@ impl<'m> Input<'m> {
 impl<'m> From<Readable<'m>> for Input<'m> {
     fn from(memory: Readable<'m>) -> Self {
         match memory {
-            Readable::Owned(memory) => Self::Own(memory),
-            Readable::Borrowed(bytes) => Self::There(bytes),
+            Readable::Owned(memory) => Self::Pooled(memory),
+            Readable::Borrowed(bytes) => Self::InPlace(bytes),
         }
     }
 }

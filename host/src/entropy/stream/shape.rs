@@ -12,7 +12,7 @@
 
 /// The requirements on the shape of pieces.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Question {
+pub(super) struct Requirements {
     /// Rows and columns of the output.
     pub grid: (usize, usize),
     /// Rows and columns that a window reaches beyond a piece, both sides together.
@@ -26,9 +26,9 @@ pub(super) struct Question {
     /// Bytes of host memory for a cell seen and a cell of output, of a piece.
     pub bytes: (usize, usize),
     /// Bytes of host memory that are needed once, for a cell seen and a cell of output of the piece being read and written.
-    pub passing: (usize, usize),
+    pub temporary: (usize, usize),
     /// Pieces in flight.
-    pub under_way: usize,
+    pub in_flight: usize,
     /// Bytes of host memory for all of it.
     pub memory: usize,
     /// Bytes on a device for a cell seen and a cell of output, and for all of a piece.
@@ -55,9 +55,9 @@ pub(super) fn seen_along(own: usize, all: usize, halo: usize, extends: bool) -> 
     if extends { own + halo } else { all.min(own + halo) }
 }
 
-impl Question {
+impl Requirements {
     /// Rows and columns of the pieces.
-    pub fn answer(&self) -> Result<(usize, usize), TooLarge> {
+    pub fn choose(&self) -> Result<(usize, usize), TooLarge> {
         let (rows, cols) = self.grid;
         // (share of what is seen that is output, rows, columns)
         let mut best: Option<(f64, usize, usize)> = None;
@@ -116,7 +116,7 @@ impl Question {
             let weigh =
                 |(a, b): (usize, usize), out: usize| seen.saturating_mul(a).saturating_add(out.saturating_mul(b));
             let own = height * width;
-            let host = weigh(self.bytes, own).saturating_mul(self.under_way).saturating_add(weigh(self.passing, own));
+            let host = weigh(self.bytes, own).saturating_mul(self.in_flight).saturating_add(weigh(self.temporary, own));
             // On a device halo columns have results too, which are dropped.
             let device = self.device.map_or((0, usize::MAX), |(bytes, all)| (weigh(bytes, height * seen_cols), all));
             (host, device)
@@ -139,16 +139,16 @@ impl Question {
 mod tests {
     use super::*;
 
-    fn question() -> Question {
-        Question {
+    fn requirements() -> Requirements {
+        Requirements {
             grid: (60_000, 60_000),
             halo: (4, 4),
             extends: false,
             block: (256, 256),
             whole_rows: false,
             bytes: (1, 4),
-            passing: (1, 8),
-            under_way: 4,
+            temporary: (1, 8),
+            in_flight: 4,
             memory: 1 << 30,
             device: None,
             cells: (1 << 24, 1 << 16),
@@ -159,32 +159,32 @@ mod tests {
 
     #[test]
     fn whole_rows_of_whole_blocks_are_preferred() {
-        assert_eq!(question().answer(), Ok((256, 60_000)));
-        assert_eq!(Question { block: (1, 1), ..question() }.answer(), Ok((280, 60_000)));
+        assert_eq!(requirements().choose(), Ok((256, 60_000)));
+        assert_eq!(Requirements { block: (1, 1), ..requirements() }.choose(), Ok((280, 60_000)));
         // Windows that reach far make pieces higher.
-        let far = Question { block: (1, 1), halo: (254, 254), memory: 1 << 40, ..question() };
-        assert_eq!(far.answer(), Ok((2032, 60_000)));
+        let far = Requirements { block: (1, 1), halo: (254, 254), memory: 1 << 40, ..requirements() };
+        assert_eq!(far.choose(), Ok((2032, 60_000)));
     }
 
     #[test]
     fn what_does_not_fit_is_cut_narrower() {
-        let (rows, cols) = Question { memory: 1 << 28, ..question() }.answer().unwrap();
+        let (rows, cols) = Requirements { memory: 1 << 28, ..requirements() }.choose().unwrap();
         assert!(rows % 256 == 0 && cols % 256 == 0 && cols < 60_000, "{rows} x {cols}");
         assert!(29 * rows * cols < 1 << 28);
-        let whole = Question { memory: 1 << 28, whole_rows: true, ..question() };
-        assert!(matches!(whole.answer(), Err(TooLarge { host: Some(bytes), .. }) if bytes > 1 << 28));
-        let on_device = Question { device: Some(((1, 4), 1000)), ..question() };
-        assert!(matches!(on_device.answer(), Err(TooLarge { host: None, device }) if device > 1000));
+        let whole = Requirements { memory: 1 << 28, whole_rows: true, ..requirements() };
+        assert!(matches!(whole.choose(), Err(TooLarge { host: Some(bytes), .. }) if bytes > 1 << 28));
+        let on_device = Requirements { device: Some(((1, 4), 1000)), ..requirements() };
+        assert!(matches!(on_device.choose(), Err(TooLarge { host: None, device }) if device > 1000));
     }
 
     #[test]
     fn flat_and_tall_grids_have_pieces_for_all() {
-        let flat = Question { grid: (10, 1_000_000), block: (1, 1), ..question() };
-        let (rows, cols) = flat.answer().unwrap();
+        let flat = Requirements { grid: (10, 1_000_000), block: (1, 1), ..requirements() };
+        let (rows, cols) = flat.choose().unwrap();
         assert_eq!(rows, 10);
         assert!((2..=16).contains(&1_000_000usize.div_ceil(cols)), "{cols}");
-        let tall = Question { grid: (1_000_000, 10), ..flat };
-        assert_eq!(tall.answer(), Ok((125_000, 10)));
-        assert_eq!(Question { grid: (1, 1), ..flat }.answer(), Ok((1, 1)));
+        let tall = Requirements { grid: (1_000_000, 10), ..flat };
+        assert_eq!(tall.choose(), Ok((125_000, 10)));
+        assert_eq!(Requirements { grid: (1, 1), ..flat }.choose(), Ok((1, 1)));
     }
 }

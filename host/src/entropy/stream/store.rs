@@ -10,31 +10,31 @@ use crate::numbers::Real;
 use crate::raster::ResultSink;
 
 /// Where results are stored.
-pub(super) enum To<'a, T> {
+pub(super) enum Destination<'a, T> {
     /// A file, or another sink that takes them piece by piece.
     Sink(Box<dyn ResultSink<T> + 'a>),
     /// Grids in memory, one a plane.
     Grids(Vec<GridViewMut<'a, T>>),
     /// In place: devices have copied them.
-    There,
+    InPlace,
 }
 
-impl<T: Real> To<'_, T> {
-    /// Stores a piece's results, except those within `rim` of the grid's edges (top, bottom, left, right), which become
+impl<T: Real> Destination<'_, T> {
+    /// Stores a piece's results, except those within `border` of the grid's edges (top, bottom, left, right), which become
     /// nodata.
     pub fn store(
         &mut self,
         piece: &mut Piece<'_>,
         planes: usize,
         grid: (usize, usize),
-        rim: Option<[usize; 4]>,
+        border: Option<[usize; 4]>,
     ) -> Result<(), Error> {
-        if let Some(rim) = rim {
-            erase::<T>(piece, planes, grid, rim);
+        if let Some(border) = border {
+            mask_border::<T>(piece, planes, grid, border);
         }
         let (rows, cols) = (piece.rows.clone(), piece.cols.clone());
         match self {
-            Self::There => {}
+            Self::InPlace => {}
             Self::Sink(sink) => {
                 let Some(views) = piece.planes::<T>(planes) else { return Ok(()) };
                 let views: Vec<GridView<'_, T>> = views.iter().map(GridViewMut::as_view).collect();
@@ -59,20 +59,20 @@ impl<T: Real> To<'_, T> {
     }
 }
 
-impl<T> To<'_, T> {
+impl<T> Destination<'_, T> {
     /// Finishes the sink.
     pub fn finish(self) -> Result<(), Error> {
         match self {
             Self::Sink(sink) => Ok(sink.finish()?),
-            Self::Grids(_) | Self::There => Ok(()),
+            Self::Grids(_) | Self::InPlace => Ok(()),
         }
     }
 }
 
-/// Sets results within `rim` of the grid's edges to nodata.
-fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), rim: [usize; 4]) {
+/// Sets results within `border` of the grid's edges to nodata.
+fn mask_border<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), border: [usize; 4]) {
     let (top, left, width) = (piece.rows.start, piece.cols.start, piece.cols.len());
-    let [above, below, before, behind] = rim;
+    let [above, below, before, behind] = border;
     let clear = |y: usize, row: &mut [T]| {
         let all = top + y < above || top + y + below >= grid.0;
         for (x, value) in row.iter_mut().enumerate() {
@@ -83,11 +83,11 @@ fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), ri
     };
     let rows = piece.rows.len();
     match &mut piece.output {
-        Output::Own(memory) => {
+        Output::Pooled(memory) => {
             let numbers = &mut memory.as_mut_slice::<T>()[..planes * rows * width];
             numbers.chunks_exact_mut(width).enumerate().for_each(|(i, row)| clear(i % rows, row));
         }
-        Output::There(targets) => {
+        Output::InPlace(targets) => {
             let mut y = 0;
             for target in targets {
                 if let Writable::Borrowed(bytes) = &mut target.memory {
@@ -98,6 +98,6 @@ fn erase<T: Real>(piece: &mut Piece<'_>, planes: usize, grid: (usize, usize), ri
                 }
             }
         }
-        Output::Away => {}
+        Output::InFlight => {}
     }
 }

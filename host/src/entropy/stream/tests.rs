@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::entropy::{Algorithm, Custom, Launcher, Place, Planes, Task};
 use crate::codes::CodesMut;
+use crate::entropy::{Algorithm, Custom, Launcher, Place, Planes, Task};
 use crate::exec::emulator::EmulatedDevice;
 use crate::grid::Grid;
 use crate::io::FormatError;
@@ -210,7 +210,7 @@ fn who_does_it_and_in_which_pieces_changes_no_bit() {
         let (cpu, _) = whole(&Engine::Cpu);
         let raster = Blocks::new(cells.clone(), (8, 16));
         for block in [(1, 1), (16, 16), (32, 48)] {
-            for memory in [None, Some(elsewhere((rows, cols)) + 120_000)] {
+            for memory in [None, Some(reserved((rows, cols)) + 120_000)] {
                 let (report, kept) = streamed(&entropy, &Engine::Cpu, &raster, block, memory, usize::MAX);
                 assert_eq!(report.unwrap().cpu_cells, rows * cols);
                 assert!(bits(&kept) == cpu, "{rows} x {cols}, blocks {block:?}, {memory:?}");
@@ -333,7 +333,7 @@ fn what_is_a_stream_is_read_once() {
         let entropy = Entropy::new().size(size);
         let mut out = Grid::<f32>::zeros(900, 200).unwrap();
         entropy.compute_into(&Engine::Cpu, cells.view(), out.view_mut(), &()).unwrap();
-        let memory = memory.map(|memory| memory + elsewhere((900, 200)) + 200 * (size - 1));
+        let memory = memory.map(|memory| memory + reserved((900, 200)) + 200 * (size - 1));
         for edge in [Edge::Shrink, Edge::Reflect] {
             let mut raster = Blocks::new(cells.clone(), (1, 200));
             raster.in_order = Some(AtomicUsize::new(0));
@@ -350,7 +350,7 @@ fn what_cannot_be_read_or_written_ends_the_work() {
     let cells = grid(400, 50, 16);
     for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
         let mut raster = Blocks::new(cells.clone(), (16, 50));
-        let memory = Some(elsewhere((400, 50)) + 60_000);
+        let memory = Some(reserved((400, 50)) + 60_000);
         for room in [0, 1, 3] {
             let (result, _) = streamed(&Entropy::new(), &engine, &raster, (16, 50), memory, room);
             let error = result.unwrap_err();
@@ -362,7 +362,7 @@ fn what_cannot_be_read_or_written_ends_the_work() {
             let error = result.unwrap_err();
             assert!(matches!(&error, Error::File(file) if file.file() == "blocks"), "{error}");
         }
-        let allowed = elsewhere((400, 50)) + 100;
+        let allowed = reserved((400, 50)) + 100;
         let tight = streamed(&Entropy::new(), &engine, &raster, (16, 50), Some(allowed), usize::MAX).0;
         assert!(matches!(tight, Err(Error::Memory { needed, .. }) if needed > allowed), "{tight:?}");
     }
@@ -409,7 +409,7 @@ fn callers_on_all_of_rayons_threads_do_not_wait_for_each_other() {
     });
 }
 
-/// Where the levels are given, the grid is not looked through first.
+/// Where the levels are given, the grid is not scanned first.
 #[test]
 fn a_value_that_is_no_level_is_found_on_the_way() {
     let mut cells = grid(90, 40, 9);
@@ -564,7 +564,7 @@ fn large_windows_are_the_same_in_pieces() {
         assert_eq!(whole.unwrap().cpu_cells, rows * cols);
         let Err(Error::Memory { needed, .. }) = run(Some(1 << 20)).0 else { panic!("{entropy:?}: 1 MiB is enough") };
         // F of 66,049 numbers, and more of a larger window.
-        assert!(needed > elsewhere((rows, cols)) + 8 * 257 * 257, "{entropy:?}: {needed}");
+        assert!(needed > reserved((rows, cols)) + 8 * 257 * 257, "{entropy:?}: {needed}");
         assert!(matches!(run(Some(needed - 1)).0, Err(Error::Memory { .. })), "{entropy:?}: less than {needed}");
         let (least, kept) = run(Some(needed));
         least.unwrap();

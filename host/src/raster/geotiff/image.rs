@@ -1,6 +1,6 @@
 //! One image of a TIFF file: its blocks, and how they become cells.
 //!
-//! There are three ways to read, and [`Image::keep`] chooses by the memory that it is given:
+//! There are three ways to read, and [`Image::set_cache_bytes`] chooses by the memory that it is given:
 //!
 //! ```text
 //! Direct   uncompressed            rows, or stretches of them, by position; nothing is held
@@ -36,7 +36,7 @@ use crate::io::{FormatError, Place, Problem};
 use crate::numbers::ValueType;
 use crate::raster::Values;
 
-/// Bytes that an image may take before [`Image::keep`] says otherwise.
+/// Bytes that an image may take before [`Image::set_cache_bytes`] says otherwise.
 pub(super) const BUDGET: usize = 256 << 20;
 /// Bytes that may be taken whatever the budget is. Nothing is refused that fits in them.
 const FLOOR: u64 = 16 << 20;
@@ -117,7 +117,7 @@ impl Image {
         };
         let mode = Mode::Direct { piece: UNIT };
         let mut image = Self { name: name.to_owned(), layout, blocks, tables, decoder, window, mode };
-        image.keep(BUDGET)?;
+        image.set_cache_bytes(BUDGET)?;
         Ok(image)
     }
 
@@ -169,7 +169,7 @@ impl Image {
     ///
     /// # Errors
     /// Blocks that cannot be decoded in that.
-    pub(super) fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
+    pub(super) fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
         let budget = bytes as u64;
         let threads = rayon::current_num_threads().max(1) as u64;
         if self.layout.codec == Codec::None {

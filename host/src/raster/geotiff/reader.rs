@@ -26,7 +26,7 @@ use super::{damaged, explain, tags, validity};
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
 use crate::numbers::ValueType;
 use crate::raster::cell::each;
-use crate::raster::sidecar::{self, Said};
+use crate::raster::sidecar::{self, Metadata};
 use crate::raster::{Georeference, Origins, Raster, Values};
 
 /// One band of a GeoTIFF.
@@ -136,12 +136,12 @@ impl GeoTiff {
     fn look_beside(&mut self, path: &Path) -> Result<(), FormatError> {
         let (nodata, georeference, origins) =
             (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
-        let mut said = Said { nodata, georeference, origins };
-        sidecar::amend(&mut said, path, self.band + 1);
-        (self.georeference, self.origins) = (said.georeference, said.origins);
-        // Looks through all blocks.
-        if said.nodata != self.nodata {
-            self.set_nodata(said.nodata);
+        let mut metadata = Metadata { nodata, georeference, origins };
+        sidecar::amend(&mut metadata, path, self.band + 1);
+        (self.georeference, self.origins) = (metadata.georeference, metadata.origins);
+        // Scans all blocks.
+        if metadata.nodata != self.nodata {
+            self.set_nodata(metadata.nodata);
         }
 
         let Some(beside) = validity::beside(path) else { return Ok(()) };
@@ -307,13 +307,13 @@ impl Raster for GeoTiff {
         self.georeference.as_ref()
     }
 
-    fn keep(&mut self, bytes: usize) -> Result<(), FormatError> {
-        let Some(mask) = &mut self.mask else { return self.image.keep(bytes) };
+    fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
+        let Some(mask) = &mut self.mask else { return self.image.set_cache_bytes(bytes) };
         // By what a cell takes in each.
         let (ours, masks) = (self.image.value_type().bytes(), mask.image.value_type().bytes());
         let own = bytes / (ours + masks) * ours;
-        mask.image.keep(bytes - own)?;
-        self.image.keep(own)
+        mask.image.set_cache_bytes(bytes - own)?;
+        self.image.set_cache_bytes(own)
     }
 
     fn has_mask(&self) -> bool {
@@ -324,7 +324,7 @@ impl Raster for GeoTiff {
         self.origins.clone()
     }
 
-    fn covered(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
+    fn masked(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Option<Vec<bool>>, FormatError> {
         let Some(Mask { image, band }) = &self.mask else { return Ok(None) };
         let values = image.read(*band, rows, cols)?;
         Ok(Some(each!(&values, values => values.iter().map(is_zero).collect())))

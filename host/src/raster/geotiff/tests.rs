@@ -132,7 +132,7 @@ macro_rules! of_every_kind {
                         assert_eq!(tiff.block(), (block.0 as usize, block.1.map_or(53, |w| w as usize)));
                         assert_eq!((tiff.nodata(), tiff.georeference()), (None, None));
                         for kept in [1 << 20, 0] {
-                            tiff.keep(kept).unwrap();
+                            tiff.set_cache_bytes(kept).unwrap();
                             for [top, bottom, left, right] in WINDOWS {
                                 let cells = (top..bottom).flat_map(|r| (left..right).map(move |c| value(band, r, c)));
                                 let got = tiff.read(top..bottom, left..right).unwrap();

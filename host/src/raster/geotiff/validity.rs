@@ -7,7 +7,7 @@
 //! an alpha band       ExtraSamples 1 or 2 for the last band, where there are 2 or 4 and the numbers are u8 or u16
 //! ```
 //!
-//! A cell is hidden where it is 0 there. GDAL takes a mask instead of a declared value; here either of them suffices, so that a fill value under a
+//! A cell is masked where it is 0 there. GDAL takes a mask instead of a declared value; here either of them suffices, so that a fill value under a
 //! mask that was drawn for another purpose does not become a class.
 
 use std::path::{Path, PathBuf};
@@ -149,24 +149,24 @@ mod tests {
         GeoTiff::from_source(Arc::new(BytesSource::new(bytes)), "f.tif".to_owned(), band)
     }
 
-    fn hidden(tiff: &GeoTiff) -> Vec<usize> {
-        let covered = tiff.covered(0..ROWS, 0..COLS).unwrap().unwrap_or_default();
-        (0..covered.len()).filter(|&i| covered[i]).collect()
+    fn masked(tiff: &GeoTiff) -> Vec<usize> {
+        let masked = tiff.masked(0..ROWS, 0..COLS).unwrap().unwrap_or_default();
+        (0..masked.len()).filter(|&i| masked[i]).collect()
     }
 
     const CELLS: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     const SHOWN: [u8; 12] = [1, 0, 255, 255, 255, 255, 0, 255, 255, 255, 255, 0];
-    const HIDDEN: [usize; 3] = [1, 6, 11];
+    const MASKED: [usize; 3] = [1, 6, 11];
 
     #[test]
     fn a_mask_image_hides_cells() {
         let tiff = open(file(&[image(&CELLS), mask(&SHOWN, 4)]), 1).unwrap();
-        assert_eq!((hidden(&tiff), tiff.has_mask()), (HIDDEN.to_vec(), true));
+        assert_eq!((masked(&tiff), tiff.has_mask()), (MASKED.to_vec(), true));
         assert_eq!(tiff.origins().mask.as_deref(), Some("a mask in the file"));
         // Only part of it.
-        assert_eq!(tiff.covered(1..3, 2..4).unwrap(), Some(vec![true, false, false, true]));
+        assert_eq!(tiff.masked(1..3, 2..4).unwrap(), Some(vec![true, false, false, true]));
         let tiff = tiff.without_masks();
-        assert_eq!((hidden(&tiff), tiff.has_mask(), tiff.origins().mask), (vec![], false, None));
+        assert_eq!((masked(&tiff), tiff.has_mask(), tiff.origins().mask), (vec![], false, None));
         // An overview, the mask of an overview, a page.
         for kind in [1, 5, 0, 2] {
             let tiff = open(file(&[image(&CELLS), mask(&SHOWN, kind)]), 1).unwrap();
@@ -182,7 +182,7 @@ mod tests {
         };
         for extra in [ExtraSample::AssociatedAlpha, ExtraSample::UnassociatedAlpha] {
             let tiff = open(pairs(extra), 1).unwrap();
-            assert_eq!((hidden(&tiff), tiff.has_alpha()), (HIDDEN.to_vec(), true));
+            assert_eq!((masked(&tiff), tiff.has_alpha()), (MASKED.to_vec(), true));
             assert_eq!(tiff.origins().mask.as_deref(), Some("alpha, band 2"));
             // Who asks for alpha gets it, all of it.
             assert!(!open(pairs(extra), 2).unwrap().has_mask());
@@ -204,7 +204,7 @@ mod tests {
             let beside = file(&[Image { tags: flags(&xml), ..image(&SHOWN) }]);
             std::fs::write(dir.path().join("map.tif.msk"), beside).unwrap();
             let tiff = GeoTiff::open(&path, 1).unwrap();
-            assert_eq!(hidden(&tiff), if hides { HIDDEN.to_vec() } else { vec![] }, "{xml}");
+            assert_eq!(masked(&tiff), if hides { MASKED.to_vec() } else { vec![] }, "{xml}");
             assert_eq!(tiff.origins().mask.is_some_and(|origin| origin.ends_with("map.tif.msk")), hides);
         }
         // What is no TIFF is no mask either, and says so.

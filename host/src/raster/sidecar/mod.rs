@@ -24,27 +24,27 @@ const LONGEST: u64 = 16 << 20;
 
 /// What a raster's tags say, and after [`amend`] what holds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct Metadata {
     pub nodata: Option<Nodata>,
     pub georeference: Option<Georeference>,
     pub origins: Origins,
 }
 
 /// Puts in what files beside `path` say of a band (counted from 1), where they come first.
-pub(super) fn amend(said: &mut Said, path: &Path, band: usize) {
+pub(super) fn amend(metadata: &mut Metadata, path: &Path, band: usize) {
     let beside = with_suffix(path, ".aux.xml");
     let pam = text(&beside).and_then(|text| {
         let pam = pam::Pam::parse(&text);
         pam.inspect_err(|error| warn(&beside, &error.to_string())).ok().flatten()
     });
-    let mut has_transformation = said.georeference.as_ref().is_some_and(Georeference::is_placed);
+    let mut has_transformation = metadata.georeference.as_ref().is_some_and(Georeference::is_placed);
     if let Some(pam) = pam {
         let name = beside.display().to_string();
         if let Some(nodata) = pam.nodata(band) {
-            said.nodata = Some(nodata);
-            said.origins.nodata = Some(name.clone());
+            metadata.nodata = Some(nodata);
+            metadata.origins.nodata = Some(name.clone());
         }
-        let mut place = said.georeference.clone().unwrap_or_default();
+        let mut place = metadata.georeference.clone().unwrap_or_default();
         if let Some(srs) = &pam.srs {
             match pam::epsg(srs) {
                 Some((_, code)) if place.epsg() == Some(code) => {}
@@ -58,9 +58,9 @@ pub(super) fn amend(said: &mut Said, path: &Path, band: usize) {
             place.set_geotransform(transformation);
             has_transformation = true;
         }
-        if !place.is_empty() && said.georeference.as_ref() != Some(&place) {
-            said.georeference = Some(place);
-            said.origins.georeference = Some(name);
+        if !place.is_empty() && metadata.georeference.as_ref() != Some(&place) {
+            metadata.georeference = Some(place);
+            metadata.origins.georeference = Some(name);
         }
     }
     if has_transformation {
@@ -70,9 +70,10 @@ pub(super) fn amend(said: &mut Said, path: &Path, band: usize) {
     if let Some((text, beside)) = found {
         match world::parse(&text) {
             Ok(transformation) => {
-                said.georeference.get_or_insert_default().set_geotransform(transformation);
-                let also = said.origins.georeference.take().map(|origin| format!("{origin} and ")).unwrap_or_default();
-                said.origins.georeference = Some(format!("{also}{}", beside.display()));
+                metadata.georeference.get_or_insert_default().set_geotransform(transformation);
+                let also =
+                    metadata.origins.georeference.take().map(|origin| format!("{origin} and ")).unwrap_or_default();
+                metadata.origins.georeference = Some(format!("{also}{}", beside.display()));
             }
             Err(error) => warn(&beside, &error.to_string()),
         }
@@ -124,16 +125,16 @@ mod tests {
   <PAMRasterBand band="1"><NoDataValue>255</NoDataValue></PAMRasterBand>
 </PAMDataset>"#;
 
-    fn tagged() -> Said {
+    fn tagged() -> Metadata {
         let mut place = Georeference::default();
         place.set_geotransform([1.0, 2.0, 0.0, 3.0, 0.0, -4.0]);
         let origins = Origins { nodata: Some("a tag".into()), georeference: Some("tags".into()), mask: None };
-        Said { nodata: Some(Nodata::Whole(7)), georeference: Some(place), origins }
+        Metadata { nodata: Some(Nodata::Whole(7)), georeference: Some(place), origins }
     }
 
-    fn amended(mut said: Said, path: &Path, band: usize) -> Said {
-        amend(&mut said, path, band);
-        said
+    fn amended(mut metadata: Metadata, path: &Path, band: usize) -> Metadata {
+        amend(&mut metadata, path, band);
+        metadata
     }
 
     #[test]
@@ -143,27 +144,32 @@ mod tests {
         assert_eq!(amended(tagged(), &path, 1), tagged());
         fs::write(dir.path().join("map.tfw"), "10\n0\n0\n-10\n105\n195\n").unwrap();
         assert_eq!(amended(tagged(), &path, 1), tagged());
-        let alone = amended(Said::default(), &path, 1);
+        let alone = amended(Metadata::default(), &path, 1);
         let place = alone.georeference.clone().unwrap();
         assert_eq!(place.geotransform(), Some([100.0, 10.0, 0.0, 200.0, 0.0, -10.0]));
         assert!(alone.origins.georeference.unwrap().ends_with("map.tfw") && alone.nodata.is_none());
 
         fs::write(dir.path().join("map.tif.aux.xml"), PAM).unwrap();
-        for before in [tagged(), Said::default()] {
-            let said = amended(before.clone(), &path, 1);
-            let place = said.georeference.unwrap();
+        for before in [tagged(), Metadata::default()] {
+            let metadata = amended(before.clone(), &path, 1);
+            let place = metadata.georeference.unwrap();
             assert_eq!(place.geotransform(), Some([5e5, 30.0, 0.0, 4e6, 0.0, -30.0]));
-            assert_eq!((place.epsg(), said.nodata), (Some(32633), Some(Nodata::Whole(255))));
-            assert!([said.origins.nodata, said.origins.georeference].iter().flatten().all(|o| o.ends_with(".aux.xml")));
+            assert_eq!((place.epsg(), metadata.nodata), (Some(32633), Some(Nodata::Whole(255))));
+            assert!(
+                [metadata.origins.nodata, metadata.origins.georeference]
+                    .iter()
+                    .flatten()
+                    .all(|o| o.ends_with(".aux.xml"))
+            );
             // It says nothing of band 2's nodata.
             assert_eq!(amended(before.clone(), &path, 2).nodata, before.nodata);
         }
         // A CRS alone, and the place from the world file.
         fs::write(dir.path().join("map.tif.aux.xml"), "<PAMDataset><SRS>EPSG:3035</SRS></PAMDataset>").unwrap();
-        let said = amended(Said::default(), &path, 1);
-        let place = said.georeference.unwrap();
+        let metadata = amended(Metadata::default(), &path, 1);
+        let place = metadata.georeference.unwrap();
         assert_eq!((place.epsg(), place.geotransform().map(|t| t[0])), (Some(3035), Some(100.0)));
-        let origin = said.origins.georeference.unwrap();
+        let origin = metadata.origins.georeference.unwrap();
         assert!(origin.contains("map.tif.aux.xml and ") && origin.ends_with("map.tfw"), "{origin}");
     }
 
@@ -183,6 +189,6 @@ mod tests {
         }
         fs::create_dir(dir.path().join("map.tfw")).unwrap();
         fs::write(dir.path().join("map.wld"), "1 2 3").unwrap();
-        assert_eq!(amended(Said::default(), &path, 1), Said::default());
+        assert_eq!(amended(Metadata::default(), &path, 1), Metadata::default());
     }
 }

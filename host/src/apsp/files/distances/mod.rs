@@ -112,7 +112,7 @@ fn encoding<T: Distance>(vertices: usize, format: DistanceFormat) -> Result<Enco
     }
 }
 
-/// Writes a matrix; the caller commits the file. The observer hears of cells, V x V in all.
+/// Writes a matrix; the caller commits the file. The observer is notified of cells, V x V in all.
 ///
 /// ```
 /// use halotile::apsp::Matrix;

@@ -7,8 +7,8 @@
 use rayon::prelude::*;
 
 use super::npy::{Number, negative};
-use super::weight::{FileWeight, Refused, weight};
-use super::{AnyGraph, Edges, GraphOptions, Pass, Stop, build, source::Progress};
+use super::weight::{FileWeight, Rejected, weight};
+use super::{AnyGraph, Edges, GraphOptions, ReadContext, ReadError, build, source::Progress};
 use crate::apsp::EdgeSink;
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;
@@ -39,7 +39,7 @@ pub enum GraphArrays<'a> {
     },
 }
 
-/// Makes a graph of what is in memory. The observer hears of bytes of weights.
+/// Makes a graph of what is in memory. The observer is notified of bytes of weights.
 ///
 /// ```
 /// use halotile::grid::Grid;
@@ -89,14 +89,14 @@ pub fn read_arrays(
     }
 }
 
-/// Does `part` for each part, on all threads; of several faults the first one is told.
+/// Does `part` for each part, on all threads; of several errors the first one is returned.
 fn parts(
     name: &str,
     count: usize,
     observer: &dyn Observer,
-    part: impl Fn(usize) -> Result<(), Stop> + Sync,
-) -> Result<(), Stop> {
-    let stopped = || Stop::File(FormatError::cancelled(name));
+    part: impl Fn(usize) -> Result<(), ReadError> + Sync,
+) -> Result<(), ReadError> {
+    let stopped = || ReadError::File(FormatError::cancelled(name));
     let done = |i| if observer.cancelled() { Err(stopped()) } else { part(i) };
     (0..count).into_par_iter().map(done).find_map_first(Result::err).map_or(Ok(()), Err)
 }
@@ -112,35 +112,35 @@ impl Edges for Matrix<'_> {
         self.raster.rows()
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         let vertices = self.vertices();
         let rows = (PART / vertices).max(1).next_multiple_of(ROWS);
-        parts(pass.name, vertices.div_ceil(rows), self.observer, |part| {
+        parts(context.name, vertices.div_ceil(rows), self.observer, |part| {
             let own = part * rows..vertices.min((part + 1) * rows);
             let values = self.raster.read(own.clone(), 0..vertices)?;
             each!(&values, numbers => own.zip(numbers.chunks(vertices)).try_for_each(|(from, row)| {
-                give_row(sink, pass, from, row)
+                add_row(sink, context, from, row)
             }))?;
-            pass.progress.advance((values.len() * values.value_type().bytes()) as u64);
+            context.progress.advance((values.len() * values.value_type().bytes()) as u64);
             Ok(())
         })
     }
 }
 
 /// The edges of a row.
-fn give_row<N: Number, T: FileWeight>(
+fn add_row<N: Number, T: FileWeight>(
     sink: &EdgeSink<'_, T>,
-    pass: &Pass<'_>,
+    context: &ReadContext<'_>,
     from: usize,
     row: &[N],
-) -> Result<(), Stop> {
+) -> Result<(), ReadError> {
     let mut refused = None;
     let edges = row.iter().enumerate().filter_map(|(to, number)| {
         let entry = number.entry()?;
         if from == to && !negative(entry) {
             return None;
         }
-        match weight::<T>(entry, pass.weight) {
+        match weight::<T>(entry, context.weight) {
             Ok(weight) => Some((from as u64, to as u64, weight)),
             Err(why) => {
                 refused.get_or_insert((to, why));
@@ -150,9 +150,9 @@ fn give_row<N: Number, T: FileWeight>(
     });
     let taken = sink.add_all(edges);
     if let Some((to, why)) = refused {
-        return Err(why.at(pass.name, Place::cell(from, to)));
+        return Err(why.at(context.name, Place::cell(from, to)));
     }
-    taken.map_err(|(_, error)| pass.misfit(&error))
+    taken.map_err(|(_, error)| context.edge_error(&error))
 }
 
 /// Edges one after the other.
@@ -169,28 +169,28 @@ impl Edges for List<'_> {
         self.vertices
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
-        parts(pass.name, self.sources.len().div_ceil(PART), self.observer, |part| {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
+        parts(context.name, self.sources.len().div_ceil(PART), self.observer, |part| {
             let own = part * PART..self.sources.len().min((part + 1) * PART);
             let values: Values = self.weights.read(0..1, own.clone())?;
             let at = |i: usize| Place::edge((own.start + i) as u64);
             let weights = each!(&values, numbers => {
-                let of = |(i, number): (usize, &_)| weigh(*number, pass).map_err(|why| why.at(pass.name, at(i)));
-                numbers.iter().enumerate().map(of).collect::<Result<Vec<T>, Stop>>()
+                let of = |(i, number): (usize, &_)| weigh(*number, context).map_err(|why| why.at(context.name, at(i)));
+                numbers.iter().enumerate().map(of).collect::<Result<Vec<T>, ReadError>>()
             })?;
             let ends = self.sources[own.clone()].iter().zip(&self.targets[own.clone()]);
             let edges = ends.zip(weights).map(|((&from, &to), weight)| (from, to, weight));
             let taken = sink.add_all(edges);
-            taken.map_err(|(i, error)| Stop::File(Problem::said(error.to_string()).at(pass.name, at(i))))?;
-            pass.progress.advance((values.len() * values.value_type().bytes()) as u64);
+            taken.map_err(|(i, error)| ReadError::File(Problem::said(error.to_string()).at(context.name, at(i))))?;
+            context.progress.advance((values.len() * values.value_type().bytes()) as u64);
             Ok(())
         })
     }
 }
 
 /// What an edge weighs.
-fn weigh<N: Cell, T: FileWeight>(number: N, pass: &Pass<'_>) -> Result<T, Refused> {
-    weight(number.value(), pass.weight)
+fn weigh<N: Cell, T: FileWeight>(number: N, context: &ReadContext<'_>) -> Result<T, Rejected> {
+    weight(number.value(), context.weight)
 }
 
 #[cfg(test)]

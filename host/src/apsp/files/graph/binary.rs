@@ -5,7 +5,7 @@
 
 use super::source::Source;
 use super::weight::FileWeight;
-use super::{Edges, Pass, Stop};
+use super::{Edges, ReadContext, ReadError};
 use crate::apsp::{EdgeError, EdgeSink};
 use crate::io::{FormatError, Place, Problem, Value};
 
@@ -85,15 +85,15 @@ impl Edges for Binary<'_> {
         self.vertices
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         let parts = self.edges.div_ceil(PART) as usize;
-        pass.progress.parts(self.source, parts, |part, buffer| {
+        context.progress.parts(self.source, parts, |part, buffer| {
             let first = part as u64 * PART;
             let count = PART.min(self.edges - first);
             let bytes = self.source.read(HEADER + first * EDGE, count * EDGE, buffer)?;
             sink.add_all(bytes.chunks_exact(EDGE as usize).map(edge::<T>))
                 .map_err(|(n, error)| self.explain::<T>(first + n as u64, &bytes[n * EDGE as usize..], &error))?;
-            pass.progress.advance(bytes.len() as u64);
+            context.progress.advance(bytes.len() as u64);
             Ok(())
         })
     }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::source::Source;
 use super::text::{Fields, Lines, MOST_VERTICES, digits, value, vertex};
-use super::weight::{FileWeight, Refused, weight};
-use super::{Edges, Pass, Stop};
+use super::weight::{FileWeight, Rejected, weight};
+use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
 use crate::io::quote;
 use crate::io::{FormatError, Place, Problem};
@@ -59,7 +59,7 @@ impl<'s> Dimacs<'s> {
         Err(Problem::new("there is no line p", ADVICE).at(&source.name, Place::FILE))
     }
 
-    fn arc<T: FileWeight>(&self, line: &[u8], pass: &Pass<'_>) -> Result<Option<(u64, u64, T)>, Refused> {
+    fn arc<T: FileWeight>(&self, line: &[u8], context: &ReadContext<'_>) -> Result<Option<(u64, u64, T)>, Rejected> {
         let mut fields = Fields::<false>::new(line);
         match fields.next() {
             Some(b"a") => {
@@ -69,7 +69,7 @@ impl<'s> Dimacs<'s> {
                     return Err(Problem::new("an arc has three numbers", "write it as a FROM TO WEIGHT").into());
                 };
                 let end = self.vertices as u64 + 1;
-                Ok(Some((vertex(from, 1, end)?, vertex(to, 1, end)?, weight(value(length)?, pass.weight)?)))
+                Ok(Some((vertex(from, 1, end)?, vertex(to, 1, end)?, weight(value(length)?, context.weight)?)))
             }
             None => Ok(None),
             Some(letter) if letter.starts_with(b"c") => Ok(None),
@@ -87,26 +87,26 @@ impl Edges for Dimacs<'_> {
         self.vertices
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         let arcs = AtomicU64::new(0);
         self.lines.each(
-            pass.progress,
+            context.progress,
             1,
             Vec::new,
             |edges, line| {
-                edges.extend(self.arc::<T>(line, pass)?);
+                edges.extend(self.arc::<T>(line, context)?);
                 Ok(())
             },
             |edges| {
                 arcs.fetch_add(edges.len() as u64, Relaxed);
-                pass.add(sink, &edges)
+                context.add(sink, &edges)
             },
         )?;
         let (found, promised) = (arcs.into_inner(), self.arcs);
         if found != promised {
             let what = format!("the line promises {promised} arcs, and there are {found}");
             let problem = Problem::new(what, "the file is cut short, or the line is wrong");
-            return Err(problem.at(pass.name, self.place).into());
+            return Err(problem.at(context.name, self.place).into());
         }
         Ok(())
     }

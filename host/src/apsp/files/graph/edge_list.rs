@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::source::{Progress, Source};
 use super::text::{Fields, Lines, MOST_VERTICES, value, vertex};
-use super::weight::{FileWeight, Refused, weight};
-use super::{Edges, Pass, Stop};
+use super::weight::{FileWeight, Rejected, weight};
+use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
 use crate::io::{Place, Problem, Value};
 
@@ -40,7 +40,7 @@ fn is_name(field: &[u8]) -> bool {
 const MANY: usize = 100;
 
 impl<'s> EdgeList<'s> {
-    pub(super) fn open(source: &'s Source, progress: &Progress<'_>) -> Result<Self, Stop> {
+    pub(super) fn open(source: &'s Source, progress: &Progress<'_>) -> Result<Self, ReadError> {
         let (mut ahead, mut buffer) = (Lines::new(source)?, Vec::new());
         let (mut lines, mut columns, mut header) = (ahead.clone(), None, false);
         while let Some((at, line)) = ahead.next(&mut buffer)? {
@@ -124,19 +124,19 @@ impl Edges for EdgeList<'_> {
         self.vertices
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         self.lines.each(
-            pass.progress,
+            context.progress,
             2,
             Vec::new,
             |edges: &mut Vec<(u64, u64, T)>, line| {
-                if let Some((from, to, field)) = self.fields(line).map_err(Refused::Problem)? {
+                if let Some((from, to, field)) = self.fields(line).map_err(Rejected::Problem)? {
                     let number = field.map_or(Ok(Value::Whole(1)), value)?;
-                    edges.push((from, to, weight(number, pass.weight)?));
+                    edges.push((from, to, weight(number, context.weight)?));
                 }
                 Ok(())
             },
-            |edges| pass.add(sink, &edges),
+            |edges| context.add(sink, &edges),
         )
     }
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::source::Source;
 use super::text::{Fields, Lines, MOST_VERTICES, digits, value, vertex};
-use super::weight::{FileWeight, Refused, weight};
-use super::{Edges, Pass, Stop};
+use super::weight::{FileWeight, Rejected, weight};
+use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
 use crate::io::quote;
 use crate::io::{FormatError, Place, Problem, Value};
@@ -39,18 +39,18 @@ fn banner(line: &[u8]) -> Result<(bool, bool), Problem> {
         let what = "the file does not begin with a line %%MatrixMarket and four words";
         return Err(Problem::new(what, "write %%MatrixMarket matrix coordinate real general"));
     };
-    let refuse = |word, advice: &str| Err(Problem::new(format!("{} is not read", quote(word)), advice));
+    let reject = |word, advice: &str| Err(Problem::new(format!("{} is not read", quote(word)), advice));
     if object != b"matrix" {
-        return refuse(object, "save a matrix");
+        return reject(object, "save a matrix");
     }
     if format != b"coordinate" {
-        return refuse(format, "save the matrix in coordinate format, or as .npy");
+        return reject(format, "save the matrix in coordinate format, or as .npy");
     }
     if !matches!(field, b"real" | b"double" | b"integer" | b"pattern") {
-        return refuse(field, "weights are real, integer or pattern");
+        return reject(field, "weights are real, integer or pattern");
     }
     if !matches!(symmetry, b"general" | b"symmetric") {
-        return refuse(symmetry, "save all entries, as general");
+        return reject(symmetry, "save all entries, as general");
     }
     Ok((field == b"pattern", symmetry == b"symmetric"))
 }
@@ -95,7 +95,7 @@ impl<'s> MatrixMarket<'s> {
         Err(problem.at(&source.name, Place::FILE))
     }
 
-    fn entry<T: FileWeight>(&self, line: &[u8], pass: &Pass<'_>) -> Result<Option<(u64, u64, T)>, Refused> {
+    fn entry<T: FileWeight>(&self, line: &[u8], context: &ReadContext<'_>) -> Result<Option<(u64, u64, T)>, Rejected> {
         let mut fields = Fields::<false>::new(line);
         let Some(row) = fields.next().filter(|row| !row.starts_with(b"%")) else { return Ok(None) };
         let col = fields.next();
@@ -106,7 +106,7 @@ impl<'s> MatrixMarket<'s> {
             return Err(Problem::new(what, "write row, column and, unless it is a pattern, weight").into());
         };
         let end = self.vertices as u64 + 1;
-        Ok(Some((vertex(row, 1, end)?, vertex(col, 1, end)?, weight(number, pass.weight)?)))
+        Ok(Some((vertex(row, 1, end)?, vertex(col, 1, end)?, weight(number, context.weight)?)))
     }
 }
 
@@ -119,26 +119,26 @@ impl Edges for MatrixMarket<'_> {
         self.symmetric
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         let entries = AtomicU64::new(0);
         self.lines.each(
-            pass.progress,
+            context.progress,
             1,
             Vec::new,
             |edges, line| {
-                edges.extend(self.entry::<T>(line, pass)?);
+                edges.extend(self.entry::<T>(line, context)?);
                 Ok(())
             },
             |edges| {
                 entries.fetch_add(edges.len() as u64, Relaxed);
-                pass.add(sink, &edges)
+                context.add(sink, &edges)
             },
         )?;
         let (found, promised) = (entries.into_inner(), self.entries);
         if found != promised {
             let what = format!("the line promises {promised} entries, and there are {found}");
             let problem = Problem::new(what, "the file is cut short, or the line is wrong");
-            return Err(problem.at(pass.name, self.place).into());
+            return Err(problem.at(context.name, self.place).into());
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub use format::GraphFormat;
 pub use write::{EdgeSource, GraphWriter};
 
 use self::source::{Progress, Source};
-use self::weight::{FileWeight, Refused};
+use self::weight::{FileWeight, Rejected};
 use crate::apsp::{EdgeError, EdgeSink, Graph, MatrixError, Weight};
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;
@@ -87,7 +87,7 @@ impl AnyGraph {
     }
 }
 
-/// Reads a graph; `-` is standard input. The observer hears of bytes, as many as the file has; a pipe has no length, and is read whole
+/// Reads a graph; `-` is standard input. The observer is notified of bytes, as many as the file has; a pipe has no length, and is read whole
 /// before anything is made of it.
 ///
 /// ```
@@ -142,7 +142,7 @@ fn read(
         GraphFormat::Npy => build(&npy::Npy::open(source)?, &source.name, options, &progress),
         GraphFormat::Dimacs => build(&dimacs::Dimacs::open(source)?, &source.name, options, &progress),
         GraphFormat::EdgeList => edge_list::EdgeList::open(source, &progress)
-            .map_err(|stop| stop.explain(&source.name))
+            .map_err(|error| error.explain(&source.name))
             .and_then(|list| build(&list, &source.name, options, &progress)),
         GraphFormat::MatrixMarket => {
             build(&matrix_market::MatrixMarket::open(source)?, &source.name, options, &progress)
@@ -162,52 +162,52 @@ trait Edges {
         false
     }
 
-    /// Hands all edges to the sink.
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop>;
+    /// Adds all edges to the sink.
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError>;
 }
 
-/// How edges are taken.
-struct Pass<'p> {
+/// What reading edges needs to know.
+struct ReadContext<'p> {
     name: &'p str,
     weight: Weight,
     progress: &'p Progress<'p>,
 }
 
-impl Pass<'_> {
-    /// Takes edges that a reader has found fit.
-    fn add<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, edges: &[(u64, u64, T)]) -> Result<(), Stop> {
-        sink.add_all(edges.iter().copied()).map_err(|(_, error)| self.misfit(&error))
+impl ReadContext<'_> {
+    /// Adds edges that a reader has accepted.
+    fn add<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, edges: &[(u64, u64, T)]) -> Result<(), ReadError> {
+        sink.add_all(edges.iter().copied()).map_err(|(_, error)| self.edge_error(&error))
     }
 
-    /// What an edge lacks that a reader had found fit.
-    fn misfit(&self, error: &EdgeError) -> Stop {
-        Stop::File(Problem::said(error.to_string()).at(self.name, Place::FILE))
+    /// The error for an edge that a reader had accepted.
+    fn edge_error(&self, error: &EdgeError) -> ReadError {
+        ReadError::File(Problem::said(error.to_string()).at(self.name, Place::FILE))
     }
 }
 
-/// Why a pass ends before the file does.
-enum Stop {
+/// Why reading ends before the file does.
+enum ReadError {
     /// The file is in error, or the observer asked for it.
     File(FormatError),
     /// The matrix cannot be made.
     Memory(MatrixError),
     /// A weight is no whole number, or too large a one: all of them are to be read as f32.
-    AsReal,
+    RetryAsF32,
 }
 
-impl From<FormatError> for Stop {
+impl From<FormatError> for ReadError {
     fn from(error: FormatError) -> Self {
         Self::File(error)
     }
 }
 
-impl From<MatrixError> for Stop {
+impl From<MatrixError> for ReadError {
     fn from(error: MatrixError) -> Self {
         Self::Memory(error)
     }
 }
 
-impl Stop {
+impl ReadError {
     fn explain(self, name: &str) -> FormatError {
         match self {
             Self::File(error) => error,
@@ -215,27 +215,32 @@ impl Stop {
                 Problem::new(error.to_string(), "take a smaller graph or a machine with more memory")
                     .at(name, Place::FILE)
             }
-            // Only a pass that another may follow ends so, and that other has taken its place.
-            Self::AsReal => Problem::new("a weight is none of i32", weight::AS_F32).at(name, Place::FILE),
+            // Only a first pass ends so, and the second, as f32, has replaced it.
+            Self::RetryAsF32 => Problem::new("a weight is none of i32", weight::AS_F32).at(name, Place::FILE),
         }
     }
 }
 
-impl Refused {
-    fn at(self, name: &str, place: Place) -> Stop {
+impl Rejected {
+    fn at(self, name: &str, place: Place) -> ReadError {
         match self {
-            Self::AsReal => Stop::AsReal,
-            Self::Problem(problem) => Stop::File(problem.at(name, place)),
+            Self::RetryAsF32 => ReadError::RetryAsF32,
+            Self::Problem(problem) => ReadError::File(problem.at(name, place)),
         }
     }
 }
 
-/// Hands all edges of a file to the sink.
-fn all<T: FileWeight>(file: &impl Edges, sink: &EdgeSink<'_, T>, pass: &Pass<'_>, both_ways: bool) -> Result<(), Stop> {
-    if both_ways {
-        sink.both_ways();
+/// Adds all edges of a file to the sink.
+fn add_all_edges<T: FileWeight>(
+    file: &impl Edges,
+    sink: &EdgeSink<'_, T>,
+    context: &ReadContext<'_>,
+    undirected: bool,
+) -> Result<(), ReadError> {
+    if undirected {
+        sink.undirected();
     }
-    file.give(sink, pass)
+    file.add_edges(sink, context)
 }
 
 fn build<F: Edges>(
@@ -247,19 +252,21 @@ fn build<F: Edges>(
     let &GraphOptions { weight: asked, undirected, admit } = options;
     let vertices = file.vertices();
     admit(vertices).map_err(|text| Problem::said(text).at(name, Place::FILE))?;
-    let pass = Pass { name, weight: asked, progress };
-    let both_ways = undirected || file.symmetric();
-    let whole = || Graph::<i32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Whole);
-    let real = || Graph::<f32>::build(vertices, |sink| all(file, sink, &pass, both_ways)).map(AnyGraph::Real);
+    let context = ReadContext { name, weight: asked, progress };
+    let undirected = undirected || file.symmetric();
+    let whole =
+        || Graph::<i32>::build(vertices, |sink| add_all_edges(file, sink, &context, undirected)).map(AnyGraph::Whole);
+    let real =
+        || Graph::<f32>::build(vertices, |sink| add_all_edges(file, sink, &context, undirected)).map(AnyGraph::Real);
     let built = match asked {
         Weight::F32 => real(),
         Weight::I32 | Weight::I16 => whole(),
         Weight::Auto => match whole() {
-            Err(Stop::AsReal) => real(),
+            Err(ReadError::RetryAsF32) => real(),
             other => other,
         },
     };
-    built.map_err(|stop| stop.explain(name))
+    built.map_err(|error| error.explain(name))
 }
 
 #[cfg(test)]

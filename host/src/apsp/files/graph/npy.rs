@@ -9,7 +9,7 @@
 
 use super::source::Source;
 use super::weight::{FileWeight, weight};
-use super::{Edges, Pass, Stop};
+use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
 use crate::io::npy_header::{self, Header, Kind};
 use crate::io::{FormatError, Place, Problem, Value};
@@ -118,10 +118,14 @@ impl<'s> Npy<'s> {
         Ok(Self { source, header, start, vertices: rows as usize })
     }
 
-    fn numbers<N: Number, T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn numbers<N: Number, T: FileWeight>(
+        &self,
+        sink: &EdgeSink<'_, T>,
+        context: &ReadContext<'_>,
+    ) -> Result<(), ReadError> {
         let (line, fortran, big_endian) = (self.vertices * N::SIZE, self.header.fortran, self.header.big_endian);
         let lines = (PART / line).max(1).next_multiple_of(ROWS);
-        pass.progress.parts(self.source, self.vertices.div_ceil(lines), |part, buffer| {
+        context.progress.parts(self.source, self.vertices.div_ceil(lines), |part, buffer| {
             let first = part * lines;
             let count = lines.min(self.vertices - first);
             let bytes = self.source.read(self.start + (first * line) as u64, (count * line) as u64, buffer)?;
@@ -132,7 +136,7 @@ impl<'s> Npy<'s> {
                 if from == to && !negative(entry) {
                     return None;
                 }
-                match weight::<T>(entry, pass.weight) {
+                match weight::<T>(entry, context.weight) {
                     Ok(weight) => Some((from as u64, to as u64, weight)),
                     Err(why) => {
                         refused.get_or_insert((o, n, why));
@@ -149,8 +153,8 @@ impl<'s> Npy<'s> {
                 let (row, col) = if fortran { (n, first + o) } else { (first + o, n) };
                 return Err(why.at(&self.source.name, Place::cell(row, col)));
             }
-            taken.map_err(|(_, error)| pass.misfit(&error))?;
-            pass.progress.advance(bytes.len() as u64);
+            taken.map_err(|(_, error)| context.edge_error(&error))?;
+            context.progress.advance(bytes.len() as u64);
             Ok(())
         })
     }
@@ -161,18 +165,18 @@ impl Edges for Npy<'_> {
         self.vertices
     }
 
-    fn give<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, pass: &Pass<'_>) -> Result<(), Stop> {
+    fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
         match (self.header.kind, self.header.size) {
-            (Kind::Unsigned | Kind::Bool, 1) => self.numbers::<u8, T>(sink, pass),
-            (Kind::Signed, 1) => self.numbers::<i8, T>(sink, pass),
-            (Kind::Unsigned, 2) => self.numbers::<u16, T>(sink, pass),
-            (Kind::Signed, 2) => self.numbers::<i16, T>(sink, pass),
-            (Kind::Unsigned, 4) => self.numbers::<u32, T>(sink, pass),
-            (Kind::Signed, 4) => self.numbers::<i32, T>(sink, pass),
-            (Kind::Unsigned | Kind::Bool, _) => self.numbers::<u64, T>(sink, pass),
-            (Kind::Signed, _) => self.numbers::<i64, T>(sink, pass),
-            (Kind::Float, 4) => self.numbers::<f32, T>(sink, pass),
-            (Kind::Float, _) => self.numbers::<f64, T>(sink, pass),
+            (Kind::Unsigned | Kind::Bool, 1) => self.numbers::<u8, T>(sink, context),
+            (Kind::Signed, 1) => self.numbers::<i8, T>(sink, context),
+            (Kind::Unsigned, 2) => self.numbers::<u16, T>(sink, context),
+            (Kind::Signed, 2) => self.numbers::<i16, T>(sink, context),
+            (Kind::Unsigned, 4) => self.numbers::<u32, T>(sink, context),
+            (Kind::Signed, 4) => self.numbers::<i32, T>(sink, context),
+            (Kind::Unsigned | Kind::Bool, _) => self.numbers::<u64, T>(sink, context),
+            (Kind::Signed, _) => self.numbers::<i64, T>(sink, context),
+            (Kind::Float, 4) => self.numbers::<f32, T>(sink, context),
+            (Kind::Float, _) => self.numbers::<f64, T>(sink, context),
         }
     }
 }

@@ -94,7 +94,7 @@ impl Source {
     }
 }
 
-/// What the observer is told, and asked. Of a file that is gone through twice it does not hear more than there was to do.
+/// Progress for the observer, and its cancellation. A file that is read twice is not counted for more than its length.
 pub(super) struct Progress<'o> {
     observer: &'o dyn Observer,
     left: AtomicU64,
@@ -114,7 +114,7 @@ impl<'o> Progress<'o> {
         }
     }
 
-    /// Does `each` for the parts of a file on all threads, with a buffer to use. Of what fails, the first in the file is told.
+    /// Does `each` for the parts of a file on all threads, with a buffer to use. Of what fails, the first in the file is reported.
     pub(super) fn parts<E: Send + From<FormatError>>(
         &self,
         source: &Source,

@@ -431,7 +431,7 @@ fn matrix_market_files_are_read() {
     assert_eq!(real(GraphFormat::MatrixMarket, fraction.as_bytes(), Weight::Auto).weights.get(1, 0), 2.5);
 }
 
-/// Lines whose lengths have no measure in common with the parts, and some that are longer than what is looked through at once.
+/// Lines whose lengths have no measure in common with the parts, and some that are longer than what is scanned at once.
 #[test]
 fn text_of_many_parts_is_read_and_its_lines_are_counted() {
     let vertices = 500;
@@ -459,14 +459,14 @@ fn text_of_many_parts_is_read_and_its_lines_are_counted() {
         read_as(GraphFormat::Dimacs, wrong.as_bytes(), &GraphOptions::default()).unwrap_err(),
         format!("f: line {}: \"501\" is not a vertex; vertices are numbered from 1 to 500", lines + 1)
     );
-    // A fault in the middle is told before the one at the end.
+    // A fault in the middle is reported before the one at the end.
     let at = text.match_indices('\n').nth(200_000).unwrap().0;
     let wrong = format!("{}\na 0 1 3{}a 1 501 3\n", &text[..at], &text[at..]);
     assert_eq!(
         read_as(GraphFormat::Dimacs, wrong.as_bytes(), &GraphOptions::default()).unwrap_err(),
         "f: line 200002: \"0\" is not a vertex; vertices are numbered from 1 to 500"
     );
-    // A fraction far behind makes all of it floating-point numbers, and the observer does not hear of more than there is.
+    // A fraction far behind makes all of it floating-point numbers, and the observer is not notified of more than there is.
     let fraction = text.replace("sp 500 400000", "sp 500 400001") + "a 1 2 0.5\n";
     let watch = Watch(AtomicU64::new(0), AtomicUsize::new(usize::MAX));
     let read = read_graph_from(fraction.as_bytes(), "f", GraphFormat::Dimacs, &GraphOptions::default(), &watch);

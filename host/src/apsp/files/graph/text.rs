@@ -3,15 +3,15 @@
 //! A line belongs to the part in which it begins, however far it reaches. Lines are not counted: the number that a message needs is found
 //! by counting the line ends before it, once there is something to say.
 
-use super::Stop;
+use super::ReadError;
 use super::source::{Progress, Source};
-use super::weight::Refused;
+use super::weight::Rejected;
 use crate::io::quote;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// Bytes of a part.
 const PART: u64 = 1 << 20;
-/// Bytes that are looked through for the end of a line at first, and at most.
+/// Bytes that are scanned for the end of a line at first, and at most.
 const STEP: u64 = 1 << 10;
 const LONGEST: u64 = 1 << 20;
 
@@ -88,16 +88,16 @@ impl<'s> Lines<'s> {
     }
 
     /// Goes through all lines: for every part a `take` is made and handed its lines, without their ends, then `done` has it.
-    /// Of what is wrong the first in the file is told. `share` of the bytes is told to the observer: a half of those of a file that is gone
+    /// Of what is wrong the first in the file is reported. `share` of the bytes is reported to the observer: a half of those of a file that is gone
     /// through twice.
     pub(super) fn each<S>(
         &self,
         progress: &Progress<'_>,
         share: u64,
         start: impl Fn() -> S + Sync,
-        take: impl Fn(&mut S, &[u8]) -> Result<(), Refused> + Sync,
-        done: impl Fn(S) -> Result<(), Stop> + Sync,
-    ) -> Result<(), Stop> {
+        take: impl Fn(&mut S, &[u8]) -> Result<(), Rejected> + Sync,
+        done: impl Fn(S) -> Result<(), ReadError> + Sync,
+    ) -> Result<(), ReadError> {
         let parts = (self.source.length - self.start.min(self.source.length)).div_ceil(PART) as usize;
         progress.parts(self.source, parts, |part, buffer| {
             let (mut at, bytes) = self.part(part as u64, buffer)?;
@@ -116,9 +116,9 @@ impl<'s> Lines<'s> {
     }
 
     /// What is wrong with the line at `at`.
-    fn stop(&self, refused: Refused, at: u64) -> Result<Stop, FormatError> {
+    fn stop(&self, refused: Rejected, at: u64) -> Result<ReadError, FormatError> {
         // That weights are to be read as f32 needs no place.
-        let place = if matches!(refused, Refused::AsReal) { Place::FILE } else { self.place(at)? };
+        let place = if matches!(refused, Rejected::RetryAsF32) { Place::FILE } else { self.place(at)? };
         Ok(refused.at(&self.source.name, place))
     }
 
@@ -246,7 +246,7 @@ fn value_slowly(field: &[u8]) -> Result<Value, Problem> {
     }
 }
 
-impl From<Problem> for Refused {
+impl From<Problem> for Rejected {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }

@@ -5,7 +5,7 @@ use crate::io::{Problem, Value};
 
 /// Why a number is no weight of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(super) enum WeightError {
     /// The type is of whole numbers.
     Fraction,
     /// It is too large, or no number.
@@ -17,7 +17,7 @@ pub(super) trait FileWeight: EdgeWeight {
     /// From a number of a binary file; what is too large is found by [`EdgeWeight::allowed`].
     fn from_i32(value: i32) -> Self;
     /// From any number.
-    fn from_value(value: Value) -> Result<Self, Unfit>;
+    fn from_value(value: Value) -> Result<Self, WeightError>;
     /// What is said of a number that is too large.
     fn too_large(value: Value) -> Problem;
 }
@@ -32,11 +32,11 @@ impl FileWeight for i32 {
     }
 
     #[inline(always)]
-    fn from_value(value: Value) -> Result<Self, Unfit> {
+    fn from_value(value: Value) -> Result<Self, WeightError> {
         match value {
-            Value::Whole(whole) => i32::try_from(whole).ok().filter(|w| w.allowed()).ok_or(Unfit::Large),
-            Value::Real(real) if real.is_finite() && real.fract() != 0.0 => Err(Unfit::Fraction),
-            Value::Real(_) => Err(Unfit::Large),
+            Value::Whole(whole) => i32::try_from(whole).ok().filter(|w| w.allowed()).ok_or(WeightError::Large),
+            Value::Real(real) if real.is_finite() && real.fract() != 0.0 => Err(WeightError::Fraction),
+            Value::Real(_) => Err(WeightError::Large),
         }
     }
 
@@ -53,12 +53,12 @@ impl FileWeight for f32 {
     }
 
     #[inline(always)]
-    fn from_value(value: Value) -> Result<Self, Unfit> {
+    fn from_value(value: Value) -> Result<Self, WeightError> {
         let weight = match value {
             Value::Whole(whole) => whole as f32,
             Value::Real(real) => real as f32,
         };
-        if weight.is_finite() { Ok(weight) } else { Err(Unfit::Large) }
+        if weight.is_finite() { Ok(weight) } else { Err(WeightError::Large) }
     }
 
     fn too_large(value: Value) -> Problem {
@@ -67,28 +67,28 @@ impl FileWeight for f32 {
 }
 
 /// What comes of a number that is no weight of the type that a file is being read as.
-pub(super) enum Refused {
+pub(super) enum Rejected {
     /// The file is to be read as f32.
-    AsReal,
+    RetryAsF32,
     /// The file is in error.
     Problem(Problem),
 }
 
 /// A number as a weight, where `asked` is what the caller wants.
 #[inline(always)]
-pub(super) fn weight<T: FileWeight>(value: Value, asked: Weight) -> Result<T, Refused> {
-    T::from_value(value).map_err(|unfit| refuse::<T>(value, unfit, asked))
+pub(super) fn weight<T: FileWeight>(value: Value, asked: Weight) -> Result<T, Rejected> {
+    T::from_value(value).map_err(|error| reject::<T>(value, error, asked))
 }
 
 #[cold]
-fn refuse<T: FileWeight>(value: Value, unfit: Unfit, asked: Weight) -> Refused {
-    match unfit {
+fn reject<T: FileWeight>(value: Value, error: WeightError, asked: Weight) -> Rejected {
+    match error {
         // Whatever whole numbers do not hold and f32 does, so that the order of the weights makes no difference.
-        _ if asked == Weight::Auto && f32::from_value(value).is_ok() => Refused::AsReal,
-        Unfit::Fraction => {
-            Refused::Problem(Problem::new(format!("the weight {} is not a whole number", value.show()), AS_F32))
+        _ if asked == Weight::Auto && f32::from_value(value).is_ok() => Rejected::RetryAsF32,
+        WeightError::Fraction => {
+            Rejected::Problem(Problem::new(format!("the weight {} is not a whole number", value.show()), AS_F32))
         }
-        Unfit::Large => Refused::Problem(T::too_large(value)),
+        WeightError::Large => Rejected::Problem(T::too_large(value)),
     }
 }
 
@@ -101,17 +101,17 @@ mod tests {
         let most = i128::from((1 << 30) - 2);
         assert_eq!(i32::from_value(Value::Whole(most)), Ok(1_073_741_822));
         assert_eq!(i32::from_value(Value::Whole(-most)), Ok(-1_073_741_822));
-        assert_eq!(i32::from_value(Value::Whole(most + 1)), Err(Unfit::Large));
-        assert_eq!(i32::from_value(Value::Whole(-most - 1)), Err(Unfit::Large));
-        assert_eq!(i32::from_value(Value::Whole(1 << 40)), Err(Unfit::Large));
+        assert_eq!(i32::from_value(Value::Whole(most + 1)), Err(WeightError::Large));
+        assert_eq!(i32::from_value(Value::Whole(-most - 1)), Err(WeightError::Large));
+        assert_eq!(i32::from_value(Value::Whole(1 << 40)), Err(WeightError::Large));
         assert_eq!(i32::from_value(Value::from(3.0)), Ok(3));
-        assert_eq!(i32::from_value(Value::from(3.5)), Err(Unfit::Fraction));
-        assert_eq!(i32::from_value(Value::from(1e300)), Err(Unfit::Large));
-        assert_eq!(i32::from_value(Value::from(f64::NAN)), Err(Unfit::Large));
+        assert_eq!(i32::from_value(Value::from(3.5)), Err(WeightError::Fraction));
+        assert_eq!(i32::from_value(Value::from(1e300)), Err(WeightError::Large));
+        assert_eq!(i32::from_value(Value::from(f64::NAN)), Err(WeightError::Large));
         assert_eq!(f32::from_value(Value::Whole(1 << 40)), Ok(1_099_511_627_776.0));
         assert_eq!(f32::from_value(Value::from(2.5)), Ok(2.5));
         for none in [1e39, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-            assert_eq!(f32::from_value(Value::from(none)), Err(Unfit::Large), "{none}");
+            assert_eq!(f32::from_value(Value::from(none)), Err(WeightError::Large), "{none}");
         }
     }
 }

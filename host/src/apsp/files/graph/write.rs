@@ -94,7 +94,7 @@ impl<'g, G: EdgeSource> GraphWriter<'g, G> {
         Ok(Self { generator, format, name: name.to_owned(), edges })
     }
 
-    /// Writes all of it. The observer hears of vertices: as many as the graph has.
+    /// Writes all of it. The observer is notified of vertices: as many as the graph has.
     ///
     /// # Errors
     /// A disk that is full, or a closed pipe; or the observer stopped the work ([`FormatError::is_cancelled`]).

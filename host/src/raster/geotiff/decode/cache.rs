@@ -15,10 +15,10 @@ const ENTRY: usize = 128;
 /// Decoded blocks.
 pub(crate) struct Cache {
     most: usize,
-    kept: Mutex<Kept>,
+    entries: Mutex<Entries>,
 }
 
-struct Kept {
+struct Entries {
     blocks: LruCache<Key, Arc<Vec<u8>>>,
     bytes: usize,
 }
@@ -26,12 +26,12 @@ struct Kept {
 impl Cache {
     /// One for `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, kept: Mutex::new(Kept { blocks: LruCache::unbounded(), bytes: 0 }) }
+        Self { most, entries: Mutex::new(Entries { blocks: LruCache::unbounded(), bytes: 0 }) }
     }
 
     /// A block, if it is kept.
     pub(crate) fn get(&self, key: Key) -> Option<Arc<Vec<u8>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).blocks.get(&key).cloned()
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).blocks.get(&key).cloned()
     }
 
     /// Keeps a block.
@@ -40,17 +40,17 @@ impl Cache {
         if size > self.most {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = &mut *kept;
-        if let Some(same) = kept.blocks.pop(&key) {
-            kept.bytes -= same.len() + ENTRY;
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = &mut *entries;
+        if let Some(same) = entries.blocks.pop(&key) {
+            entries.bytes -= same.len() + ENTRY;
         }
-        while kept.bytes + size > self.most {
-            let Some((_, oldest)) = kept.blocks.pop_lru() else { break };
-            kept.bytes -= oldest.len() + ENTRY;
+        while entries.bytes + size > self.most {
+            let Some((_, oldest)) = entries.blocks.pop_lru() else { break };
+            entries.bytes -= oldest.len() + ENTRY;
         }
-        kept.bytes += size;
-        kept.blocks.put(key, block.clone());
+        entries.bytes += size;
+        entries.blocks.put(key, block.clone());
     }
 }
 
@@ -69,8 +69,8 @@ mod tests {
         cache.put((3, 0), &block(3));
         // The same again takes no room.
         cache.put((3, 0), &block(3));
-        let kept: Vec<bool> = (0..4).map(|i| cache.get((i, 0)).is_some()).collect();
-        assert_eq!(kept, [true, false, true, true]);
+        let entries: Vec<bool> = (0..4).map(|i| cache.get((i, 0)).is_some()).collect();
+        assert_eq!(entries, [true, false, true, true]);
         cache.put((4, 0), &Arc::new(vec![0; 1000]));
         assert!(cache.get((4, 0)).is_none() && cache.get((0, 0)).is_some());
         assert!(cache.get((0, 1)).is_none());

@@ -67,7 +67,7 @@ fn a_large_strip_is_read_once_and_in_small_parts() {
     let (source, mut tiff) = watched(file);
     // Less than the strip; what windows share is held however little is allowed.
     for kept in [0, 2 << 20] {
-        tiff.keep(kept).unwrap();
+        tiff.set_cache_bytes(kept).unwrap();
         assert!(tiff.in_order());
         assert_eq!(tiff.block(), (1048, COLS));
         *source.reads.lock().unwrap() = (0, 0);
@@ -80,7 +80,7 @@ fn a_large_strip_is_read_once_and_in_small_parts() {
         assert!(most <= 1 << 18, "{most} bytes were read at once");
     }
     // All that it needs, and the strip is kept whole.
-    tiff.keep(64 << 20).unwrap();
+    tiff.set_cache_bytes(64 << 20).unwrap();
     assert!(!tiff.in_order() && tiff.block() == (ROWS, COLS));
 }
 
@@ -88,7 +88,7 @@ fn a_large_strip_is_read_once_and_in_small_parts() {
 fn an_uncompressed_strip_is_read_by_rows() {
     let cells = noise(ROWS, COLS);
     let (source, mut tiff) = watched(tiff((ROWS, COLS), std::slice::from_ref(&cells), &[]));
-    tiff.keep(1 << 20).unwrap();
+    tiff.set_cache_bytes(1 << 20).unwrap();
     assert!(!tiff.in_order());
     for (rows, cols) in [(0..5, 0..COLS), (1000..1010, 500..503), (2999..3000, 0..1)] {
         let expected = rows.clone().flat_map(|r| cells[r * COLS..][cols.clone()].to_vec()).collect();
@@ -122,7 +122,7 @@ fn streams_give_what_blocks_give_in_any_order() {
                 let mut tiff = open(&made, band + 1).unwrap();
                 let whole = tiff.read(0..rows, 0..cols).unwrap();
                 for kept in [0, 3 << 20] {
-                    tiff.keep(kept).unwrap();
+                    tiff.set_cache_bytes(kept).unwrap();
                     // Two decoders of Zstandard need more than a tile.
                     let two = compression == Compression::Zstd && block.1.is_some();
                     assert!(tiff.in_order() || two, "{kind:?}");
@@ -152,7 +152,7 @@ fn blocks_that_two_windows_share_are_decoded_once() {
     let file = tiff((ROWS, COLS), &blocks, &[(259, 3, &[8]), (278, 4, &[100])]);
     let length = file.len() as u64;
     let (source, mut tiff) = watched(file);
-    tiff.keep(16 << 20).unwrap();
+    tiff.set_cache_bytes(16 << 20).unwrap();
     for rows in windows() {
         tiff.read(rows, 0..COLS).unwrap();
     }
@@ -164,18 +164,18 @@ fn what_cannot_be_a_stream_says_how_much_memory_it_needs() {
     let lerc: [Field<'_>; 1] = [(259, 3, &[34887])];
     let mut large = open(&tiff((4000, 4000), &[vec![0; 64]], &lerc), 1).unwrap();
     assert_eq!(
-        large.keep(20 << 20).unwrap_err().to_string(),
+        large.set_cache_bytes(20 << 20).unwrap_err().to_string(),
         "f.tif: its blocks of 4000 x 4000 cells take 62 MiB of memory while they are decoded, and 20 MiB are there for \
          that; allow more memory, or cut it into smaller blocks, as with gdal_translate -co TILED=YES"
     );
-    large.keep(62 << 20).unwrap();
+    large.set_cache_bytes(62 << 20).unwrap();
     let e = open(&tiff((20_000, 20_000), &[vec![0; 64]], &lerc), 1).unwrap_err().to_string();
     assert!(e.contains("take 1527 MiB of memory while they are decoded, and 256 MiB are there"), "{e}");
     // A row that does not fit cannot be a stream either.
     let wide = open(&tiff((2, 1 << 31), &[vec![0; 64]], &[(259, 3, &[8])]), 1).unwrap_err().to_string();
     assert!(wide.contains("its blocks of 2 x 2147483648 cells take "), "{wide}");
     // Small blocks need no more than there always is.
-    open(&tiff((100, 100), &[vec![0; 64]], &lerc), 1).unwrap().keep(0).unwrap();
+    open(&tiff((100, 100), &[vec![0; 64]], &lerc), 1).unwrap().set_cache_bytes(0).unwrap();
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_file_that_becomes_shorter_is_an_error_with_a_place() {
         let (source, mut tiff) = watched(bytes);
         *source.end.lock().unwrap() = end;
         for kept in [0, 64 << 20] {
-            tiff.keep(kept).unwrap();
+            tiff.set_cache_bytes(kept).unwrap();
             assert!(tiff.read(0..10, 0..COLS).is_ok());
             assert_eq!(
                 tiff.read(0..ROWS, 0..COLS).unwrap_err().to_string(),

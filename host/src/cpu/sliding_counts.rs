@@ -7,7 +7,7 @@
 //!     for each group of 16 levels:
 //!         for each column:   d[x] = one-hot(cell that enters) − one-hot(cell that leaves)     16 lanes of 16 bits
 //!         from left to right:   D[x] = D[x − 1] + d[x + radius] − d[x − radius − 1]
-//!         turned from levels side by side to cells side by side:   count[level][x] += D[x][level]
+//!         transposed, from levels in the lanes to cells in the lanes:   count[level][x] += D[x][level]
 //!         S(x) += Σ F(count)
 //!     H(x) = (F(N) − S(x)) / N
 //! ```
@@ -32,8 +32,8 @@ use super::consumer::{Consumer, prefetch};
 use super::count::Count;
 use super::lookup::{BLOCK, GROUP, Group};
 #[cfg(target_arch = "x86_64")]
-use super::x86_deltas;
-use super::{Layout, Place};
+use super::x86_sliding_counts;
+use super::{Layout, TileRect};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
@@ -41,12 +41,12 @@ use crate::isa::Kind;
 /// Rows that a group of levels takes before the next group's turn, where there are several.
 const ROWS: usize = 16;
 
-/// How many rows before a row enters it is asked for.
+/// Prefetch distance: how many rows before it enters a row is prefetched.
 const AHEAD: usize = 3;
 
 /// Cells between the counts of neighbouring levels, beyond those of a row: without them levels would lie 1 KiB apart, and
 /// a core takes a load for one that waits for a store when only the lowest 12 bits of their addresses are the same.
-const APART: usize = 32;
+const PADDING: usize = 32;
 
 /// Above this many planes the first window's column counts are made cell by cell.
 const BY_CELL: usize = 64;
@@ -54,21 +54,21 @@ const BY_CELL: usize = 64;
 /// Planes whose first column counts are made in one go.
 const TOGETHER: usize = 4;
 
-/// What a cell is that belongs to no level of a group: a lane behind the last.
+/// The lane of a cell that is of no level of a group: one behind the last.
 const NONE: u8 = GROUP as u8;
 
 /// Bytes of a table entry.
 const ENTRY: u16 = 2 * GROUP as u16;
 
-/// Where the entry for no change lies.
-pub const STILL: u16 = offset(NONE, NONE);
+/// The offset of the entry for no change.
+pub const UNCHANGED: u16 = offset(NONE, NONE);
 
 /// Where the entry for a cell of lane `entering` and one of lane `leaving` lies in [`CHANGES`], in bytes.
 const fn offset(entering: u8, leaving: u8) -> u16 {
     (entering as u16 * (GROUP as u16 + 1) + leaving as u16) * ENTRY
 }
 
-/// What a cell that enters and one that leaves do to the 16 counts of a group.
+/// The changes of the 16 counts of a group when one cell enters and one leaves.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 pub struct Change(pub [i16; GROUP]);
@@ -93,7 +93,7 @@ pub static CHANGES: [Change; PAIRS] = {
     changes
 };
 
-/// Memory that a thread needs for a place.
+/// Memory that a thread needs for a tile.
 #[derive(Debug)]
 pub struct Scratch<C> {
     /// How often values occur in the rows that are counted at a time, and in all.
@@ -139,7 +139,7 @@ pub fn has(isa: Isa) -> bool {
 /// Computes a tile.
 pub fn run<C: Count>(
     layout: &Layout<'_>,
-    place: Place,
+    rect: TileRect,
     consumer: &mut impl Consumer,
     scratch: &mut Scratch<C>,
     isa: Isa,
@@ -147,37 +147,43 @@ pub fn run<C: Count>(
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2(layout, place, consumer, scratch, isa) },
+        Kind::Avx2 => unsafe { avx2(layout, rect, consumer, scratch, isa) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { avx512(layout, place, consumer, scratch, isa) },
-        _ => body(layout, place, consumer, scratch, isa),
+        Kind::Avx512 => unsafe { avx512(layout, rect, consumer, scratch, isa) },
+        _ => body(layout, rect, consumer, scratch, isa),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
-    body(l, place, consumer, scratch, isa);
+fn avx2<C: Count>(l: &Layout<'_>, rect: TileRect, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, rect, consumer, scratch, isa);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn avx512<C: Count>(l: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
-    body(l, place, consumer, scratch, isa);
+fn avx512<C: Count>(l: &Layout<'_>, rect: TileRect, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+    body(l, rect, consumer, scratch, isa);
 }
 
 /// The engine, compiled for each instruction set.
 #[inline(always)]
-fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consumer, scratch: &mut Scratch<C>, isa: Isa) {
+fn body<C: Count>(
+    layout: &Layout<'_>,
+    rect: TileRect,
+    consumer: &mut impl Consumer,
+    scratch: &mut Scratch<C>,
+    isa: Isa,
+) {
     let (cells, size) = (layout.task.cells, layout.task.size);
-    let (rows, radius, width) = (cells.rows(), size / 2, place.width);
-    let left = place.left.saturating_sub(radius);
-    let right = cells.cols().min(place.left + width + radius);
+    let (rows, radius, width) = (cells.rows(), size / 2, rect.width);
+    let left = rect.left.saturating_sub(radius);
+    let right = cells.cols().min(rect.left + width + radius);
     // Where the first column that exists lies among the columns of the windows.
-    let lead = left + radius - place.left;
+    let lead = left + radius - rect.left;
     let (padded, across) = (width.next_multiple_of(BLOCK), right - left);
-    let stride = padded + APART;
+    let stride = padded + PADDING;
     let planes = layout.planes.len();
     let levels = layout.levels();
     let groups = planes.div_ceil(GROUP);
@@ -185,11 +191,11 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
 
     let Scratch { bytes, columns, words, entering, leaving, offsets, cells: present, nodata } = scratch;
     words.resize(groups * GROUP * stride);
-    first_counts(isa, layout, place, (bytes, columns), words, lead, left..right);
+    first_counts(isa, layout, rect, (bytes, columns), words, lead, left..right);
     present.clear();
     present.resize(groups, 0);
     if groups > 1 {
-        for y in place.top.saturating_sub(radius)..rows.min(place.top + radius) {
+        for y in rect.top.saturating_sub(radius)..rows.min(rect.top + radius) {
             for &value in &cells.row(y)[left..right] {
                 present[(layout.slots[usize::from(value)] / GROUP).min(groups - 1)] += 1;
             }
@@ -199,19 +205,19 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
     entering.resize(if mapped { together * across } else { 0 }, 0);
     leaving.resize(if mapped { together * across } else { 0 }, 0);
     offsets.clear();
-    offsets.resize(padded + size - 1, STILL);
+    offsets.resize(padded + size - 1, UNCHANGED);
     consumer.reserve(together, padded);
     nodata.resize(together * padded, 0);
 
     let planes_of = Mapping::new(layout);
-    for start in (0..place.height).step_by(together) {
-        let end = place.height.min(start + together);
+    for start in (0..rect.height).step_by(together) {
+        let end = rect.height.min(start + together);
         let enters = |y: usize| y + radius < rows;
         let leaves = |i: usize, y: usize| i > 0 && y > radius;
         for i in start..end {
-            let (y, at) = (place.top + i, (i - start) * across);
+            let (y, at) = (rect.top + i, (i - start) * across);
             prefetch(isa, &cells.row((y + radius + AHEAD).min(rows - 1))[left..right]);
-            consumer.announce(isa, (i + AHEAD).min(place.height - 1));
+            consumer.prefetch(isa, (i + AHEAD).min(rect.height - 1));
             if mapped && enters(y) {
                 planes_of.map(&cells.row(y + radius)[left..right], &mut entering[at..][..across]);
             }
@@ -223,23 +229,23 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
             let counts = &mut words[group * GROUP * stride..][..GROUP * stride];
             let looked_up = levels.saturating_sub(group * GROUP).min(GROUP);
             for i in start..end {
-                let (y, at) = (place.top + i, (i - start) * across);
+                let (y, at) = (rect.top + i, (i - start) * across);
                 // Without nodata, values are planes.
                 let row = |y: usize| &cells.row(y)[left..right];
                 let new = enters(y).then(|| if mapped { &entering[at..][..across] } else { row(y + radius) });
                 let old = leaves(i, y).then(|| if mapped { &leaving[at..][..across] } else { row(y - radius - 1) });
                 let base = (group * GROUP) as u8;
                 changes(&mut offsets[lead..][..across], new, old, base);
-                let (came, went) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
-                present[group] += i64::from(came) - i64::from(went);
-                if came + went > 0 {
+                let (incoming, outgoing) = if groups > 1 { (members(new, base), members(old, base)) } else { (1, 0) };
+                present[group] += i64::from(incoming) - i64::from(outgoing);
+                if incoming + outgoing > 0 {
                     add_changes(isa, counts, stride, offsets, size);
                 }
                 if looked_up > 0 && present[group] > 0 {
                     let group = Group { counts: C::group(counts), stride, levels: looked_up, first: group == 0 };
                     consumer.add(isa, i - start, group);
                 } else if group == 0 {
-                    consumer.nothing(i - start);
+                    consumer.add_empty(i - start);
                 }
                 if planes > levels && group + 1 == groups {
                     let last = &counts[(planes - 1) % GROUP * stride..][..padded];
@@ -260,7 +266,7 @@ fn body<C: Count>(layout: &Layout<'_>, place: Place, consumer: &mut impl Consume
 fn first_counts<C: Count>(
     isa: Isa,
     layout: &Layout<'_>,
-    place: Place,
+    rect: TileRect,
     (bytes, columns): (&mut Vec<u8>, &mut Vec<u16>),
     words: &mut [C],
     lead: usize,
@@ -268,9 +274,9 @@ fn first_counts<C: Count>(
 ) {
     let (cells, size, planes) = (layout.task.cells, layout.task.size, layout.planes.len());
     let (rows, radius) = (cells.rows(), size / 2);
-    let padded = place.width.next_multiple_of(BLOCK);
+    let padded = rect.width.next_multiple_of(BLOCK);
     let (reach, across) = (padded + size - 1, cols.len());
-    let above = place.top.saturating_sub(radius)..rows.min(place.top + radius);
+    let above = rect.top.saturating_sub(radius)..rows.min(rect.top + radius);
     words.fill(C::default());
     if above.is_empty() {
         return;
@@ -305,7 +311,7 @@ fn first_counts<C: Count>(
             let plane = group * TOGETHER + i;
             let columns = &columns[if by_cell { plane } else { i } * reach..][..reach];
             if columns.iter().fold(0, |any, n| any | n) != 0 {
-                add_up(columns, size, &mut words[plane * (padded + APART)..][..padded]);
+                add_up(columns, size, &mut words[plane * (padded + PADDING)..][..padded]);
             }
         }
     }
@@ -315,10 +321,10 @@ fn first_counts<C: Count>(
 #[inline(always)]
 fn add_up<C: Count>(columns: &[u16], size: usize, counts: &mut [C]) {
     let mut sum: u32 = columns[..size - 1].iter().map(|&n| u32::from(n)).sum();
-    for ((count, &come), &go) in counts.iter_mut().zip(&columns[size - 1..]).zip(columns) {
-        sum += u32::from(come);
+    for ((count, &incoming), &outgoing) in counts.iter_mut().zip(&columns[size - 1..]).zip(columns) {
+        sum += u32::from(incoming);
         *count = C::of(sum);
-        sum -= u32::from(go);
+        sum -= u32::from(outgoing);
     }
 }
 
@@ -340,8 +346,9 @@ fn occurrences<'a>(
         while x + 64 <= width {
             let four = [values[0], values[1], values[2], values[3]];
             // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-            let counts =
-                unsafe { x86_deltas::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk())) };
+            let counts = unsafe {
+                x86_sliding_counts::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk()))
+            };
             for (i, counts) in counts.iter().enumerate() {
                 columns[i * stride + x..][..64].copy_from_slice(counts);
             }
@@ -428,7 +435,7 @@ fn changes(offsets: &mut [u16], entering: Option<&[u8]>, leaving: Option<&[u8]>,
                 *offset = self::offset(NONE, lane(old, base));
             }
         }
-        (None, None) => offsets.fill(STILL),
+        (None, None) => offsets.fill(UNCHANGED),
     }
 }
 
@@ -446,7 +453,7 @@ fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u
         // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
         // of lanes up to NONE.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86_deltas::add_avx512(counts, stride, offsets, size) },
+        Kind::Avx512 => unsafe { x86_sliding_counts::add_avx512(counts, stride, offsets, size) },
         _ => add_plain(counts, stride, offsets, size),
     }
 }
@@ -455,17 +462,17 @@ fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u
 #[inline(always)]
 fn add_plain<C: Count>(counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
     let change = |offset: u16| &CHANGES[usize::from(offset / ENTRY)].0;
-    let (go, come) = (offsets, &offsets[size - 1..]);
+    let (outgoing, incoming) = (offsets, &offsets[size - 1..]);
     let mut sum = [0i16; GROUP];
     for &offset in &offsets[..size - 1] {
         sum.iter_mut().zip(change(offset)).for_each(|(sum, change)| *sum += change);
     }
     let mut running = [[0i16; GROUP]; BLOCK];
-    for x in (0..come.len()).step_by(BLOCK) {
+    for x in (0..incoming.len()).step_by(BLOCK) {
         for (i, running) in running.iter_mut().enumerate() {
-            sum.iter_mut().zip(change(come[x + i])).for_each(|(sum, change)| *sum += change);
+            sum.iter_mut().zip(change(incoming[x + i])).for_each(|(sum, change)| *sum += change);
             *running = sum;
-            sum.iter_mut().zip(change(go[x + i])).for_each(|(sum, change)| *sum -= change);
+            sum.iter_mut().zip(change(outgoing[x + i])).for_each(|(sum, change)| *sum -= change);
         }
         for level in 0..GROUP {
             let counts = &mut counts[level * stride + x..][..BLOCK];
@@ -505,7 +512,7 @@ mod tests {
             let pairs: Vec<(u8, u8)> =
                 (0..width + size - 1).map(|_| (next() % (NONE + 1), next() % (NONE + 1))).collect();
             let offsets: Vec<u16> = pairs.iter().map(|&(new, old)| offset(new, old)).collect();
-            let stride = width + APART;
+            let stride = width + PADDING;
             for isa in Isa::available() {
                 let mut counts = vec![C::of(40_000); GROUP * stride];
                 add_changes(isa, &mut counts, stride, &offsets, size);

@@ -13,13 +13,13 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::potential::TooLong;
+use super::potential::DistanceOverflow;
 use super::predecessors::NONE;
 use super::{Distance, Error, Matrix};
 use crate::observe::{Cancelled, Observer};
 
-/// The edges that matter, from each vertex: to which, and the weight.
-struct Useful<'a> {
+/// The edges that may be on a shortest path, from each vertex: to which, and the weight.
+struct CandidateEdges<'a> {
     edges: Vec<Vec<(u32, f32)>>,
     /// The potentials, where there are negative weights.
     h: Option<&'a [f64]>,
@@ -27,18 +27,18 @@ struct Useful<'a> {
 
 /// The buffers of a source's search, reused for the next.
 struct Scratch {
-    /// The shortest known path to each vertex, of weights that are not negative.
-    ways: Vec<f64>,
+    /// The tentative distance of each vertex, of weights that are not negative.
+    tentative: Vec<f64>,
     /// The same of the original weights.
     lengths: Vec<f64>,
     before: Vec<i32>,
-    /// Path lengths, as bits: the order of numbers that are not negative is that of their bits.
-    ahead: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The priority queue, of distances as bits: the order of numbers that are not negative is that of their bits.
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// Predecessors of `weights`, as the module `predecessors` describes them. `distances` are an engine's; with potentials `h` those of the reweighted weights, and they
 /// are replaced by the trees' distances of the original weights.
-pub(super) fn grow(
+pub(super) fn shortest_path_trees(
     weights: &Matrix<f32>,
     h: Option<&[f64]>,
     distances: &mut Matrix<f32>,
@@ -46,25 +46,25 @@ pub(super) fn grow(
 ) -> Result<Matrix<i32>, Error> {
     let vertices = weights.vertices();
     let mut found = Matrix::<i32>::unreachable(vertices)?;
-    let useful = Useful::of(weights, h, distances);
+    let candidates = CandidateEdges::of(weights, h, distances);
     let scratch = || Scratch {
-        ways: vec![f64::INFINITY; vertices],
+        tentative: vec![f64::INFINITY; vertices],
         lengths: vec![f64::INFINITY; vertices],
         before: vec![NONE; vertices],
-        ahead: BinaryHeap::new(),
+        queue: BinaryHeap::new(),
     };
     let rows = found.par_rows_mut().zip(distances.par_rows_mut()).enumerate();
     rows.try_for_each_init(scratch, |scratch, (source, (before, distances))| {
         if observer.cancelled() {
             return Err(Error::from(Cancelled));
         }
-        useful.search(source, scratch);
+        candidates.search(source, scratch);
         before.copy_from_slice(&scratch.before);
         if h.is_some() {
             for (to, (distance, &length)) in distances.iter_mut().zip(&scratch.lengths).enumerate() {
                 *distance = length as f32;
                 if distance.is_infinite() && length.is_finite() {
-                    return Err(TooLong { from: source, to, length, most: f32::MAX.into() }.into());
+                    return Err(DistanceOverflow { from: source, to, length, most: f32::MAX.into() }.into());
                 }
             }
         }
@@ -74,45 +74,45 @@ pub(super) fn grow(
     Ok(found)
 }
 
-impl<'a> Useful<'a> {
+impl<'a> CandidateEdges<'a> {
     fn of(weights: &Matrix<f32>, h: Option<&'a [f64]>, distances: &Matrix<f32>) -> Self {
         // Each sum of a path of V edges may be off by a part of it, and where weights were shifted, each weight by a part of the shift.
         let part = 2.0 * weights.vertices() as f64 * f64::from(f32::EPSILON);
         let heaviest = |row: &[f32]| row.iter().filter(|w| w.is_finite()).fold(0.0f32, |a, w| a.max(w.abs()));
-        let moved = h.map_or(0.0, |h| {
+        let shift = h.map_or(0.0, |h| {
             let heaviest = weights.par_rows().map(heaviest).reduce(|| 0.0, f32::max);
             f64::from(heaviest) + 2.0 * h.iter().fold(0.0, |most: f64, h| most.max(h.abs()))
         });
         let row = |(u, (weights, distances)): (usize, (&[f32], &[f32]))| {
-            let matters = |&(v, (&weight, &distance)): &(usize, (&f32, &f32))| {
-                let own = moved_by(h, u, v, weight);
-                v != u && weight.is_finite() && own <= f64::from(distance) * (1.0 + part) + part * moved
+            let may_matter = |&(v, (&weight, &distance)): &(usize, (&f32, &f32))| {
+                let own = shifted_by(h, u, v, weight);
+                v != u && weight.is_finite() && own <= f64::from(distance) * (1.0 + part) + part * shift
             };
-            let kept = weights.iter().zip(distances).enumerate().filter(matters);
+            let kept = weights.iter().zip(distances).enumerate().filter(may_matter);
             kept.map(|(v, (&weight, _))| (v as u32, weight)).collect()
         };
         Self { edges: weights.par_rows().zip(distances.par_rows()).enumerate().map(row).collect(), h }
     }
 
     fn search(&self, source: usize, scratch: &mut Scratch) {
-        let Scratch { ways, lengths, before, ahead } = scratch;
-        ways.fill(f64::INFINITY);
+        let Scratch { tentative, lengths, before, queue } = scratch;
+        tentative.fill(f64::INFINITY);
         lengths.fill(f64::INFINITY);
         before.fill(NONE);
-        (ways[source], lengths[source]) = (0.0, 0.0);
-        ahead.push(Reverse((0, source as u32)));
-        while let Some(Reverse((way, u))) = ahead.pop() {
-            let (way, u) = (f64::from_bits(way), u as usize);
-            if way > ways[u] {
+        (tentative[source], lengths[source]) = (0.0, 0.0);
+        queue.push(Reverse((0, source as u32)));
+        while let Some(Reverse((distance, u))) = queue.pop() {
+            let (distance, u) = (f64::from_bits(distance), u as usize);
+            if distance > tentative[u] {
                 continue;
             }
             for &(v, weight) in &self.edges[u] {
-                let (to, on) = (v as usize, way + moved_by(self.h, u, v as usize, weight));
-                if on < ways[to] {
-                    ways[to] = on;
+                let (to, on) = (v as usize, distance + shifted_by(self.h, u, v as usize, weight));
+                if on < tentative[to] {
+                    tentative[to] = on;
                     lengths[to] = lengths[u] + f64::from(weight);
                     before[to] = u as i32;
-                    ahead.push(Reverse((on.to_bits(), v)));
+                    queue.push(Reverse((on.to_bits(), v)));
                 }
             }
         }
@@ -121,14 +121,14 @@ impl<'a> Useful<'a> {
 
 /// A weight shifted by potentials; what rounding makes negative is 0.
 #[inline]
-fn moved_by(h: Option<&[f64]>, u: usize, v: usize, weight: f32) -> f64 {
+fn shifted_by(h: Option<&[f64]>, u: usize, v: usize, weight: f32) -> f64 {
     h.map_or(weight.to_f64(), |h| (weight.to_f64() + h[u] - h[v]).max(0.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apsp::predecessors::walk;
+    use crate::apsp::predecessors::reconstruct_path;
     use crate::apsp::{cpu, reference};
 
     const NONE_F: f32 = f32::INFINITY;
@@ -141,13 +141,13 @@ mod tests {
     fn check(weights: &Matrix<f32>) {
         let mut distances = weights.clone();
         cpu::solve(&mut distances, &()).unwrap();
-        let before = grow(weights, None, &mut distances, &()).unwrap();
+        let before = shortest_path_trees(weights, None, &mut distances, &()).unwrap();
         let n = weights.vertices();
         let expected = reference::distances(n, |i, j| weights.get(i, j).to_f64());
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let wanted = expected[i * n + j];
             assert_eq!(before.get(i, j) == NONE, i == j || wanted.is_infinite(), "{i} {j}");
-            let path = walk(before.row(i), i, j).unwrap();
+            let path = reconstruct_path(before.row(i), i, j).unwrap();
             let edges = |path: Vec<usize>| path.windows(2).map(|e| weights.get(e[0], e[1]).to_f64()).sum();
             let walked: f64 = path.map_or(f64::INFINITY, edges);
             assert!(walked == wanted || (walked - wanted).abs() <= 1e-12 * wanted, "{i} {j}: {walked} for {wanted}");
@@ -181,7 +181,7 @@ mod tests {
         let mut moved = weights.clone();
         crate::apsp::potential::reweight(&mut moved, &h);
         cpu::solve(&mut moved, &()).unwrap();
-        let before = grow(&weights, Some(&h), &mut moved, &()).unwrap();
+        let before = shortest_path_trees(&weights, Some(&h), &mut moved, &()).unwrap();
         assert_eq!((moved.get(0, 2), moved.get(1, 2), moved.get(2, 0)), (0.5, -1e8, NONE_F));
         assert_eq!((before.get(0, 2), before.get(1, 2), before.get(2, 1)), (0, 1, NONE));
     }

@@ -28,7 +28,7 @@ pub(super) struct Memory {
 }
 
 /// Pieces between reader, workers and writer.
-pub(super) struct Depot<'m, 'o> {
+pub(super) struct PieceQueue<'m, 'o> {
     state: Mutex<State<'m>>,
     changed: Condvar,
     /// How many pieces there are.
@@ -46,11 +46,11 @@ struct State<'m> {
     error: Option<Error>,
 }
 
-/// The work ended before it was done: the depot holds the reason.
+/// The work ended before it was done: the queue holds the reason.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Over;
+pub(super) struct Stopped;
 
-impl<'m, 'o> Depot<'m, 'o> {
+impl<'m, 'o> PieceQueue<'m, 'o> {
     /// A queue for so many pieces and workers.
     pub fn new(total: usize, workers: usize, observer: &'o dyn Observer) -> Self {
         let state = State {
@@ -70,7 +70,7 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// Waits until `get` returns something, or the work has ended.
-    fn wait<R>(&self, mut get: impl FnMut(&mut State<'m>) -> Option<R>) -> Result<R, Over> {
+    fn wait<R>(&self, mut get: impl FnMut(&mut State<'m>) -> Option<R>) -> Result<R, Stopped> {
         let mut state = self.lock();
         loop {
             if state.error.is_none() && self.observer.cancelled() {
@@ -78,7 +78,7 @@ impl<'m, 'o> Depot<'m, 'o> {
                 self.changed.notify_all();
             }
             if state.error.is_some() {
-                return Err(Over);
+                return Err(Stopped);
             }
             if let Some(got) = get(&mut state) {
                 self.changed.notify_all();
@@ -112,22 +112,22 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// Memory for another piece, when there is some.
-    pub fn memory(&self) -> Result<Memory, Over> {
+    pub fn acquire_memory(&self) -> Result<Memory, Stopped> {
         self.wait(|state| state.memory.pop())
     }
 
     /// The same without waiting.
-    pub fn try_memory(&self) -> Option<Memory> {
+    pub fn try_acquire_memory(&self) -> Option<Memory> {
         self.lock().memory.pop()
     }
 
     /// True when the work has ended before it is done.
-    pub fn is_over(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.lock().error.is_some()
     }
 
-    /// Waits for a condition that the depot does not notify of. One of rayon's threads runs other jobs meanwhile.
-    pub fn until(&self, mut so: impl FnMut() -> bool) {
+    /// Waits for a condition that the queue does not notify of. One of rayon's threads runs other jobs meanwhile.
+    pub fn wait_until(&self, mut so: impl FnMut() -> bool) {
         while !so() {
             let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
             if !lent {
@@ -137,7 +137,7 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// Memory that is free again.
-    pub fn add_memory(&self, memory: Memory) {
+    pub fn release_memory(&self, memory: Memory) {
         self.lock().memory.push(memory);
         self.changed.notify_all();
     }
@@ -149,7 +149,7 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// The next piece to work on; `None` when all of them are finished.
-    pub fn take(&self) -> Result<Option<Piece<'m>>, Over> {
+    pub fn take(&self) -> Result<Option<Piece<'m>>, Stopped> {
         let total = self.total;
         self.wait(|state| match state.ready.pop_front() {
             None if state.finished < total => None,
@@ -172,7 +172,7 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// A worker that failed returns its pieces. If it was the last one, its error ends the work.
-    pub fn leave(&self, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
+    pub fn retire_worker(&self, pieces: impl IntoIterator<Item = Piece<'m>>, error: Error) {
         let mut state = self.lock();
         for piece in pieces {
             // In front, where the writer waits for it.
@@ -188,7 +188,7 @@ impl<'m, 'o> Depot<'m, 'o> {
     }
 
     /// The next piece to write; `None` when all of them are written.
-    pub fn next(&self) -> Result<Option<Piece<'m>>, Over> {
+    pub fn next(&self) -> Result<Option<Piece<'m>>, Stopped> {
         let total = self.total;
         self.wait(|state| {
             if state.written == total {

@@ -3,7 +3,7 @@
 //! A cell is a byte, and from the first one beyond 255 on all are 16-bit words. A number becomes one when it is whole, 0..=65535
 //! and below `levels`, or when it equals the
 //! nodata value, which may be anything (−9999, NaN). A nodata value inside 0..=65535 keeps its code. One outside gets
-//! a code that no valid cell has; which codes are free is known only at the end of the file, so the intake
+//! a code that no valid cell has; which codes are free is known only at the end of the file, so the builder
 //! starts with 255 (or `levels`, which no valid cell reaches) and moves the nodata cells read so far
 //! out of the way when a valid cell turns up with that code. That costs a pass over the cells, and
 //! happens as often as there are values at most, in practice never.
@@ -183,29 +183,29 @@ pub(crate) fn check_shape(rows: u64, cols: u64) -> Result<(usize, usize), Proble
     }
 }
 
-/// Takes the cells of one sample.
-pub(crate) struct Intake {
+/// Builds one sample, cell by cell.
+pub(crate) struct SampleBuilder {
     rows: usize,
     cols: usize,
     nodata: Option<Nodata>,
     levels: usize,
     /// The code of nodata cells, once there is one.
     code: Option<u16>,
-    /// The code is none that the file has for them.
-    lent: bool,
-    /// The bytes that go straight in: valid ones that do not have the code lent to nodata cells.
-    pass: [bool; 256],
-    cells: Kept,
+    /// The code was chosen here, and is not the file's: it changes when a valid cell has it.
+    provisional: bool,
+    /// The bytes that are stored as they come: valid ones that are not the provisional code of nodata cells.
+    direct: [bool; 256],
+    cells: CellBuffer,
 }
 
-/// The cells that have come.
-enum Kept {
+/// The cells so far.
+enum CellBuffer {
     Bytes(Vec<u8>),
-    /// From the first cell beyond 255 on.
+    /// From the first cell above 255 on.
     Words(Vec<u16>),
 }
 
-impl Intake {
+impl SampleBuilder {
     /// For a grid that [`check_shape`] has passed.
     pub(crate) fn new(rows: usize, cols: usize, options: &ReadOptions) -> Self {
         let levels = options.levels.unwrap_or(WORDS).min(WORDS);
@@ -213,9 +213,9 @@ impl Intake {
             Some(Nodata::Whole(v)) => u16::try_from(v).ok(),
             _ => None,
         };
-        let pass = std::array::from_fn(|cell| cell < levels || code.map(usize::from) == Some(cell));
-        let cells = Kept::Bytes(Vec::new());
-        Self { rows, cols, nodata: options.nodata, levels, code, lent: false, pass, cells }
+        let direct = std::array::from_fn(|cell| cell < levels || code.map(usize::from) == Some(cell));
+        let cells = CellBuffer::Bytes(Vec::new());
+        Self { rows, cols, nodata: options.nodata, levels, code, provisional: false, direct, cells }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -231,33 +231,33 @@ impl Intake {
         self.rows * self.cols
     }
 
-    /// Cells taken so far.
+    /// Cells so far.
     pub(crate) fn len(&self) -> usize {
         match &self.cells {
-            Kept::Bytes(cells) => cells.len(),
-            Kept::Words(cells) => cells.len(),
+            CellBuffer::Bytes(cells) => cells.len(),
+            CellBuffer::Words(cells) => cells.len(),
         }
     }
 
-    /// Takes a cell 0..=255.
+    /// Appends a cell 0..=255.
     #[inline]
     pub(crate) fn push(&mut self, cell: u8) -> Result<(), Problem> {
-        if let Kept::Bytes(cells) = &mut self.cells
-            && self.pass[usize::from(cell)]
+        if let CellBuffer::Bytes(cells) = &mut self.cells
+            && self.direct[usize::from(cell)]
             && cells.len() < cells.capacity()
         {
             cells.push(cell);
             return Ok(());
         }
-        self.push_any(cell.into())
+        self.push_word(cell.into())
     }
 
-    /// Takes a cell 0..=65535.
-    pub(crate) fn push_any(&mut self, cell: u16) -> Result<(), Problem> {
+    /// Appends a cell 0..=65535.
+    pub(crate) fn push_word(&mut self, cell: u16) -> Result<(), Problem> {
         let level = usize::from(cell) < self.levels;
-        if self.lent && self.code == Some(cell) && level {
-            self.move_nodata(cell)?;
-        } else if !(level || self.code == Some(cell) && !self.lent) {
+        if self.provisional && self.code == Some(cell) && level {
+            self.recode_nodata(cell)?;
+        } else if !(level || self.code == Some(cell) && !self.provisional) {
             return Err(self.too_high(cell));
         }
         self.add(cell)
@@ -265,7 +265,7 @@ impl Intake {
 
     /// Adds a cell that is known to be fine.
     fn add(&mut self, cell: u16) -> Result<(), Problem> {
-        if let Kept::Bytes(cells) = &mut self.cells {
+        if let CellBuffer::Bytes(cells) = &mut self.cells {
             match u8::try_from(cell) {
                 Ok(cell) => {
                     grow(cells, self.rows, self.cols)?;
@@ -275,36 +275,38 @@ impl Intake {
                 Err(_) => self.widen()?,
             }
         }
-        if let Kept::Words(cells) = &mut self.cells {
+        if let CellBuffer::Words(cells) = &mut self.cells {
             grow(cells, self.rows, self.cols)?;
             cells.push(cell);
         }
         Ok(())
     }
 
-    /// Makes the bytes that have come words.
+    /// Converts the cells so far from bytes to words.
     fn widen(&mut self) -> Result<(), Problem> {
-        if let Kept::Bytes(cells) = &self.cells {
+        if let CellBuffer::Bytes(cells) = &self.cells {
             let mut words = Vec::new();
             words.try_reserve(cells.len() + 1).map_err(|_| out_of_memory(self.rows, self.cols))?;
             words.extend(cells.iter().copied().map(u16::from));
-            self.cells = Kept::Words(words);
+            self.cells = CellBuffer::Words(words);
         }
         Ok(())
     }
 
-    /// Makes way for a valid cell with the code that nodata cells were lent: they move.
-    fn move_nodata(&mut self, cell: u16) -> Result<(), Problem> {
+    /// Gives nodata cells another code, since a valid cell has their provisional one.
+    fn recode_nodata(&mut self, cell: u16) -> Result<(), Problem> {
         if cell < 256 {
-            self.pass[usize::from(cell)] = true;
+            self.direct[usize::from(cell)] = true;
         }
         let code = self.free_code(Some(cell))?;
         match &mut self.cells {
-            Kept::Bytes(cells) => {
+            CellBuffer::Bytes(cells) => {
                 let (from, to) = (cell as u8, code as u8);
                 cells.iter_mut().filter(|other| **other == from).for_each(|other| *other = to);
             }
-            Kept::Words(cells) => cells.iter_mut().filter(|other| **other == cell).for_each(|other| *other = code),
+            CellBuffer::Words(cells) => {
+                cells.iter_mut().filter(|other| **other == cell).for_each(|other| *other = code)
+            }
         }
         Ok(())
     }
@@ -316,13 +318,13 @@ impl Intake {
         )
     }
 
-    /// Lends nodata cells a code that no cell so far has, nor the one about to be taken: a byte, as long as there are only bytes and one of
-    /// them is left.
+    /// Chooses a provisional code for nodata cells that no cell so far has, nor the next one: a byte, as long as there are only bytes and one of
+    /// them is free.
     fn free_code(&mut self, next: Option<u16>) -> Result<u16, Problem> {
         let mut taken = vec![false; WORDS];
         match &self.cells {
-            Kept::Bytes(cells) => cells.iter().for_each(|&cell| taken[usize::from(cell)] = true),
-            Kept::Words(cells) => cells.iter().for_each(|&cell| taken[usize::from(cell)] = true),
+            CellBuffer::Bytes(cells) => cells.iter().for_each(|&cell| taken[usize::from(cell)] = true),
+            CellBuffer::Words(cells) => cells.iter().for_each(|&cell| taken[usize::from(cell)] = true),
         }
         if let Some(next) = next {
             taken[usize::from(next)] = true;
@@ -330,23 +332,23 @@ impl Intake {
         let levels = self.levels;
         // From `levels` up no valid cell will ever come; otherwise the highest codes are the rarest.
         let below = |most: usize| (levels..most).chain((0..levels.min(most)).rev()).find(|&code| !taken[code]);
-        let byte = below(256).filter(|_| matches!(self.cells, Kept::Bytes(_)));
+        let byte = below(256).filter(|_| matches!(self.cells, CellBuffer::Bytes(_)));
         let Some(code) = byte.or_else(|| below(WORDS)).and_then(|code| u16::try_from(code).ok()) else {
             return Err(Problem::new(
                 "all 65536 values occur, so that none is left to mark the nodata cells",
                 "merge two classes, or choose one of 0..=65535 as nodata",
             ));
         };
-        match self.pass.get_mut(usize::from(code)) {
-            Some(pass) => *pass = false,
+        match self.direct.get_mut(usize::from(code)) {
+            Some(direct) => *direct = false,
             None => self.widen()?,
         }
-        (self.code, self.lent) = (Some(code), true);
+        (self.code, self.provisional) = (Some(code), true);
         Ok(code)
     }
 
-    /// Takes any number.
-    pub(crate) fn value(&mut self, value: Value) -> Result<(), Problem> {
+    /// Appends any number.
+    pub(crate) fn push_value(&mut self, value: Value) -> Result<(), Problem> {
         if self.nodata.is_some_and(|nodata| value.is(nodata)) {
             let code = match self.code {
                 Some(code) => code,
@@ -356,7 +358,7 @@ impl Intake {
         }
         match value {
             Value::Whole(v) => match u16::try_from(v) {
-                Ok(cell) => self.push_any(cell),
+                Ok(cell) => self.push_word(cell),
                 Err(_) => Err(Problem::new(
                     format!("the value {} is not in 0..=65535", value.show()),
                     "reclassify the grid, or name the nodata value if this is it",
@@ -369,22 +371,22 @@ impl Intake {
         }
     }
 
-    /// Takes the bytes of a whole grid at once; on error, the index of the cell at fault.
-    pub(crate) fn bytes(mut self, bytes: Vec<u8>) -> Result<Sample, (usize, Problem)> {
-        // Bytes are no nodata from outside 0..=255, so no code is lent and whatever does not pass is too high.
-        if let Some(at) = bytes.iter().position(|&cell| !self.pass[usize::from(cell)]) {
+    /// Makes the sample of the bytes of a whole grid; on error, the index of the cell at fault.
+    pub(crate) fn finish_with(mut self, bytes: Vec<u8>) -> Result<Sample, (usize, Problem)> {
+        // Bytes are no nodata from outside 0..=255, so there is no provisional code, and a byte that is not stored directly is too high.
+        if let Some(at) = bytes.iter().position(|&cell| !self.direct[usize::from(cell)]) {
             return Err((at, self.too_high(bytes[at].into())));
         }
-        self.cells = Kept::Bytes(bytes);
+        self.cells = CellBuffer::Bytes(bytes);
         self.finish().map_err(|problem| (0, problem))
     }
 
-    /// The sample, when every cell has come.
+    /// The sample, when all its cells are in.
     pub(crate) fn finish(self) -> Result<Sample, Problem> {
         let (rows, cols) = (self.rows, self.cols);
         let cells = match self.cells {
-            Kept::Bytes(cells) => Grid::from_vec(cells, rows, cols).map(CodesGrid::Bytes),
-            Kept::Words(cells) => Grid::from_vec(cells, rows, cols).map(CodesGrid::Words),
+            CellBuffer::Bytes(cells) => Grid::from_vec(cells, rows, cols).map(CodesGrid::Bytes),
+            CellBuffer::Words(cells) => Grid::from_vec(cells, rows, cols).map(CodesGrid::Words),
         };
         let cells = cells.map_err(|e| Problem::new(e.to_string(), "report this as a defect"))?;
         // A value that no cell of bytes can have needs no code.
@@ -420,9 +422,9 @@ mod tests {
     }
 
     fn take(values: &[i128], options: ReadOptions) -> Result<Sample, Problem> {
-        let mut intake = Intake::new(1, values.len(), &options);
-        values.iter().try_for_each(|&v| intake.value(Value::Whole(v)))?;
-        intake.finish()
+        let mut builder = SampleBuilder::new(1, values.len(), &options);
+        values.iter().try_for_each(|&v| builder.push_value(Value::Whole(v)))?;
+        builder.finish()
     }
 
     #[test]
@@ -449,7 +451,7 @@ mod tests {
     fn cells_beyond_255_make_all_of_them_words() {
         let got = take(&[1, 255, 256, 0], options(None, None)).unwrap();
         assert_eq!((got.cells, got.nodata), (Grid::from_vec(vec![1u16, 255, 256, 0], 1, 4).unwrap().into(), None));
-        // Nodata that had been lent a byte keeps it until a cell has it too; nodata beyond bytes is met as it stands.
+        // A provisional byte stays the code of nodata until a cell has it too; nodata above 255 is kept as it is.
         let got = take(&[-1, 1000, 255, -1, 65_535], options(Some(Nodata::Whole(-1)), None)).unwrap();
         let expected = vec![65_534u16, 1000, 255, 65_534, 65_535];
         assert_eq!((got.cells, got.nodata), (Grid::from_vec(expected, 1, 5).unwrap().into(), Some(65_534)));
@@ -513,9 +515,9 @@ mod tests {
 
     #[test]
     fn memory_follows_the_cells_and_not_the_promise() {
-        let mut intake = Intake::new(1 << 20, 1 << 20, &ReadOptions::default());
-        (0..100_000).try_for_each(|_| intake.push(1)).unwrap();
-        let Kept::Bytes(cells) = &intake.cells else { panic!("bytes are bytes") };
+        let mut builder = SampleBuilder::new(1 << 20, 1 << 20, &ReadOptions::default());
+        (0..100_000).try_for_each(|_| builder.push(1)).unwrap();
+        let CellBuffer::Bytes(cells) = &builder.cells else { panic!("bytes are bytes") };
         assert!(cells.capacity() <= 1 << 18, "{}", cells.capacity());
     }
 

@@ -1,10 +1,10 @@
-//! The running sums of [`super::deltas`] and their transposition, with the vector units of x86-64.
+//! The running sums of [`super::sliding_counts`] and their transposition, with the vector units of x86-64.
 
 use std::arch::x86_64::*;
 
 use super::count::Count;
-use super::deltas::{CHANGES, Change, PAIRS, STILL};
 use super::lookup::{BLOCK, GROUP};
+use super::sliding_counts::{CHANGES, Change, PAIRS, UNCHANGED};
 
 /// The running sums of a block of cells, 16 levels a cell. Cell 16·b + 8·h + j lies at 2·(8·b + j) + h: then a register of
 /// four 128-bit lanes holds two cells eight apart, and a transposition within the lanes leaves the cells in order.
@@ -25,8 +25,8 @@ unsafe fn change(offset: u16) -> __m256i {
     unsafe { _mm256_load_si256(CHANGES.as_ptr().byte_add(usize::from(offset)).cast()) }
 }
 
-/// Runs along the cells of a block: to `sum` come the changes of the window's last column, and those of the column that
-/// the cell before had first, at `left`, go.
+/// The running sum along the cells of a block: the changes of the window's last column are added to `sum`, and those of the column that
+/// the window before had first, at `left`, are subtracted.
 ///
 /// # Safety
 /// As of [`change`].
@@ -36,8 +36,8 @@ unsafe fn run(
     running: &mut Running,
     mut sum: __m256i,
     mut left: u16,
-    come: &[u16; BLOCK],
-    go: &[u16; BLOCK],
+    incoming: &[u16; BLOCK],
+    outgoing: &[u16; BLOCK],
 ) -> (__m256i, u16) {
     for b in 0..BLOCK / 16 {
         for h in 0..2 {
@@ -46,10 +46,10 @@ unsafe fn run(
                 // SAFETY: the caller says so of all offsets; an element of `running` is 32 bytes, aligned to 32.
                 // One addition is all that waits for the cell before.
                 unsafe {
-                    sum = _mm256_add_epi16(sum, _mm256_sub_epi16(change(come[x]), change(left)));
+                    sum = _mm256_add_epi16(sum, _mm256_sub_epi16(change(incoming[x]), change(left)));
                     _mm256_store_si256(running.0[2 * (8 * b + j) + h].0.as_mut_ptr().cast(), sum);
                 }
-                left = go[x];
+                left = outgoing[x];
             }
         }
     }
@@ -91,25 +91,26 @@ pub unsafe fn add_avx512<C: Count>(counts: &mut [C], stride: usize, offsets: &[u
     const { assert!(size_of::<Change>() == 32 && (size_of::<C>() == 2 || size_of::<C>() == 4)) };
     let width = (offsets.len() + 1).saturating_sub(size);
     assert!(width.is_multiple_of(BLOCK) && width <= stride && counts.len() == GROUP * stride);
-    let (go, come) = (offsets, &offsets[size - 1..]);
+    let (outgoing, incoming) = (offsets, &offsets[size - 1..]);
     let mut sum = _mm256_setzero_si256();
     for &offset in &offsets[..size - 1] {
         // SAFETY: the caller says so.
         sum = _mm256_add_epi16(sum, unsafe { change(offset) });
     }
     let mut running = Running([Change([0; GROUP]); BLOCK]);
-    let mut left = STILL;
+    let mut left = UNCHANGED;
     for x in (0..width).step_by(BLOCK) {
-        let (come, go) = (come[x..].first_chunk().expect("a block"), go[x..].first_chunk().expect("a block"));
+        let (incoming, outgoing) =
+            (incoming[x..].first_chunk().expect("a block"), outgoing[x..].first_chunk().expect("a block"));
         // SAFETY: the caller says that all offsets have an entry.
-        (sum, left) = unsafe { run(&mut running, sum, left, come, go) };
+        (sum, left) = unsafe { run(&mut running, sum, left, incoming, outgoing) };
         for half in 0..2 {
-            let turned = |b: usize| {
+            let transposed = |b: usize| {
                 // SAFETY: 16 changes from 16·b are 8 registers of 64 bytes, aligned to 64.
                 let load = |i: usize| unsafe { _mm512_load_si512(running.0.as_ptr().add(16 * b + 2 * i).cast()) };
                 transpose([load(0), load(1), load(2), load(3), load(4), load(5), load(6), load(7)])
             };
-            let (left, right) = (turned(2 * half), turned(2 * half + 1));
+            let (left, right) = (transposed(2 * half), transposed(2 * half + 1));
             for i in 0..8 {
                 let levels = [
                     _mm512_shuffle_i32x4::<0b10_00_10_00>(left[i], right[i]),
@@ -136,7 +137,7 @@ pub unsafe fn add_avx512<C: Count>(counts: &mut [C], stride: usize, offsets: &[u
     }
 }
 
-/// Asks for a row that will be needed soon: rows lie too far apart for the hardware to guess.
+/// Prefetches a row that will be needed soon: the stride between rows is too large for the hardware prefetcher.
 #[inline]
 #[target_feature(enable = "sse")]
 pub fn prefetch<V>(row: &[V]) {
