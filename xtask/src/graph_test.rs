@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::python;
-use crate::workspace::succeed;
+use crate::workspace::{self, succeed};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -18,6 +18,6 @@ pub struct Options {
 
 pub fn run(options: &Options) -> Result<()> {
     let mut checks = Command::new(python::with("graph-python", "graph.txt")?);
-    checks.arg(python::script("shortest_paths.py")).arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
+    checks.arg(python::script("shortest_paths.py")).arg("--halotile").arg(workspace::program("halotile")?);
     succeed(checks.args(&options.only).stdin(Stdio::null()))
 }

@@ -98,13 +98,6 @@ pub fn sources(python: &Path, requirements: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A program of the workspace, built: its package and its name.
-pub fn program(package: &str, name: &str) -> Result<PathBuf> {
-    succeed(workspace::cargo().args(["build", "--quiet", "--package", package, "--bin", name]))?;
-    let debug = workspace::target_dir()?.join("debug");
-    Ok(debug.join(name).with_extension(std::env::consts::EXE_EXTENSION))
-}
-
 /// A script of `tests/python`.
 pub fn script(name: &str) -> PathBuf {
     Path::new(workspace::root()).join("tests/python").join(name)

@@ -105,7 +105,7 @@ fn readme(wheel: &Path) -> Result<()> {
 }
 
 fn tests(wheel: &Path) -> Result<()> {
-    let program = python::program("halotile-cli", "halotile")?;
+    let program = workspace::program("halotile")?;
     let mut pytest = full(wheel)?;
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfEs", "--durations=5", "python/tests"]);
     succeed(pytest.env("HALOTILE", program))

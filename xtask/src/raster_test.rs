@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::python;
-use crate::workspace::succeed;
+use crate::workspace::{self, succeed};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -20,7 +20,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let mut checks = Command::new(python::with("raster-python", "raster.txt")?);
     checks.arg(python::script("raster_roundtrip.py"));
-    checks.arg("--raster-io").arg(python::program("halotile-tests", "raster-io")?);
-    checks.arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
+    checks.arg("--raster-io").arg(workspace::program("raster-io")?);
+    checks.arg("--halotile").arg(workspace::program("halotile")?);
     succeed(checks.args(&options.only).stdin(Stdio::null()))
 }
