@@ -31,11 +31,12 @@ pub fn run() -> Result<()> {
         .with_context(|| format!("there is no browser ({}); run cargo xtask tools --browser", BROWSERS.join(", ")))?;
     let place = tempfile::tempdir().context("cannot make a temporary directory")?;
     let sample = place.path().join("sample.html");
-    let test = ["test", "--quiet", "--package", "halotile-cli", "--bin", "halotile", "bench::export::html"];
+    let test = ["test", "--quiet", "--workspace", "--bin", "halotile", "bench::export::html"];
     succeed(workspace::cargo().args(test).env("HALOTILE_SAMPLE_HTML", &sample).stdout(Stdio::null()))?;
     let run = place.path().join("run.html");
-    let bench = "run --quiet --package halotile-cli -- bench entropy --device emulator --sizes 24,33 --runs 2 --quiet --export-html";
-    succeed(workspace::cargo().args(bench.split(' ')).arg(&run).stdout(Stdio::null()))?;
+    let bench = "bench entropy --device emulator --sizes 24,33 --runs 2 --quiet --export-html";
+    let mut program = Command::new(workspace::program("halotile")?);
+    succeed(program.args(bench.split(' ')).arg(&run).stdout(Stdio::null()))?;
     for (page, least) in [(&sample, 8), (&run, 2)] {
         let mut grounds = BTreeSet::new();
         for (dark, scheme) in [(false, 1), (true, 0)] {

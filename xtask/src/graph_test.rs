@@ -8,18 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::python;
-use crate::workspace::succeed;
-
-/// scipy and all that it and its tests need.
-const PACKAGES: [&str; 7] = [
-    "scipy==1.17.1",
-    "numpy==2.4.6",
-    "pytest==9.2.0",
-    "iniconfig==2.3.1",
-    "packaging==26.3",
-    "pluggy==1.7.0",
-    "pygments==2.21.0",
-];
+use crate::workspace::{self, succeed};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -28,7 +17,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let mut checks = Command::new(python::with("graph-python", &PACKAGES)?);
-    checks.arg(python::script("shortest_paths.py")).arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
+    let mut checks = Command::new(python::with("graph-python", "graph.txt")?);
+    checks.arg(python::script("shortest_paths.py")).arg("--halotile").arg(workspace::program("halotile")?);
     succeed(checks.args(&options.only).stdin(Stdio::null()))
 }

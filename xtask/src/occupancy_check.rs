@@ -21,6 +21,5 @@ pub fn run() -> Result<()> {
     compile.args(["-std=c++11", "-O1", "-isystem"]).arg(headers);
     compile.arg(workspace::root().join("tests/src/occupancy.cpp")).arg("-o").arg(&program);
     succeed(&mut compile).context("compiling NVIDIA's calculator (CXX names another C++ compiler)")?;
-    let run = ["run", "--quiet", "--package", "halotile-tests", "--bin", "occupancy-check", "--"];
-    succeed(workspace::cargo().args(run).arg(program))
+    succeed(Command::new(workspace::program("occupancy-check")?).arg(program))
 }

@@ -14,78 +14,6 @@ use anyhow::{Context, Result, bail};
 use crate::python;
 use crate::workspace::{self, print, succeed};
 
-/// What builds the wheel.
-const MATURIN: [&str; 1] = ["maturin==1.16.0"];
-
-/// All that the package itself needs.
-const NUMPY: [&str; 1] = ["numpy==2.4.6"];
-
-/// What it works together with, and what tests, looks at types and draws; and all that these need.
-const PACKAGES: [&str; 57] = [
-    "affine==3.0.1",
-    "ast_serialize==0.13.1",
-    "attrs==26.1.0",
-    "certifi==2026.10.18",
-    "click-plugins==1.1.1.2",
-    "click==8.5.1",
-    "cligj==0.7.2",
-    "cloudpickle==3.1.2",
-    "contourpy==1.3.3",
-    "cycler==0.12.1",
-    "dask==2026.8.0",
-    "distributed==2026.8.0",
-    "fonttools==4.68.0",
-    "fsspec==2026.9.0",
-    "ImageIO==2.38.1",
-    "importlib_metadata==10.2.0",
-    "iniconfig==2.3.1",
-    "Jinja2==3.1.6",
-    "kiwisolver==1.5.1",
-    "lazy-importer==0.1.0",
-    "lazy-loader==0.6",
-    "librt==0.16.0",
-    "locket==1.0.0",
-    "MarkupSafe==3.0.4",
-    "matplotlib==3.11.2",
-    "msgpack==1.2.4",
-    "mypy==2.4.1",
-    "mypy_extensions==1.2.0",
-    "networkx==3.6.1",
-    "numpy==2.4.6",
-    "packaging==26.3",
-    "pandas==3.1.1",
-    "partd==1.4.2",
-    "pathspec==1.1.1",
-    "pillow==13.0.0",
-    "pluggy==1.7.0",
-    "psutil==7.2.2",
-    "Pygments==2.21.0",
-    "pyparsing==3.3.3",
-    "pyproj==3.7.2",
-    "pytest==9.2.0",
-    "python-dateutil==4.0.0",
-    "PyYAML==6.0.3",
-    "rasterio==1.4.4",
-    "rioxarray==0.19.0",
-    "scikit-image==0.26.0",
-    "scipy==1.17.1",
-    "sortedcontainers==2.4.0",
-    "tblib==3.2.2",
-    "tifffile==2026.3.3",
-    "toolz==1.2.0",
-    "tornado==6.6.1",
-    "typing_extensions==4.16.0",
-    "tzdata==2026.6",
-    "xarray==2026.9.0",
-    "zict==3.0.0",
-    "zipp==4.1.2",
-];
-
-/// scikit-image has its tests in the source distribution alone. The hash stands for what has been looked at.
-const SOURCES: &str =
-    "scikit-image==0.26.0 --hash=sha256:f5f970ab04efad85c24714321fcc91613fcb64ef2a892a13167df2f3e59199fa";
-const SOURCES_FILE: &str = "scikit_image-0.26.0.tar.gz";
-
 #[derive(clap::Args)]
 pub struct Options {
     /// Only steps whose names contain all of these
@@ -139,7 +67,7 @@ fn wheel() -> Result<PathBuf> {
     if directory.exists() {
         std::fs::remove_dir_all(&directory).with_context(|| format!("cannot remove {}", directory.display()))?;
     }
-    let mut maturin = Command::new(python::with("maturin-python", &MATURIN)?);
+    let mut maturin = Command::new(python::with("maturin-python", "maturin.txt")?);
     maturin.args(["-m", "maturin", "build", "--quiet", "--release", "--locked", "--manifest-path"]);
     maturin.arg(workspace::root().join("python/Cargo.toml")).arg("--out").arg(&directory);
     succeed(maturin.current_dir(workspace::root()).stdin(Stdio::null())).context("building the wheel")?;
@@ -153,11 +81,11 @@ fn wheel() -> Result<PathBuf> {
 
 /// The Python that has the wheel and all that it works together with; it runs in the workspace's root, where no `halotile` can be imported from.
 fn full(wheel: &Path) -> Result<Command> {
-    python_with(wheel, "python-python", &PACKAGES)
+    python_with(wheel, "python-python", "package.txt")
 }
 
-fn python_with(wheel: &Path, name: &str, packages: &[&str]) -> Result<Command> {
-    let python = python::with(name, packages)?;
+fn python_with(wheel: &Path, name: &str, requirements: &str) -> Result<Command> {
+    let python = python::with(name, requirements)?;
     python::install(&python, wheel)?;
     let mut command = Command::new(python);
     command.current_dir(workspace::root()).stdin(Stdio::null());
@@ -170,14 +98,14 @@ fn contents(wheel: &Path) -> Result<()> {
 
 fn readme(wheel: &Path) -> Result<()> {
     for place in [["README.md", "From Python"].as_slice(), &["python/README.md"]] {
-        let mut python = python_with(wheel, "numpy-python", &NUMPY)?;
+        let mut python = python_with(wheel, "numpy-python", "numpy.txt")?;
         succeed(python.arg(python::script("readme_example.py")).args(place))?;
     }
     Ok(())
 }
 
 fn tests(wheel: &Path) -> Result<()> {
-    let program = python::program("halotile-cli", "halotile")?;
+    let program = workspace::program("halotile")?;
     let mut pytest = full(wheel)?;
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfEs", "--durations=5", "python/tests"]);
     succeed(pytest.env("HALOTILE", program))
@@ -185,7 +113,7 @@ fn tests(wheel: &Path) -> Result<()> {
 
 fn rank_filters(wheel: &Path) -> Result<()> {
     let mut python = full(wheel)?;
-    let sources = python::sources(Path::new(python.get_program()), SOURCES, SOURCES_FILE)?;
+    let sources = python::sources(Path::new(python.get_program()), "scikit-image-sources.txt")?;
     succeed(python.arg(python::script("rank_tests.py")).arg("--sources").arg(sources))
 }
 

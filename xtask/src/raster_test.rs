@@ -9,20 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::python;
-use crate::workspace::succeed;
-
-/// rasterio and all that it needs.
-const PACKAGES: [&str; 9] = [
-    "rasterio==1.4.4",
-    "numpy==2.4.6",
-    "affine==3.0.1",
-    "attrs==26.1.0",
-    "certifi==2026.10.18",
-    "click==8.5.1",
-    "click-plugins==1.1.1.2",
-    "cligj==0.7.2",
-    "pyparsing==3.3.3",
-];
+use crate::workspace::{self, succeed};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -31,9 +18,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let mut checks = Command::new(python::with("raster-python", &PACKAGES)?);
+    let mut checks = Command::new(python::with("raster-python", "raster.txt")?);
     checks.arg(python::script("raster_roundtrip.py"));
-    checks.arg("--raster-io").arg(python::program("halotile-tests", "raster-io")?);
-    checks.arg("--halotile").arg(python::program("halotile-cli", "halotile")?);
+    checks.arg("--raster-io").arg(workspace::program("raster-io")?);
+    checks.arg("--halotile").arg(workspace::program("halotile")?);
     succeed(checks.args(&options.only).stdin(Stdio::null()))
 }

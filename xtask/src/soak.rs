@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use crate::workspace::{cargo, succeed, target_dir};
+use crate::workspace::{cargo, program, succeed, target_dir};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -28,12 +28,11 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let target = target_dir()?;
     // Whatever tests have built is there already; the program is the one that users have.
-    succeed(cargo().args(["build", "--quiet", "--package", "halotile-tests", "--bin", "soak"]))?;
+    let mut soak = Command::new(program("soak")?);
     if options.bin.is_none() {
         succeed(cargo().args(["build", "--quiet", "--release", "--package", "halotile-cli"]))?;
     }
     let exe = |name: &str| target.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let mut soak = Command::new(exe("debug/soak"));
     soak.arg("--bin").arg(options.bin.clone().unwrap_or_else(|| exe("release/halotile")));
     soak.arg("--minutes").arg(options.minutes.to_string());
     for (name, value) in [("--seed", options.seed), ("--jobs", options.jobs)] {

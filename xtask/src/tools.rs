@@ -13,15 +13,15 @@ use anyhow::{Context, Result, bail};
 use crate::browser_test;
 use crate::fuzz;
 use crate::nvidia;
+use crate::python;
 use crate::toolchain::{Toolchain, VERSION};
-use crate::workspace::{output, succeed};
+use crate::workspace::{output, read, succeed};
 
 /// Debian's packages of the device compiler.
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev"];
 
-/// The wheels; one version, because another ptxas allocates other registers.
-const WHEELS: [&str; 4] = ["nvidia-cuda-nvcc", "nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm", "nvidia-cuda-runtime"];
-const WHEEL_VERSION: &str = "13.5.37";
+/// The wheels, in `tests/python/requirements`; all of one version.
+const WHEELS: &str = "nvidia.txt";
 
 /// The programs wanted from the wheels.
 const PROGRAMS: [&str; 3] = ["ptxas", "cuobjdump", "nvdisasm"];
@@ -112,8 +112,11 @@ fn debian() -> Result<()> {
 
 fn nvidia_programs() -> Result<()> {
     let tools = nvidia::installed()?;
-    if current(&tools) {
-        eprintln!("NVIDIA's tools: {WHEEL_VERSION} is here");
+    let list = python::requirements_file(WHEELS);
+    let pins = python::pins(&read(&list)?);
+    let (_, version) = pins.first().with_context(|| format!("{} names no wheel", list.display()))?;
+    if current(&tools, &pins) {
+        eprintln!("NVIDIA's tools: {version} is here");
         return Ok(());
     }
     // Made beside the target and renamed, so that what is there is whole.
@@ -122,8 +125,8 @@ fn nvidia_programs() -> Result<()> {
     let fresh = tempfile::tempdir_in(parent).context("cannot make a temporary directory")?;
     let wheels = tempfile::tempdir().context("cannot make a temporary directory")?;
     let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"]).arg(wheels.path());
-    succeed(pip.args(WHEELS.map(|wheel| format!("{wheel}=={WHEEL_VERSION}"))).stdin(Stdio::null()))
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"]);
+    succeed(pip.arg(wheels.path()).arg("--requirement").arg(&list).stdin(Stdio::null()))
         .context("downloading NVIDIA's wheels")?;
     for wheel in wheels.path().read_dir()? {
         // A wheel is a zip archive.
@@ -134,20 +137,22 @@ fn nvidia_programs() -> Result<()> {
         std::fs::remove_dir_all(&tools).with_context(|| format!("cannot remove {}", tools.display()))?;
     }
     std::fs::rename(fresh.keep(), &tools).with_context(|| format!("cannot create {}", tools.display()))?;
-    if !current(&tools) {
-        bail!("NVIDIA's wheels {WHEEL_VERSION} do not hold {} and {HEADER}", PROGRAMS.join(", "));
+    if !current(&tools, &pins) {
+        bail!("NVIDIA's wheels {version} do not hold {} and {HEADER}", PROGRAMS.join(", "));
     }
-    eprintln!("NVIDIA's tools: {WHEEL_VERSION} installed in {}", tools.display());
+    eprintln!("NVIDIA's tools: {version} installed in {}", tools.display());
     Ok(())
 }
 
-/// Whether the wheels of our version are unpacked there, with the programs and the header we want.
-fn current(tools: &Path) -> bool {
-    let unpacked = |wheel: &str| tools.join(format!("{}-{WHEEL_VERSION}.dist-info", wheel.replace('-', "_"))).is_dir();
+/// Whether these wheels are unpacked there, with the programs and the header we want.
+fn current(tools: &Path, wheels: &[(String, String)]) -> bool {
+    let unpacked = |(wheel, version): &(String, String)| {
+        tools.join(format!("{}-{version}.dist-info", wheel.replace('-', "_"))).is_dir()
+    };
     let (programs, headers) = (nvidia::installed_in(tools, "bin"), nvidia::installed_in(tools, "include"));
     let there = |program: &str| programs.iter().any(|directory| directory.join(program).is_file());
     let header = headers.iter().any(|directory| directory.join(HEADER).is_file());
-    WHEELS.into_iter().all(unpacked) && PROGRAMS.into_iter().all(there) && header
+    wheels.iter().all(unpacked) && PROGRAMS.into_iter().all(there) && header
 }
 
 /// Python's zipfile drops the permissions that the wheel has.

@@ -70,6 +70,14 @@ pub fn cargo() -> Command {
     command
 }
 
+/// A program of the workspace, built.
+pub fn program(name: &str) -> Result<PathBuf> {
+    // With the features that the whole workspace asks for: those of one package alone are others, and all it depends on would be compiled
+    // once more than for the tests.
+    succeed(cargo().args(["build", "--quiet", "--workspace", "--bin", name]))?;
+    Ok(target_dir()?.join("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION))
+}
+
 /// Cargo's target directory, wherever the user's settings put it.
 pub fn target_dir() -> Result<PathBuf> {
     let text = output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;

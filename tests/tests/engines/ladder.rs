@@ -1,15 +1,15 @@
 //! Every rung of the ladders that is a kernel agrees with the oracle, in the emulator, on the cases that it takes.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use halotile::entropy::{Base, Engine, Entropy, Error, Kernel, Place, Real};
 use halotile::exec::Device;
 use halotile::exec::emulator::{EmulatedDevice, Order};
 use halotile::grid::Grid;
 use halotile_lab::entropy::kernels;
-use halotile_tests::runner::{Checked, check, compare, table, tolerance};
+use halotile_tests::runner::{check, compare, tolerance};
 
-static TABLE: LazyLock<Vec<Checked>> = LazyLock::new(table);
+use crate::TABLE;
 
 /// Cases of the table that have 5 × 5 windows, up to 16 levels and no nodata.
 const LEAST: usize = 50;

@@ -1,6 +1,6 @@
 //! The CPU engine and every kernel in the emulator agree with the oracle on the whole table of cases.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use halotile::entropy::{Base, Engine, Entropy, Error, Kernel, Place};
 use halotile::exec::emulator::{EmulatedDevice, Order};
@@ -9,9 +9,9 @@ use halotile::grid::{Grid, GridView};
 use halotile::observe::Observer;
 use halotile_lab::entropy::kernels;
 use halotile_tests::cases::large;
-use halotile_tests::runner::{Checked, check, checked, compare, table};
+use halotile_tests::runner::{Checked, check, checked, compare};
 
-static TABLE: LazyLock<Vec<Checked>> = LazyLock::new(table);
+use crate::TABLE;
 
 fn emulated(count: usize) -> Engine {
     let device = |i| Arc::new(EmulatedDevice::new(i, None)) as Arc<dyn Device>;

@@ -12,7 +12,8 @@ use halotile::measure::{Edge, Measure};
 use halotile::numbers::ValueType;
 use halotile::profile::Profile;
 use halotile_tests::arrays::{Arrangement, check, check_case, check_errors};
-use halotile_tests::runner::table;
+
+use crate::TABLE;
 
 fn emulated() -> Arc<dyn Device> {
     Arc::new(EmulatedDevice::new(0, None))
@@ -40,7 +41,7 @@ fn errors_name_the_cell() {
 fn the_table_of_cases() {
     let device = emulated();
     let mut done = 0;
-    for (i, checked) in table().iter().enumerate() {
+    for (i, checked) in TABLE.iter().enumerate() {
         // Large windows on large grids take the emulator minutes.
         if checked.case.cells.as_slice().len() * checked.case.size > 500_000 {
             continue;
