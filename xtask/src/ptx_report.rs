@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::workspace::{KERNEL_CRATES, KernelCrate, print, read, write};
+use crate::workspace::{KERNEL_CRATES, KernelCrate, parallel, print, read, write};
 use crate::{hash, launch_bounds, nvidia, ptx};
 
 /// The architectures reported: one for each generation of GPUs since the base.
@@ -118,19 +118,25 @@ fn assemble(
     let path = krate.ptx_file(made_for);
     hash::require_fresh(krate, &path, text)?;
     let oldest = ptx::number(made_for)?;
+    let mut runs = Vec::new();
     for &arch in archs {
-        if ptx::number(arch)? < oldest {
-            continue;
+        if ptx::number(arch)? >= oldest {
+            runs.push(arch);
         }
+    }
+    let said = parallel(&runs, |arch| {
         let mut ptxas = nvidia::command("ptxas")?;
         let target = format!("--gpu-name={arch}");
         // The report comes on standard error; the code itself is not wanted.
         let said = ptxas.arg("--verbose").arg(target).arg(&path).args(["--output-file", "/dev/null"]).output()?;
-        let said_text = String::from_utf8_lossy(&said.stderr);
+        let said_text = String::from_utf8_lossy(&said.stderr).into_owned();
         if !said.status.success() {
             bail!("ptxas does not assemble {} for {arch}:\n{said_text}", path.display());
         }
-        let mut usages = parse(&said_text).with_context(|| format!("reading what ptxas says of {arch}"))?;
+        Ok(said_text)
+    })?;
+    for (arch, said_text) in runs.into_iter().zip(&said) {
+        let mut usages = parse(said_text).with_context(|| format!("reading what ptxas says of {arch}"))?;
         for (name, kernel) in &mut *kernels {
             let usage = usages.remove(name.as_str()).with_context(|| format!("ptxas says nothing of {name}"))?;
             kernel.architectures.insert(arch.to_owned(), usage);

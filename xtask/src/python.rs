@@ -66,12 +66,21 @@ pub fn pins(requirements: &str) -> Vec<(String, String)> {
     pins.map(|(name, version)| (name.to_owned(), version.to_owned())).collect()
 }
 
-/// Puts a wheel into the environment of that Python, in place of an earlier one of the package, and nothing that it needs.
+/// Puts a wheel into the environment of that Python, in place of an earlier one of the package, and nothing that it needs. What is there from this wheel stays.
 pub fn install(python: &Path, wheel: &Path) -> Result<()> {
+    let made = wheel.metadata().and_then(|file| file.modified());
+    let made = made.with_context(|| format!("cannot read {}", wheel.display()))?;
+    // Written when it is there; beside the folder of programs that Python is in.
+    let stamp = python.ancestors().nth(2).context("no environment has this Python")?.join("wheel.txt");
+    let wanted = format!("{} {made:?}", wheel.display());
+    if read(&stamp).is_ok_and(|there| there == wanted) {
+        return Ok(());
+    }
     let mut pip = Command::new(python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]);
     succeed(pip.arg("--force-reinstall").arg(wheel).stdin(Stdio::null()))
-        .with_context(|| format!("installing {}", wheel.display()))
+        .with_context(|| format!("installing {}", wheel.display()))?;
+    write(&stamp, &wanted)
 }
 
 /// A source distribution, not unpacked: what pip downloads for a file of requirements, which has one, with its hash. Nothing of it is built or run.

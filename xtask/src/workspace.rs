@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 
@@ -86,6 +87,26 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(path.into())
 }
 
+/// Does the work for all items, as many at a time as there are cores. What comes of it is in the order of the items; of errors it is the first item's.
+pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let i = next.fetch_add(1, Relaxed);
+            let Some(item) = items.get(i) else { return done };
+            done.push((i, work(item)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores.min(items.len())).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no worker has panicked")).collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
 /// Runs a command that must succeed; what it prints goes where ours goes.
 pub fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot run {}", name(command)))?;
@@ -125,4 +146,18 @@ pub fn read(path: &Path) -> Result<String> {
 /// Writes a file, naming it in the error.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_parallel_work_are_in_order_and_so_are_errors() {
+        let items: Vec<usize> = (0..100).collect();
+        assert_eq!(parallel(&items, |&i| Ok(i * i)).unwrap(), items.iter().map(|i| i * i).collect::<Vec<_>>());
+        let error = parallel(&items, |&i| if i % 30 == 29 { bail!("{i}") } else { Ok(()) }).unwrap_err();
+        assert_eq!(error.to_string(), "29");
+        assert!(parallel(&[], |_: &()| Ok(())).unwrap().is_empty());
+    }
 }

@@ -21,12 +21,15 @@ fn small() -> impl Iterator<Item = Case> {
     SIZES.into_iter().flat_map(|vertices| random(vertices).into_iter().chain(shapes(vertices)))
 }
 
+/// A vertex more than eight of the CPU engine's deep panels. `cargo xtask graph-test` has the program solve all shapes of twice as many.
+const LARGE: usize = 2049;
+
 #[test]
 fn the_cpu_engine() {
     for threads in [1, 3] {
         run(cpu::solve, threads, |weight| weight, small());
     }
-    run(cpu::solve, 2, |weight| weight, shapes(1000).into_iter().chain(shapes(4097)));
+    run(cpu::solve, 2, |weight| weight, shapes(1000).into_iter().chain(shapes(LARGE)));
 }
 
 /// All weights of these fit in 16 bits; distances do as well.
@@ -40,7 +43,7 @@ fn the_cpu_engine_in_other_numbers() {
         cpu::solve,
         3,
         |weight| weight as u16,
-        of_16_bits().chain(shapes(1000)).chain(shapes(4097).into_iter().take(1)),
+        of_16_bits().chain(shapes(1000)).chain(shapes(LARGE).into_iter().take(1)),
     );
     run(cpu::solve, 3, |weight| weight as f32, of_16_bits().chain(shapes(1000)));
 }

@@ -106,7 +106,7 @@ impl Case for Launch {
         let kernel = self.arguments.kernel();
         let args = (0..kernel.params.len() as u64).map(Arg::from).collect();
         let (device, samples) = (Arc::clone(device), Samples::default());
-        Ok(Box::new(Started { way: self.way, kernel, device, args, samples }))
+        Ok(Box::new(Started { way: self.way, kernel, device, args, samples, latest: None }))
     }
 }
 
@@ -116,6 +116,18 @@ struct Started {
     device: Arc<dyn Device>,
     args: Vec<Arg>,
     samples: Samples,
+    /// Seconds of the latest launch, or of the mean one of a row: by events, by the wall clock.
+    latest: Option<[f64; 2]>,
+}
+
+/// What is known of a launch that leaves nothing but its times: it ended, and within the time that passed. Events resolve half a
+/// microsecond.
+fn plausible([events, wall]: [f64; 2]) -> Result<String, String> {
+    if events > 0.0 && events <= wall + 1e-6 {
+        Ok("that an empty kernel takes time, and by events no more than by the wall clock".to_owned())
+    } else {
+        Err(format!("by events a launch took {events} s, by the wall clock {wall} s"))
+    }
 }
 
 impl Started {
@@ -145,17 +157,21 @@ impl Started {
 impl Run for Started {
     fn run(&mut self) -> Result<f64, DeviceError> {
         match self.way {
-            Way::Events => self.launch(),
-            Way::Wait => {
+            Way::Events | Way::Wait => {
                 let start = Instant::now();
                 let events = self.launch()?;
-                let wall = start.elapsed();
+                let wall = start.elapsed().as_secs_f64();
+                self.latest = Some([events, wall]);
+                if self.way == Way::Events {
+                    return Ok(events);
+                }
                 self.samples.note("events", events * 1e6, "us");
-                Ok(wall.as_secs_f64())
+                Ok(wall)
             }
             Way::Row(launches) => {
                 let [put, done, events] = self.row(launches)?;
                 let each = |seconds: f64| seconds * 1e6 / launches as f64;
+                self.latest = Some([events, done].map(|seconds| seconds / launches as f64));
                 self.samples.note("a launch", each(done), "us");
                 self.samples.note("to put it on the queue", each(put), "us");
                 self.samples.note("events", each(events), "us");
@@ -165,7 +181,7 @@ impl Run for Started {
     }
 
     fn check(&mut self) -> Result<Result<String, String>, DeviceError> {
-        Ok(Ok("that an empty kernel runs".to_owned()))
+        Ok(self.latest.map_or_else(|| Err("it has not run".to_owned()), plausible))
     }
 
     fn readings(&mut self) -> Result<Vec<Reading>, DeviceError> {
@@ -209,6 +225,18 @@ mod tests {
                     assert!(us("to put it on the queue") <= us("a launch"), "{told:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_wrong() {
+        assert!(plausible([5e-6, 9e-6]).is_ok());
+        for times in [[0.0, 9e-6], [-1e-6, 9e-6], [11e-6, 9e-6], [f64::NAN, 9e-6]] {
+            assert!(plausible(times).is_err(), "{times:?}");
+        }
+        let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+        for case in cases(9) {
+            assert_eq!(case.start(&device, 1).unwrap().check().unwrap().unwrap_err(), "it has not run");
         }
     }
 
