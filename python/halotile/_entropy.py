@@ -208,8 +208,8 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
     if meaning is not None:
         meaning = meaning.of_type(array.dtype)
     array, mask = _arguments.grid_and_mask(array, mask)
-    places = None if out is None else _given(out, array, mask, plan)
-    results = _places(array, plan) if places is None else places
+    planes = None if out is None else _writable_planes(out, array, mask, plan)
+    results = _empty_results(array, plan) if planes is None else planes
     if classes is None:
         classes = meaning.classes(array, mask, plan.threads)
     if array.size > 0:
@@ -223,28 +223,28 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
     return out
 
 
-def _is_upright(array):
-    """Whether columns are what lies together, as in Fortran."""
+def _is_fortran_ordered(array):
+    """Whether columns are contiguous, as in Fortran."""
     down, right = map(abs, array.strides)
     return min(array.shape) > 1 and down < right
 
 
-def _places(array, plan):
-    """New places for results, a plane a measure, in which what lies together is what does in `array`."""
+def _empty_results(array, plan):
+    """New arrays for results, a plane a measure, in the memory order of `array`."""
     planes, (rows, cols) = len(plan.measures), array.shape
-    if _is_upright(array):
+    if _is_fortran_ordered(array):
         return np.empty((planes, cols, rows), plan.dtype).transpose(0, 2, 1)
     return np.empty((planes, rows, cols), plan.dtype)
 
 
-def _given(out, array, mask, plan):
+def _writable_planes(out, array, mask, plan):
     """The planes of `out`, if results can be written there at once, else None."""
     shape = array.shape if plan.single else (len(plan.measures), *array.shape)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != plan.dtype or not out.flags.writeable:
         raise ValueError(f"out: an array that can be written, of the shape {shape} and the type {plan.dtype}")
     planes = out[np.newaxis] if plan.single else out
-    turn = -1 if _is_upright(array) else 1
-    (high, wide), (down, right) = array.shape[::turn], planes.strides[1:][::turn]
+    order = -1 if _is_fortran_ordered(array) else 1
+    (high, wide), (down, right) = array.shape[::order], planes.strides[1:][::order]
     # Rows without gaps, and neither rows nor planes that overlap.
     in_rows = right == planes.itemsize and down >= wide * planes.itemsize
     in_planes = plan.single or abs(planes.strides[0]) >= high * down

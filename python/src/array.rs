@@ -99,7 +99,7 @@ impl Array {
     }
 
     /// True where columns lie further apart than rows, as in Fortran.
-    pub fn is_upright(&self) -> bool {
+    pub fn is_fortran_ordered(&self) -> bool {
         self.rows > 1 && self.cols > 1 && self.strides.0.unsigned_abs() < self.strides.1.unsigned_abs()
     }
 
@@ -181,12 +181,12 @@ impl Array {
             std::ptr::with_exposed_provenance::<T>(address)
         };
         let mut numbers = vec![T::default(); rows.len() * width];
-        let upright = self.is_upright();
+        let fortran = self.is_fortran_ordered();
         // Bands of rows, for all threads; where columns are what lies together, a band is read column by column.
-        let band = (1usize << 16).div_ceil(width).max(if upright { 64 } else { 1 });
+        let band = (1usize << 16).div_ceil(width).max(if fortran { 64 } else { 1 });
         numbers.par_chunks_mut(band * width).enumerate().for_each(|(i, numbers)| {
             let (first, count) = (rows.start + i * band, numbers.len() / width);
-            if upright {
+            if fortran {
                 for (c, col) in cols.clone().enumerate() {
                     for r in 0..count {
                         // SAFETY: a cell of the array, by its strides.
@@ -254,7 +254,7 @@ impl Raster for ArrayRaster {
 
     /// Where columns lie together, tall pieces are read fastest.
     fn block(&self) -> (usize, usize) {
-        if self.array.is_upright() { (64, 64) } else { (1, self.array.cols) }
+        if self.array.is_fortran_ordered() { (64, 64) } else { (1, self.array.cols) }
     }
 
     fn nodata(&self) -> Option<Nodata> {

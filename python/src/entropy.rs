@@ -140,11 +140,11 @@ impl Plan {
     }
 }
 
-/// The shape turned on its diagonal.
+/// The transposed shape.
 fn transposed(window: &Footprint) -> Footprint {
     let (rows, cols) = (window.rows(), window.cols());
     let cells = (0..cols).flat_map(|col| (0..rows).map(move |row| window.contains(row, col)));
-    Footprint::new(cols, rows, cells.collect()).expect("a window that is turned is a window")
+    Footprint::new(cols, rows, cells.collect()).expect("the transpose of a window is a window")
 }
 
 /// What is done, whichever the type of the results.
@@ -168,17 +168,18 @@ impl Task<'_> {
         }
     }
 
-    /// The array as a raster of codes; `turned` where the caller counts rows and columns the other way round.
-    fn coded(&self, turned: bool) -> Result<CodedRaster, Fault> {
-        let turn = |array: Array| if turned { array.transposed() } else { array };
+    /// The array as a raster of codes; `transposed` where the caller counts rows and columns the other way round.
+    fn coded(&self, transposed: bool) -> Result<CodedRaster, Fault> {
+        let oriented = |array: Array| if transposed { array.transposed() } else { array };
         // SAFETY: the caller of `entropy` holds the arrays until it returns, and this does not outlive it.
-        let raster = unsafe { turn(self.array).raster("array", None) };
+        let raster = unsafe { oriented(self.array).raster("array", None) };
         // SAFETY: as above.
-        let mask = self.mask.map(|mask| -> Box<dyn Raster> { Box::new(unsafe { turn(mask).raster("mask", None) }) });
+        let mask =
+            self.mask.map(|mask| -> Box<dyn Raster> { Box::new(unsafe { oriented(mask).raster("mask", None) }) });
         Ok(CodedRaster::new(Box::new(raster), self.classes.inner.clone(), mask)?)
     }
 
-    fn run<T: Real + Number>(&self, engine: &Engine, turned: bool, watch: &dyn Observer) -> Result<Report, Fault> {
+    fn run<T: Real + Number>(&self, engine: &Engine, transposed: bool, watch: &dyn Observer) -> Result<Report, Fault> {
         // SAFETY: as above; the results' arrays are new, or the caller's to be written.
         let outs: Option<Vec<GridViewMut<'_, T>>> = self.outs.iter().map(|out| unsafe { out.view_mut() }).collect();
         let outs = outs.ok_or_else(|| Fault::Value("the results' arrays have rows with gaps".into()))?;
@@ -194,8 +195,8 @@ impl Task<'_> {
         }
         let coded = self.coded(false)?;
         match coded.classes().width() {
-            1 => self.run_coded::<T, u8>(&coded, engine, outs, turned, watch),
-            _ => self.run_coded::<T, u16>(&coded, engine, outs, turned, watch),
+            1 => self.run_coded::<T, u8>(&coded, engine, outs, transposed, watch),
+            _ => self.run_coded::<T, u16>(&coded, engine, outs, transposed, watch),
         }
     }
 
@@ -205,14 +206,14 @@ impl Task<'_> {
         coded: &CodedRaster,
         engine: &Engine,
         outs: Vec<GridViewMut<'_, T>>,
-        turned: bool,
+        transposed: bool,
         watch: &dyn Observer,
     ) -> Result<Report, Fault> {
         let (rows, cols) = (coded.rows(), coded.cols());
         let mut cells = Grid::<C>::zeros(rows, cols)?;
         if let Err(error) = coded.read_into(0..rows, 0..cols, cells.view_mut().into()) {
             // Where a number is no class, its place is said as the caller counts.
-            return Err(match turned {
+            return Err(match transposed {
                 true => whole(&self.coded(true)?).err().unwrap_or(error.into()),
                 false => error.into(),
             });
@@ -254,9 +255,9 @@ pub fn entropy<'py>(
     let bytes = outs.iter().map(|out| out.values().bytes()).sum();
     let workload = Workload { cells, size: plan.side(), levels: classes.inner.levels(), bytes };
 
-    let turned = array.is_upright();
+    let transposed = array.is_fortran_ordered();
     let mut task = Task { array, mask, classes, entropy, outs };
-    if turned {
+    if transposed {
         task = task.transposed(&plan.window, whole);
     }
     let of_type = match values {
@@ -275,13 +276,13 @@ pub fn entropy<'py>(
     let (chosen, report) = run(py, estimate, plan.threads, progress.as_ref(), |watch| {
         let mut chosen =
             Chosen::new(&plan.devices, plan.gpu, watch, |open| workload.recommend(rayon::current_num_threads(), open))?;
-        let mut result = of_type(&task, &chosen.engine, turned, watch);
+        let mut result = of_type(&task, &chosen.engine, transposed, watch);
         // The choice was ours, and the CPU takes anything.
         if let (Err(Fault::Entropy(error)), Some(_)) = (&result, &chosen.why)
             && error.is_for_cpu()
         {
             chosen = Chosen::cpu(Some(error.to_string()));
-            result = of_type(&task, &chosen.engine, turned, watch);
+            result = of_type(&task, &chosen.engine, transposed, watch);
         }
         Ok((chosen, result?))
     })?;

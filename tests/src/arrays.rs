@@ -119,9 +119,9 @@ pub enum Arrangement {
     /// The last column first.
     Mirrored,
     /// Column after column, the last one first, and the last row first.
-    Turned,
+    ReversedColumns,
     /// Every other column, every third row.
-    Spread,
+    Strided,
 }
 
 impl Arrangement {
@@ -133,12 +133,12 @@ impl Arrangement {
         Self::Padded(0, 1),
         Self::Flipped,
         Self::Mirrored,
-        Self::Turned,
-        Self::Spread,
+        Self::ReversedColumns,
+        Self::Strided,
     ];
 
     /// The place of the first number, strides, and how many numbers there is room for.
-    fn lay(self, rows: usize, cols: usize) -> (usize, (isize, isize), usize) {
+    fn layout(self, rows: usize, cols: usize) -> (usize, (isize, isize), usize) {
         let (r, c) = (rows as isize, cols as isize);
         match self {
             Self::Rows => (0, (c, 1), rows * cols),
@@ -146,21 +146,21 @@ impl Arrangement {
             Self::Padded(gap, start) => (start, (c + gap as isize, 1), start + rows * (cols + gap)),
             Self::Flipped => ((rows - 1) * cols, (-c, 1), rows * cols),
             Self::Mirrored => (cols - 1, (c, -1), rows * cols),
-            Self::Turned => (rows * cols - 1, (-1, -r), rows * cols),
-            Self::Spread => (0, (3 * 2 * c, 2), 6 * rows * cols),
+            Self::ReversedColumns => (rows * cols - 1, (-1, -r), rows * cols),
+            Self::Strided => (0, (3 * 2 * c, 2), 6 * rows * cols),
         }
     }
 }
 
 /// An array on a device.
-pub struct There {
+pub struct DeviceArray {
     buffer: Buffer,
     first: usize,
     strides: (isize, isize),
     bytes: usize,
 }
 
-impl There {
+impl DeviceArray {
     fn place(&self, row: usize, col: usize) -> usize {
         (self.first as isize + row as isize * self.strides.0 + col as isize * self.strides.1) as usize
     }
@@ -173,7 +173,7 @@ impl There {
         arrangement: Arrangement,
         gap: u8,
     ) -> Result<Self> {
-        let (first, strides, len) = arrangement.lay(shape.0, shape.1);
+        let (first, strides, len) = arrangement.layout(shape.0, shape.1);
         let buffer = Buffer::from_slice(device, &vec![gap; len * bytes])?;
         Ok(Self { buffer, first, strides, bytes })
     }
@@ -182,7 +182,7 @@ impl There {
     pub fn of(device: &Arc<dyn Device>, numbers: &Numbers, arrangement: Arrangement) -> Result<Self> {
         let (rows, cols, bytes) = (numbers.rows, numbers.cols, numbers.values.bytes());
         let mut there = Self::room(device, (rows, cols), bytes, arrangement, 0xEE)?;
-        let (_, _, len) = arrangement.lay(rows, cols);
+        let (_, _, len) = arrangement.layout(rows, cols);
         let mut memory = vec![0xEE; len * bytes];
         for (i, number) in numbers.bytes().chunks(bytes).enumerate() {
             let at = there.place(i / cols, i % cols);
@@ -225,9 +225,9 @@ impl There {
 }
 
 /// Results kept in grids, one a plane.
-struct Keep<'a, T>(&'a Mutex<Vec<Grid<T>>>);
+struct CollectSink<'a, T>(&'a Mutex<Vec<Grid<T>>>);
 
-impl<T: Real> ResultSink<T> for Keep<'_, T> {
+impl<T: Real> ResultSink<T> for CollectSink<'_, T> {
     fn block(&self) -> (usize, usize) {
         (1, 1)
     }
@@ -248,7 +248,7 @@ impl<T: Real> ResultSink<T> for Keep<'_, T> {
 }
 
 /// What is asked, in one way and the other.
-pub struct Question<'a> {
+pub struct Case<'a> {
     pub device: &'a Arc<dyn Device>,
     pub entropy: &'a Entropy,
     pub planes: usize,
@@ -263,7 +263,7 @@ fn bits<T: Real>(grids: &[Grid<T>]) -> Vec<Vec<u8>> {
     grids.iter().map(|grid| bytemuck::cast_slice(grid.as_slice()).to_vec()).collect()
 }
 
-impl Question<'_> {
+impl Case<'_> {
     fn shape(&self) -> (usize, usize) {
         (self.numbers.rows, self.numbers.cols)
     }
@@ -279,7 +279,7 @@ impl Question<'_> {
             Err(error) => return Ok(Err(error.to_string())),
         };
         let engine = Engine::Devices(vec![Arc::clone(self.device)]);
-        let done = self.entropy.stream(&engine, &cells, Box::new(Keep(&kept)), None, &());
+        let done = self.entropy.stream(&engine, &cells, Box::new(CollectSink(&kept)), None, &());
         Ok(done.map(|_| bits(&kept.into_inner().expect("no writer panics"))).map_err(|error| error.to_string()))
     }
 
@@ -294,17 +294,17 @@ impl Question<'_> {
     }
 
     /// From the device's memory; without classes, bytes that are levels.
-    pub fn there<T: Real>(
+    pub fn on_device<T: Real>(
         &self,
         classes: Option<&Classes>,
         arrangement: Arrangement,
         masks: Arrangement,
         results: Arrangement,
     ) -> Result<Answer> {
-        let numbers = There::of(self.device, self.numbers, arrangement)?;
-        let mask = self.mask.map(|mask| There::of(self.device, mask, masks)).transpose()?;
+        let numbers = DeviceArray::of(self.device, self.numbers, arrangement)?;
+        let mask = self.mask.map(|mask| DeviceArray::of(self.device, mask, masks)).transpose()?;
         let mask = self.mask.zip(mask.as_ref()).map(|(numbers, there)| there.grid(numbers)).transpose()?;
-        let room = |_| There::room(self.device, self.shape(), size_of::<T>(), results, 0x7E);
+        let room = |_| DeviceArray::room(self.device, self.shape(), size_of::<T>(), results, 0x7E);
         let mut rooms = (0..self.planes).map(room).collect::<Result<Vec<_>>>()?;
         let outs = rooms.iter_mut().map(|room| room.grid_mut::<T>(self.shape())).collect::<Result<Vec<_>>>()?;
         let done = self.entropy.measure_on_device(&numbers.grid(self.numbers)?, classes, mask.as_ref(), outs, &());
@@ -398,10 +398,11 @@ pub fn check(device: &Arc<dyn Device>, every: usize) -> Result<usize> {
                     number.is_multiple_of(3).then(|| hiding(TYPES[(kind + way) % 10], shape, 77 + number as u64));
                 let nodata = (number % 5 < 3).then_some(Nodata::Whole(12));
                 let (entropy, planes) = entropy(number / every);
-                let question = Question { device, entropy: &entropy, planes, numbers: &numbers, mask: mask.as_ref() };
-                let ways = [arrangement, Arrangement::ALL[number % 9], Arrangement::ALL[(number / 3) % 9]];
-                let what = format!("{values:?} {shape:?} {ways:?} {nodata:?}, mask {:?}, {entropy:?}", mask.is_some());
-                one(&question, nodata, ways, number).context(what)?;
+                let case = Case { device, entropy: &entropy, planes, numbers: &numbers, mask: mask.as_ref() };
+                let arrangements = [arrangement, Arrangement::ALL[number % 9], Arrangement::ALL[(number / 3) % 9]];
+                let what =
+                    format!("{values:?} {shape:?} {arrangements:?} {nodata:?}, mask {:?}, {entropy:?}", mask.is_some());
+                one(&case, nodata, arrangements, number).context(what)?;
                 asked += 1;
             }
         }
@@ -409,15 +410,15 @@ pub fn check(device: &Arc<dyn Device>, every: usize) -> Result<usize> {
     Ok(asked)
 }
 
-fn one(question: &Question<'_>, nodata: Option<Nodata>, ways: [Arrangement; 3], number: usize) -> Result<()> {
-    let Question { device, numbers, .. } = *question;
+fn one(case: &Case<'_>, nodata: Option<Nodata>, arrangements: [Arrangement; 3], number: usize) -> Result<()> {
+    let Case { device, numbers, .. } = *case;
     // Classes as they are found on the host and on the device.
-    let hidden = question.mask.map(|mask| MaskedRaster::new(numbers, mask).expect("one shape"));
-    let raster: &dyn Raster = hidden.as_ref().map_or(numbers, |hidden| hidden as &dyn Raster);
-    let there = There::of(device, numbers, ways[0])?;
+    let masked = case.mask.map(|mask| MaskedRaster::new(numbers, mask).expect("one shape"));
+    let raster: &dyn Raster = masked.as_ref().map_or(numbers, |masked| masked as &dyn Raster);
+    let there = DeviceArray::of(device, numbers, arrangements[0])?;
     let grid = there.grid(numbers)?;
-    let mask = question.mask.map(|mask| There::of(device, mask, ways[1])).transpose()?;
-    let mask = question.mask.zip(mask.as_ref()).map(|(numbers, there)| there.grid(numbers)).transpose()?;
+    let mask = case.mask.map(|mask| DeviceArray::of(device, mask, arrangements[1])).transpose()?;
+    let mask = case.mask.zip(mask.as_ref()).map(|(numbers, there)| there.grid(numbers)).transpose()?;
     let rule = [BinRule::EqualWidth, BinRule::Quantile][number % 2];
     let bins = 2 + number % 19;
     let found = [
@@ -432,16 +433,22 @@ fn one(question: &Question<'_>, nodata: Option<Nodata>, ways: [Arrangement; 3], 
             (Ok(expected), Ok(got)) => {
                 let describe = |classes: &Classes| format!("{:?} {:?}", classes.describe(), classes.nodata_code());
                 ensure!(describe(&expected) == describe(&got), "{i}: {} not {}", describe(&got), describe(&expected));
-                let ways = |classes| -> Result<()> {
+                let compare = |classes| -> Result<()> {
                     if (number + i).is_multiple_of(2) {
-                        let expected = question.by_stream::<f32>(classes)?;
-                        same(&expected, &question.there::<f32>(Some(classes), ways[0], ways[1], ways[2])?)
+                        let expected = case.by_stream::<f32>(classes)?;
+                        same(
+                            &expected,
+                            &case.on_device::<f32>(Some(classes), arrangements[0], arrangements[1], arrangements[2])?,
+                        )
                     } else {
-                        let expected = question.by_stream::<f64>(classes)?;
-                        same(&expected, &question.there::<f64>(Some(classes), ways[0], ways[1], ways[2])?)
+                        let expected = case.by_stream::<f64>(classes)?;
+                        same(
+                            &expected,
+                            &case.on_device::<f64>(Some(classes), arrangements[0], arrangements[1], arrangements[2])?,
+                        )
                     }
                 };
-                ways(&got).with_context(|| format!("{i}: {}", describe(&got)))?;
+                compare(&got).with_context(|| format!("{i}: {}", describe(&got)))?;
             }
             (Err(expected), Err(got)) => ensure!(expected.to_string() == got.to_string(), "{got}, not {expected}"),
             (Ok(_), Err(error)) => anyhow::bail!("{i} failed: {error}"),
@@ -460,17 +467,22 @@ pub fn check_errors(device: &Arc<dyn Device>) -> Result<usize> {
         for arrangement in Arrangement::ALL {
             let odd = [(3, 40), (4, 0), (22, 7)];
             let numbers = Numbers::new(values, shape, |r, c| if odd.contains(&(r, c)) { 77.0 } else { (r % 4) as f64 });
-            let question = Question { device, entropy: &entropy, planes: 1, numbers: &numbers, mask: None };
+            let case = Case { device, entropy: &entropy, planes: 1, numbers: &numbers, mask: None };
             for classes in [Classes::identity(4, None)?, Classes::parse("0..2,few\n3,many", "list", None)?] {
-                let expected = question.by_reading(&classes)?;
+                let expected = case.by_reading(&classes)?;
                 ensure!(expected.as_ref().is_err_and(|error| error.contains("row 3, column 40")), "{expected:?}");
-                same(&expected, &question.there::<f32>(Some(&classes), arrangement, arrangement, Arrangement::Rows)?)?;
+                same(&expected, &case.on_device::<f32>(Some(&classes), arrangement, arrangement, Arrangement::Rows)?)?;
                 // What a mask hides may be anything.
                 let mask = Numbers::new(ValueType::U8, shape, |r, c| f64::from(u8::from((r, c) != odd[0])));
-                let question = Question { mask: Some(&mask), ..question };
-                let expected = question.by_reading(&classes)?;
+                let case = Case { mask: Some(&mask), ..case };
+                let expected = case.by_reading(&classes)?;
                 ensure!(expected.as_ref().is_err_and(|error| error.contains("row 4, column 0")), "{expected:?}");
-                let got = question.there::<f32>(Some(&classes), arrangement, Arrangement::Turned, Arrangement::Rows)?;
+                let got = case.on_device::<f32>(
+                    Some(&classes),
+                    arrangement,
+                    Arrangement::ReversedColumns,
+                    Arrangement::Rows,
+                )?;
                 same(&expected, &got)?;
                 checked += 2;
             }
@@ -495,7 +507,7 @@ pub fn check_errors(device: &Arc<dyn Device>) -> Result<usize> {
                 kinds.push(Numbers::new(values, shape, |_, _| f64::NAN));
             }
             for numbers in &kinds {
-                let there = There::of(device, numbers, arrangement)?;
+                let there = DeviceArray::of(device, numbers, arrangement)?;
                 for nodata in [None, Some(Nodata::Whole(8)), Some(Nodata::Fraction(0.5))] {
                     let describe = |classes: &Classes| format!("{:?} {:?}", classes.describe(), classes.nodata_code());
                     let text = |found: Result<Classes, ClassesError>| match found {
@@ -538,8 +550,8 @@ pub fn check_case<T: Real + Into<f64>>(
     let (rows, cols) = (case.cells.rows(), case.cells.cols());
     let numbers = Numbers::new(ValueType::U8, (rows, cols), |r, c| f64::from(case.cells.row(r)[c]));
     let entropy = Entropy::new().size(case.size).nodata(case.nodata.map(u16::from)).kernel(kernel);
-    let there = There::of(device, &numbers, arrangement)?;
-    let mut room = There::room(device, (rows, cols), size_of::<T>(), arrangement, 0x7E)?;
+    let there = DeviceArray::of(device, &numbers, arrangement)?;
+    let mut room = DeviceArray::room(device, (rows, cols), size_of::<T>(), arrangement, 0x7E)?;
     let outs = vec![room.grid_mut::<T>((rows, cols))?];
     match entropy.measure_on_device(&there.grid(&numbers)?, None, None, outs, &()) {
         Ok(_) => {}

@@ -133,9 +133,9 @@ impl Passes for RasterPasses<'_> {
 
     fn extent(&self) -> Result<Extent, ClassesError> {
         let mut extent = Extent::NOTHING;
-        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => Extent::of_values(values, self.nodata)));
-        pass::over(self.raster, self.observer, look, |found| {
-            extent.join(found);
+        let scan = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => Extent::of_values(values, self.nodata)));
+        pass::map_reduce(self.raster, self.observer, scan, |found| {
+            extent.merge(found);
             Ok(())
         })?;
         Ok(extent)
@@ -143,8 +143,8 @@ impl Passes for RasterPasses<'_> {
 
     fn count(&self, digits: &Digits<'_>, counts: &mut [u64]) -> Result<bool, ClassesError> {
         let mut skipped = false;
-        let look = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => digits.count(values, self.nodata)));
-        pass::over(self.raster, self.observer, look, |(found, missing)| {
+        let scan = |piece: &pass::Piece<'_>| Ok(each!(&piece.values, values => digits.count(values, self.nodata)));
+        pass::map_reduce(self.raster, self.observer, scan, |(found, missing)| {
             found.into_iter().for_each(|(at, cells)| counts[at as usize] += u64::from(cells));
             skipped |= missing;
             Ok(())
@@ -175,7 +175,7 @@ impl Extent {
     pub const NOTHING: Extent = Extent { finite: (u64::MAX, 0), all: (u64::MAX, 0), nodata: false };
 
     /// Takes in what has been found elsewhere.
-    pub fn join(&mut self, found: Extent) {
+    pub fn merge(&mut self, found: Extent) {
         let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
         self.finite = wider(self.finite, found.finite);
         self.all = wider(self.all, found.all);

@@ -1,11 +1,11 @@
-//! A walk over all of a raster in bounded memory.
+//! A map-reduce over all of a raster, in bounded memory.
 //!
 //! The raster is cut into pieces made of whole blocks, so that none is decoded twice, and of about [`PIECE`] cells. A wave of
-//! pieces is looked at by all threads; what they found is taken in reading order, so that neither a count nor an
+//! pieces is mapped by all threads; the results are reduced in reading order, so that neither a count nor an
 //! error depends on which thread was faster.
 //!
-//! Threads read the pieces that they look at, but for rasters that are decoded as streams: there one piece is read after the other, and then a few of
-//! them are looked at together. They are smaller, since all threads hold theirs at the same time.
+//! Threads read the pieces that they map, but for rasters that are decoded as streams: there one piece is read after the other, and then a few of
+//! them are mapped together. They are smaller, since all threads hold theirs at the same time.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::raster::{Raster, Values};
 /// Cells of a piece, unless a block has more.
 const PIECE: usize = 1 << 20;
 
-/// Bytes of the pieces that are read one after the other and looked at together.
+/// Bytes of the pieces that are read one after the other and mapped together.
 const TOGETHER: usize = 16 << 20;
 
 /// A rectangle of a raster and its numbers.
@@ -45,12 +45,12 @@ impl Piece<'_> {
     }
 }
 
-/// Shows every piece to `look`, in parallel, and hands what it found to `take`, in order.
-pub(super) fn over<R: Send>(
+/// Calls `map` for every piece, in parallel, and `reduce` with the results, in order.
+pub(super) fn map_reduce<R: Send>(
     raster: &dyn Raster,
     observer: &dyn Observer,
-    look: impl Fn(&Piece<'_>) -> Result<R, ClassesError> + Sync,
-    mut take: impl FnMut(R) -> Result<(), ClassesError>,
+    map: impl Fn(&Piece<'_>) -> Result<R, ClassesError> + Sync,
+    mut reduce: impl FnMut(R) -> Result<(), ClassesError>,
 ) -> Result<(), ClassesError> {
     let threads = rayon::current_num_threads();
     let read = |rows: &Range<usize>, cols: &Range<usize>| -> Result<Piece<'_>, ClassesError> {
@@ -65,8 +65,8 @@ pub(super) fn over<R: Send>(
         });
         Ok(Piece { raster, rows: rows.clone(), cols: cols.clone(), values, kept })
     };
-    let look = |piece: &Piece<'_>| {
-        let found = look(piece);
+    let map = |piece: &Piece<'_>| {
+        let found = map(piece);
         observer.advance((piece.rows.len() * piece.cols.len()) as u64);
         found
     };
@@ -74,14 +74,14 @@ pub(super) fn over<R: Send>(
         let cells = TOGETHER / threads / raster.value_type().bytes();
         for wave in pieces(raster, cells.clamp(1 << 14, PIECE)).chunks(threads) {
             let read: Vec<_> = wave.iter().map(|(rows, cols)| read(rows, cols)).collect();
-            let found: Vec<_> = read.into_par_iter().map(|piece| look(&piece?)).collect();
-            found.into_iter().try_for_each(|found| take(found?))?;
+            let found: Vec<_> = read.into_par_iter().map(|piece| map(&piece?)).collect();
+            found.into_iter().try_for_each(|found| reduce(found?))?;
         }
         return Ok(());
     }
     for wave in pieces(raster, PIECE).chunks(4 * threads) {
-        let found: Vec<_> = wave.par_iter().map(|(rows, cols)| look(&read(rows, cols)?)).collect();
-        found.into_iter().try_for_each(|found| take(found?))?;
+        let found: Vec<_> = wave.par_iter().map(|(rows, cols)| map(&read(rows, cols)?)).collect();
+        found.into_iter().try_for_each(|found| reduce(found?))?;
     }
     Ok(())
 }
@@ -151,8 +151,8 @@ mod tests {
         let numbers = || Numbers::new(rows, cols, Values::F64(values.clone()));
         let found = |raster: &dyn Raster| {
             let mut all = Vec::new();
-            let look = |piece: &Piece<'_>| Ok((piece.place(0), piece.values.len()));
-            over(raster, &(), look, |found| {
+            let map = |piece: &Piece<'_>| Ok((piece.place(0), piece.values.len()));
+            map_reduce(raster, &(), map, |found| {
                 all.push(found);
                 Ok(())
             })

@@ -1,4 +1,4 @@
-//! The first look at a raster: which values it holds and how often.
+//! The survey of a raster: which values it holds and how often.
 //!
 //! Numbers of 8 and 16 bits are counted in a table of all that there can be. Wider ones go through a small table of the values met
 //! last (land cover comes in patches), and only what drops out of that is counted in a map, which grows up to as many values as there are
@@ -38,7 +38,7 @@ pub(super) fn survey(
         nodata: found.nodata > 0,
         most: MAX_LEVELS,
     };
-    let look = |piece: &pass::Piece<'_>| {
+    let scan = |piece: &pass::Piece<'_>| {
         let counted = each!(&piece.values, values => count(values, nodata));
         counted.map_err(|stop| match stop {
             Stop::Fraction(index, value) => {
@@ -54,7 +54,7 @@ pub(super) fn survey(
             },
         })
     };
-    pass::over(raster, observer, look, |found| {
+    pass::map_reduce(raster, observer, scan, |found| {
         all.nodata += found.nodata;
         for (value, cells) in found.cells {
             *all.cells.entry(value).or_default() += cells;
@@ -73,7 +73,7 @@ enum Stop {
 }
 
 /// Tables that numbers of 8 and 16 bits are counted in, side by side.
-const TURNS: usize = 4;
+const TABLES: usize = 4;
 
 /// Values met last, by the high bits of a hash.
 const SLOTS: usize = 256;
@@ -84,14 +84,14 @@ fn count<T: Cell>(values: &[T], nodata: Option<Nodata>) -> Result<Found, Stop> {
     let mut nodata_cells = 0;
     if T::WIDTH <= 16 {
         // Several tables in turn: in patches of one class every count would wait for the one before.
-        let mut tables = vec![[0u64; TURNS]; 1 << T::WIDTH];
-        let mut turns = values.chunks_exact(TURNS);
-        for turn in &mut turns {
-            for (i, value) in turn.iter().enumerate() {
+        let mut tables = vec![[0u64; TABLES]; 1 << T::WIDTH];
+        let mut chunks = values.chunks_exact(TABLES);
+        for chunk in &mut chunks {
+            for (i, value) in chunk.iter().enumerate() {
                 tables[value.key() as usize][i] += 1;
             }
         }
-        turns.remainder().iter().for_each(|value| tables[value.key() as usize][0] += 1);
+        chunks.remainder().iter().for_each(|value| tables[value.key() as usize][0] += 1);
         let cells = tables.iter().map(|cells| cells.iter().sum::<u64>());
         keys.extend((0..).zip(cells).filter(|(_, cells)| *cells > 0));
     } else {

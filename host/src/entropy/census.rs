@@ -132,25 +132,25 @@ fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeE
     Ok(coded)
 }
 
-/// What `look` finds in all cells, in parallel, in runs that are neither too short for a loop nor too long for one thread, for
+/// Combines what `map` returns for runs of all cells, in parallel; runs are neither too short for a loop nor too long for one thread, for
 /// any shape of rows.
 fn in_runs<C: Code, R: Send>(
     cells: GridView<'_, C>,
-    look: impl Fn(&[C]) -> R + Sync + Send,
-    nothing: impl Fn() -> R + Sync + Send,
-    join: impl Fn(R, R) -> R + Sync + Send,
+    map: impl Fn(&[C]) -> R + Sync + Send,
+    identity: impl Fn() -> R + Sync + Send,
+    combine: impl Fn(R, R) -> R + Sync + Send,
 ) -> R {
     const RUN: usize = 1 << 16;
     if cells.stride() == cells.cols() {
-        return cells.as_strided().par_chunks(RUN).map(look).reduce(nothing, join);
+        return cells.as_strided().par_chunks(RUN).map(map).reduce(identity, combine);
     }
     let rows = (0..cells.rows()).into_par_iter().with_min_len(RUN.div_ceil(cells.cols()));
-    rows.map(|r| look(cells.row(r))).reduce(nothing, join)
+    rows.map(|r| map(cells.row(r))).reduce(identity, combine)
 }
 
 /// The largest value that is not nodata, and whether nodata occurs.
 fn extremes(cells: GridView<'_, u8>, nodata: Option<u8>) -> (Option<u8>, bool) {
-    let look = |run: &[u8]| match nodata {
+    let map = |run: &[u8]| match nodata {
         // Both loops are written for the vectoriser: no early exit, no branch on a value.
         None => (run.iter().fold(0, |max, &value| max.max(value)), true, false),
         Some(nodata) => {
@@ -164,20 +164,20 @@ fn extremes(cells: GridView<'_, u8>, nodata: Option<u8>) -> (Option<u8>, bool) {
             (max, valid != 0, hits != 0)
         }
     };
-    let (max, valid, hits) = in_runs(cells, look, || (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
+    let (max, valid, hits) = in_runs(cells, map, || (0, false, false), |a, b| (a.0.max(b.0), a.1 | b.1, a.2 | b.2));
     (valid.then_some(max), hits)
 }
 
 /// Which values occur, nodata left out.
 fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
-    let look = |run: &[u8]| {
+    let map = |run: &[u8]| {
         let mut seen = [false; 256];
         for &value in run {
             seen[usize::from(value)] = true;
         }
         seen
     };
-    let mut all = in_runs(cells, look, || [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
+    let mut all = in_runs(cells, map, || [false; 256], |a, b| std::array::from_fn(|i| a[i] | b[i]));
     if let Some(nodata) = nodata {
         all[usize::from(nodata)] = false;
     }
@@ -205,7 +205,7 @@ pub(crate) struct Numbers {
 impl Words {
     /// Scans `cells`. With `levels` given, a value that is neither below it nor `nodata` is an error.
     pub fn of(cells: GridView<'_, u16>, levels: Option<usize>, nodata: Option<u16>) -> Result<Self, Error> {
-        let look = |run: &[u16]| {
+        let map = |run: &[u16]| {
             let mut seen = vec![false; u16::LEVELS];
             run.iter().for_each(|&value| seen[usize::from(value)] = true);
             seen
@@ -214,7 +214,7 @@ impl Words {
             a.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
             a
         };
-        let mut present = in_runs(cells, look, || vec![false; u16::LEVELS], join);
+        let mut present = in_runs(cells, map, || vec![false; u16::LEVELS], join);
         let nodata = nodata.filter(|&value| std::mem::take(&mut present[usize::from(value)]));
         let max = present.iter().rposition(|&is| is);
         if let (Some(levels), Some(max)) = (levels, max)
@@ -277,8 +277,8 @@ pub(crate) fn check<C: Code>(
         CodesView::Words(_) if levels == u16::LEVELS => false,
         CodesView::Words(cells) => {
             let (levels, nodata) = (levels as u16, nodata.map_or(0, C::get));
-            let look = |run: &[u16]| run.iter().fold(false, |any, &code| any | ((code >= levels) & (code != nodata)));
-            in_runs(cells, look, || false, |a, b| a | b)
+            let map = |run: &[u16]| run.iter().fold(false, |any, &code| any | ((code >= levels) & (code != nodata)));
+            in_runs(cells, map, || false, |a, b| a | b)
         }
     };
     if above { Err(first_above(cells, place, levels, nodata)) } else { Ok(()) }

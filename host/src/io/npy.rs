@@ -1,7 +1,7 @@
 //! NPY: NumPy's array file. A header (see `npy_header`), then the elements without gaps.
 //!
 //! Read: 2-D arrays of booleans, integers of 8 to 64 bits, f32 and f64, either byte order, C or Fortran order,
-//! versions 1 to 3. A Fortran array is read as its transpose and turned afterwards, in blocks that fit the
+//! versions 1 to 3. A Fortran array is read as its transpose and transposed afterwards, in blocks that fit the
 //! cache. Bytes after the last element are an error: `numpy.load` ignores them, but then it goes unnoticed that a
 //! file held two arrays or that its header was wrong.
 

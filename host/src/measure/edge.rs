@@ -69,13 +69,13 @@ impl Edge {
             Self::Shrink | Self::Nodata => None,
             Self::Replicate => Some(at.clamp(0, n - 1) as usize),
             Self::Symmetric => {
-                let turn = at.rem_euclid(2 * n);
-                Some(turn.min(2 * n - 1 - turn) as usize)
+                let phase = at.rem_euclid(2 * n);
+                Some(phase.min(2 * n - 1 - phase) as usize)
             }
             Self::Reflect if n == 1 => Some(0),
             Self::Reflect => {
-                let turn = at.rem_euclid(2 * n - 2);
-                Some(turn.min(2 * n - 2 - turn) as usize)
+                let phase = at.rem_euclid(2 * n - 2);
+                Some(phase.min(2 * n - 2 - phase) as usize)
             }
         }
     }

@@ -100,9 +100,9 @@ pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<Strin
         for (name, col, row) in CORNERS {
             let corner = (col * cols as f64, row * rows as f64);
             let (here, there) = (at(our_place, corner), at(its_place, corner));
-            let apart = in_cells(our_place, (there.0 - here.0, there.1 - here.1));
+            let offset = in_cells(our_place, (there.0 - here.0, there.1 - here.1));
             // Also where they are so far apart that the difference is no number.
-            if !(apart.0.abs() <= TOLERANCE && apart.1.abs() <= TOLERANCE) {
+            if !(offset.0.abs() <= TOLERANCE && offset.1.abs() <= TOLERANCE) {
                 let show = |(x, y): (f64, f64)| format!("({x}, {y})");
                 return Err(elsewhere(&format!("{name} corner"), show(there), show(here)));
             }

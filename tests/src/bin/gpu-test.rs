@@ -94,8 +94,8 @@ fn main() -> Result<()> {
 
 /// Arrays in the device's memory, against the same numbers in the host's; then the table of cases from device to device.
 fn the_arrays(device: &Arc<dyn Device>, table: &[Checked]) -> Result<()> {
-    let asked = arrays::check(device, 1)?;
-    println!("arrays          {asked} questions, not a bit other than from the host");
+    let checked = arrays::check(device, 1)?;
+    println!("arrays          {checked} cases, bit-identical to those of the host");
     println!("arrays          {} errors as on the host", arrays::check_errors(device)?);
     let mut worst = 0.0f64;
     for checked in table {
@@ -342,7 +342,7 @@ fn little_memory(cuda: &Arc<CudaDevice>) -> Result<()> {
     drop(hog);
     ensure!(bands > 1, "{bands} bands");
     ensure!(whole == banded, "bands changed the result");
-    println!("little memory   8192 x 8192 in {bands} bands, not a bit different");
+    println!("little memory   8192 x 8192 in {bands} bands, bit-identical");
     Ok(())
 }
 
@@ -369,7 +369,7 @@ fn several_devices(device: &Arc<dyn Device>) -> Result<()> {
     let (all_seconds, together) = run(&engine)?;
     ensure!(one == together, "{count} devices changed the result");
     println!(
-        "several devices 8192 x 8192, host to host: 1 in {:.1} ms, {count} in {:.1} ms, not a bit different",
+        "several devices 8192 x 8192, host to host: 1 in {:.1} ms, {count} in {:.1} ms, bit-identical",
         one_seconds * 1e3,
         all_seconds * 1e3
     );

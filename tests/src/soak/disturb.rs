@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::question::Question;
+use super::case::Case;
 use super::run::{Ran, Runner, Running, Setting};
 use super::{Ended, Random};
 
@@ -79,32 +79,32 @@ pub fn run(random: &mut Random, runner: &Runner, tools: &Tools) -> (&'static str
 }
 
 /// What is true of every end. `signals`: those that may end the program.
-fn ended(question: &Question, runner: &Runner, ran: &Ran, old: Option<&[u8]>, signals: &[i32]) -> Result<Ended> {
+fn ended(case: &Case, runner: &Runner, ran: &Ran, old: Option<&[u8]>, signals: &[i32]) -> Result<Ended> {
     if let Some(signal) = ran.signal() {
         ensure!(signals.contains(&signal), "ended by signal {signal}: {}", ran.err);
         runner.is_clean(&runner.place)?;
-        question.is_all_or_nothing(runner, old)?;
+        case.is_all_or_nothing(runner, old)?;
         return Ok(Ended::Stopped);
     }
     runner.is_clean(&runner.place)?;
     if ran.code() == Some(0) {
         ran.is_done()?;
-        return question.check(runner, ran).map(Ended::Right);
+        return case.check(runner, ran).map(Ended::Right);
     }
     ran.is_refused(&[1, 3, 130])?;
-    question.is_all_or_nothing(runner, old)?;
+    case.is_all_or_nothing(runner, old)?;
     Ok(Ended::Stopped)
 }
 
 /// Old outputs, which the run may replace, or none.
-fn old(random: &mut Random, question: &mut Question, runner: &Runner) -> Result<Option<&'static [u8]>> {
+fn old(random: &mut Random, case: &mut Case, runner: &Runner) -> Result<Option<&'static [u8]>> {
     if random.flip() {
         return Ok(None);
     }
-    for name in &question.outputs {
+    for name in &case.outputs {
         fs::write(runner.file(name), "old")?;
     }
-    question.args.push("--overwrite".into());
+    case.args.push("--overwrite".into());
     Ok(Some(b"old"))
 }
 
@@ -113,10 +113,10 @@ fn pause(random: &mut Random, most: usize) {
 }
 
 fn signal(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
     let (name, number) = random.one(&[("INT", INT), ("TERM", TERM), ("HUP", HUP), ("KILL", KILL), ("KILL", KILL)]);
-    let running = runner.start(&question.args, &Setting::default())?;
+    let running = runner.start(&case.args, &Setting::default())?;
     pause(random, 120);
     running.signal(name)?;
     if random.once_in(4) {
@@ -125,53 +125,53 @@ fn signal(random: &mut Random, runner: &Runner) -> Result<Ended> {
     }
     let ran = running.wait()?;
     // Before it listens, a signal ends it as it ends any program.
-    ended(&question, runner, &ran, old, &[number])
+    ended(&case, runner, &ran, old, &[number])
 }
 
 fn file_size(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
     let setting = Setting { shell: Some(format!("ulimit -f {}", random.number(0, 60))), ..Setting::default() };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
-    ended(&question, runner, &ran, old, &[])
+    let ran = runner.start(&case.args, &setting)?.wait()?;
+    ended(&case, runner, &ran, old, &[])
 }
 
 fn full(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
     let Some(small) = &tools.small else { return file_size(random, runner) };
-    let mut question = Question::draw(random, &runner.place, false)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
     // Runs side by side fill it together: that is a full disk as well.
     let folder = small.join(runner.place.file_name().unwrap_or_default());
     fs::create_dir(&folder)?;
     let _ = fs::write(folder.join("filled"), vec![0; random.below(64 << 10)]);
-    question.args[2] = folder.join(&question.args[2]).display().to_string();
-    question.outputs = question.outputs.iter().map(|name| folder.join(name).display().to_string()).collect();
-    let ran = runner.run(&question.args)?;
+    case.args[2] = folder.join(&case.args[2]).display().to_string();
+    case.outputs = case.outputs.iter().map(|name| folder.join(name).display().to_string()).collect();
+    let ran = runner.run(&case.args)?;
     let clean = runner.is_clean(&folder);
-    let ended = ended(&question, runner, &ran, None, &[]);
+    let ended = ended(&case, runner, &ran, None, &[]);
     fs::remove_dir_all(&folder)?;
     clean.and(ended)
 }
 
 fn dev_full(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, true)?;
+    let mut case = Case::draw(random, &runner.place, true)?;
     let setting = if random.flip() {
-        question.args[2] = "/dev/full".into();
+        case.args[2] = "/dev/full".into();
         Setting::default()
     } else {
         Setting { redirect: Some(">/dev/full".into()), ..Setting::default() }
     };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
+    let ran = runner.start(&case.args, &setting)?.wait()?;
     runner.is_clean(&runner.place)?;
     ran.is_refused(&[1])?;
     Ok(Ended::Stopped)
 }
 
 fn address_space(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
     let kibibytes = random.number(20, 400) << 10;
     let setting = Setting { shell: Some(format!("ulimit -v {kibibytes}")), ..Setting::default() };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
+    let ran = runner.start(&case.args, &setting)?.wait()?;
     // Memory that the system does not give to the loader, to the allocator, or to std for a thread's signal stack ends a program before it
     // can say more.
     const NOT_OURS: [&str; 3] =
@@ -179,42 +179,41 @@ fn address_space(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let not_ours = NOT_OURS.iter().any(|said| ran.err.contains(said));
     if not_ours || ran.code() == Some(127) || ran.signal() == Some(ABORT) {
         ensure!(not_ours || !ran.err.contains("panicked"), "it panicked: {}", ran.err);
-        question.is_all_or_nothing(runner, old)?;
+        case.is_all_or_nothing(runner, old)?;
         return Ok(Ended::Stopped);
     }
-    ended(&question, runner, &ran, old, &[KILL, 11])
+    ended(&case, runner, &ran, old, &[KILL, 11])
 }
 
 fn memory(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
-    if let Some(at) = question.args.iter().position(|arg| arg == "--memory") {
-        question.args.drain(at..at + 2);
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
+    if let Some(at) = case.args.iter().position(|arg| arg == "--memory") {
+        case.args.drain(at..at + 2);
     }
-    question.args.extend([
+    case.args.extend([
         "--memory".into(),
         random.one(&["1", "100K", "1MiB", "8MiB", "32MiB", "64MiB", "95MiB", "96MiB"]).into(),
     ]);
-    let ran = runner.run(&question.args)?;
-    ended(&question, runner, &ran, old, &[])
+    let ran = runner.run(&case.args)?;
+    ended(&case, runner, &ran, old, &[])
 }
 
 fn open_files(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
     let setting = Setting { shell: Some(format!("ulimit -n {}", random.number(4, 14))), ..Setting::default() };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
+    let ran = runner.start(&case.args, &setting)?.wait()?;
     if ran.code() == Some(127) || ran.err.contains("error while loading") {
         return Ok(Ended::Stopped);
     }
-    ended(&question, runner, &ran, old, &[])
+    ended(&case, runner, &ran, old, &[])
 }
 
 fn two_writers(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
-    let runs: Vec<Running> =
-        (0..2).map(|_| runner.start(&question.args, &Setting::default())).collect::<Result<_>>()?;
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
+    let runs: Vec<Running> = (0..2).map(|_| runner.start(&case.args, &Setting::default())).collect::<Result<_>>()?;
     let mut right = 0;
     for running in runs {
         let ran = running.wait()?;
@@ -227,58 +226,58 @@ fn two_writers(random: &mut Random, runner: &Runner) -> Result<Ended> {
             ensure!(old.is_none(), "refused in spite of --overwrite: {}", ran.err);
         }
     }
-    ensure!(right >= 1 || question.outputs.len() > 1, "neither of two writers has written");
+    ensure!(right >= 1 || case.outputs.len() > 1, "neither of two writers has written");
     runner.is_clean(&runner.place)?;
-    question.is_all_or_nothing(runner, None)?;
+    case.is_all_or_nothing(runner, None)?;
     Ok(Ended::Right(0))
 }
 
 fn reader(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    for name in &question.outputs {
+    let mut case = Case::draw(random, &runner.place, false)?;
+    for name in &case.outputs {
         fs::write(runner.file(name), "old")?;
     }
-    question.args.push("--overwrite".into());
+    case.args.push("--overwrite".into());
     let stop = AtomicBool::new(false);
     let (ran, seen) = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             while !stop.load(Relaxed) {
-                question.is_all_or_nothing(runner, Some(b"old"))?;
+                case.is_all_or_nothing(runner, Some(b"old"))?;
             }
             Ok(())
         });
-        let ran = runner.start(&question.args, &Setting::default()).and_then(Running::wait);
+        let ran = runner.start(&case.args, &Setting::default()).and_then(Running::wait);
         stop.store(true, Relaxed);
         (ran, reader.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the reader panicked"))))
     });
     seen?;
-    ended(&question, runner, &ran?, Some(b"old"), &[])
+    ended(&case, runner, &ran?, Some(b"old"), &[])
 }
 
 fn cut(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
-    let old = old(random, &mut question, runner)?;
-    let path = runner.file(&question.input);
+    let mut case = Case::draw(random, &runner.place, false)?;
+    let old = old(random, &mut case, runner)?;
+    let path = runner.file(&case.input);
     let length = fs::metadata(&path)?.len();
-    let running = runner.start(&question.args, &Setting::default())?;
+    let running = runner.start(&case.args, &Setting::default())?;
     pause(random, 60);
     OpenOptions::new().write(true).open(&path)?.set_len(random.below(length as usize) as u64)?;
     let ran = running.wait()?;
     // A text may be a whole one with fewer digits in its last number: then the result is that of another map.
-    if ran.code() == Some(0) && question.input.ends_with(".txt") {
+    if ran.code() == Some(0) && case.input.ends_with(".txt") {
         ran.is_done()?;
         return Ok(Ended::Stopped);
     }
-    ended(&question, runner, &ran, old, &[])
+    ended(&case, runner, &ran, old, &[])
 }
 
 fn closed_pipe(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, true)?;
-    question.args.retain(|arg| arg != "-v");
+    let mut case = Case::draw(random, &runner.place, true)?;
+    case.args.retain(|arg| arg != "-v");
     let pipe = runner.file("pipe");
     ensure!(Command::new("mkfifo").arg(&pipe).status()?.success(), "no pipe can be made");
     let setting = Setting { redirect: Some(">pipe".into()), ..Setting::default() };
-    let running = runner.start(&question.args, &setting)?;
+    let running = runner.start(&case.args, &setting)?;
     // Opened when the program's shell has opened it.
     let mut read = vec![0; random.below(200)];
     let mut file = File::open(&pipe)?;
@@ -291,26 +290,26 @@ fn closed_pipe(random: &mut Random, runner: &Runner) -> Result<Ended> {
 }
 
 fn closed_stdout(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let question = Question::draw(random, &runner.place, true)?;
+    let case = Case::draw(random, &runner.place, true)?;
     let setting = Setting { redirect: Some(">&-".into()), ..Setting::default() };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
+    let ran = runner.start(&case.args, &setting)?.wait()?;
     runner.is_clean(&runner.place)?;
     ran.is_refused(&[1])?;
     Ok(Ended::Stopped)
 }
 
 fn read_only(random: &mut Random, runner: &Runner, tools: &Tools) -> Result<Ended> {
-    let mut question = Question::draw(random, &runner.place, false)?;
+    let mut case = Case::draw(random, &runner.place, false)?;
     let folder = runner.file("closed");
     fs::create_dir(&folder)?;
     ensure!(Command::new("chmod").arg("555").arg(&folder).status()?.success(), "chmod");
-    question.args[2] = format!("closed/{}", question.args[2]);
-    question.outputs = question.outputs.iter().map(|name| format!("closed/{name}")).collect();
+    case.args[2] = format!("closed/{}", case.args[2]);
+    case.outputs = case.outputs.iter().map(|name| format!("closed/{name}")).collect();
     let setting = Setting { before: tools.other_user.clone(), ..Setting::default() };
-    let ran = runner.start(&question.args, &setting)?.wait()?;
+    let ran = runner.start(&case.args, &setting)?.wait()?;
     runner.is_clean(&folder)?;
     // A superuser without another user to be writes there all the same.
-    let ended = ended(&question, runner, &ran, None, &[])?;
+    let ended = ended(&case, runner, &ran, None, &[])?;
     ensure!(ended == Ended::Stopped || tools.other_user.is_empty(), "written into a read-only folder");
     Ok(ended)
 }

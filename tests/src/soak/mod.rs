@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! map ──── a grid of numbers and what its file says of it ── files ── as GeoTIFF, NPY, PNG, PGM or text
-//! question options for it ──────── oracle ── what the definition says, cell by cell, in f64
+//! case ─── options for it ──────── oracle ── what the definition says, cell by cell, in f64
 //! graph ── the same for shortest paths
 //! disturb ─ signals, full disks, limits, closed pipes, a second writer, a reader, an input that is cut
 //! run ───── starts the program, waits, and looks at how it ended, at what it said and at what it left
@@ -13,12 +13,12 @@
 //! A run is right when its exit code is one that the help names (or it died of the signal that was sent), stderr has only lines that begin
 //! with the program's name, no temporary file is left, and the output is whole and right, or absent, or what was there before.
 
+mod case;
 mod disturb;
 mod files;
 mod graph;
 mod map;
 mod oracle;
-mod question;
 mod run;
 
 use std::collections::BTreeMap;
@@ -171,9 +171,9 @@ fn one(seed: u64, folder: &Path, bin: &Path, tools: &disturb::Tools) -> (&'stati
     let runner = run::Runner::new(bin, &place);
     let (kind, ended) = match random.below(20) {
         0..=2 => ("paths", graph::run(&mut random, &runner)),
-        3 => ("large", question::large(&mut random, &runner)),
-        4 => ("refused", question::refused(&mut random, &runner)),
-        5..=9 => ("entropy", question::plain(&mut random, &runner)),
+        3 => ("large", case::large(&mut random, &runner)),
+        4 => ("refused", case::refused(&mut random, &runner)),
+        5..=9 => ("entropy", case::plain(&mut random, &runner)),
         _ => disturb::run(&mut random, &runner, tools),
     };
     let ended = ended.with_context(|| format!("{}; {}", place.display(), runner.said()));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// A question about a grid of classes.
-pub struct Asked {
+/// A case about a grid of classes.
+pub struct Query {
     pub rows: usize,
     pub cols: usize,
     /// The class of every cell; none where there is no data.
@@ -43,7 +43,7 @@ fn seen(edge: &str, at: isize, len: usize) -> Option<usize> {
     (0..=last).contains(&at).then_some(at as usize)
 }
 
-impl Asked {
+impl Query {
     /// The value of a measure, by its name, at every cell.
     pub fn answer(&self, measures: &[String]) -> Vec<Vec<f64>> {
         let mut answers = vec![Vec::with_capacity(self.rows * self.cols); measures.len()];
@@ -129,7 +129,7 @@ mod tests {
         let inside =
             (0..25).filter(|i| window.contains(i / 5, i % 5)).map(|i| (i as isize / 5 - 2, i as isize % 5 - 2));
         for (edge, share, fill) in Edge::ALL.into_iter().flat_map(|edge| [(edge, 0.0, true), (edge, 0.6, false)]) {
-            let asked = Asked {
+            let asked = Query {
                 rows: 5,
                 cols: 7,
                 classes: cells.as_slice().iter().map(|&cell| (cell != 2).then_some(cell.into())).collect(),

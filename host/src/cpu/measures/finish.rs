@@ -55,7 +55,7 @@ impl Precision {
 }
 
 /// The results of a plane; anything where a window has no valid cell. Of `counts` the first `levels` are looked at, and only by the
-/// formulas that need them ([`goes_through`]). Entries of tables are looked up for `AT_ONCE` windows together: as many as there are, where
+/// formulas that need them ([`needs_counts`]). Entries of tables are looked up for `AT_ONCE` windows together: as many as there are, where
 /// they are few.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
@@ -142,7 +142,7 @@ pub fn finish<H: Histogram, const AT_ONCE: usize>(
 }
 
 /// Whether a quantity is no formula of what [`Counted`] has, so that the counts are gone through one by one.
-pub fn goes_through(quantity: Quantity) -> bool {
+pub fn needs_counts(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::Power | Quantity::Near | Quantity::Steep)
 }
 

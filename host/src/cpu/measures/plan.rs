@@ -14,7 +14,7 @@
 //! The coefficients were measured on one core of an EPYC with AVX-512 (sizes 5, 21 and 101, squares and disks, 16, 64 and 256 levels). Only
 //! their ratios matter.
 
-use super::finish::goes_through;
+use super::finish::needs_counts;
 use super::{Job, Shape};
 use crate::cpu::TileRect;
 use crate::cpu::lookup::GROUP;
@@ -62,7 +62,7 @@ pub fn square(window: &Window) -> bool {
 
 /// Whether planes of counts are enough for all that is measured.
 pub fn by_planes(window: &Window) -> bool {
-    !window.planes.iter().any(|plane| goes_through(plane.quantity))
+    !window.planes.iter().any(|plane| needs_counts(plane.quantity))
 }
 
 /// The engine for a tile.

@@ -71,17 +71,17 @@ fn block<'a, C>(counts: &'a [C], group: Group<'_>, level: usize, block: usize) -
     counts[level * group.stride + block * BLOCK..][..BLOCK].try_into().expect("a block is BLOCK long")
 }
 
-/// Goes through a group level by level: a block of `kept` becomes what `step` makes of it and the counts, `A` being wide enough for a
+/// Reduces a group level by level with `step`, and combines the result with that of the groups before; `A` is wide enough for a
 /// group, and `V` for all.
 #[inline(always)]
-fn go_through<C: Copy, A: Copy + Default, V: Copy + Default>(
+fn reduce_group<C: Copy, A: Copy + Default, V: Copy + Default>(
     counts: &[C],
     group: Group<'_>,
-    kept: &mut [V],
+    total: &mut [V],
     step: impl Fn(A, C) -> A,
-    join: impl Fn(V, A) -> V,
+    combine: impl Fn(V, A) -> V,
 ) {
-    for (b, kept) in kept.chunks_exact_mut(BLOCK).enumerate() {
+    for (b, total) in total.chunks_exact_mut(BLOCK).enumerate() {
         let mut all = [A::default(); BLOCK];
         for level in 0..group.levels {
             let n = block(counts, group, level, b);
@@ -89,8 +89,8 @@ fn go_through<C: Copy, A: Copy + Default, V: Copy + Default>(
                 all[i] = step(all[i], n[i]);
             }
         }
-        for (kept, all) in kept.iter_mut().zip(all) {
-            *kept = join(if group.first { V::default() } else { *kept }, all);
+        for (total, all) in total.iter_mut().zip(all) {
+            *total = combine(if group.first { V::default() } else { *total }, all);
         }
     }
 }
@@ -135,41 +135,45 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                 if needs.squares {
                     // At most 63².
                     let square = |sum: u16, n: u8| sum + u16::from(n) * u16::from(n);
-                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u64::from(sum));
+                    reduce_group(counts, group, &mut squares[here.clone()], square, |total, sum| {
+                        total + u64::from(sum)
+                    });
                 }
                 if needs.classes {
                     let one = |sum: u8, n: u8| sum + u8::from(n != 0);
-                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
+                    reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
                 if needs.most {
-                    go_through(counts, group, &mut most[here], u8::max, |kept, most| kept.max(u32::from(most)));
+                    reduce_group(counts, group, &mut most[here], u8::max, |total, most| total.max(u32::from(most)));
                 }
             }
             Counts::Large(counts) => {
                 if needs.squares {
                     // At most the square of their sum.
                     let square = |sum: u32, n: u16| sum.wrapping_add(u32::from(n) * u32::from(n));
-                    go_through(counts, group, &mut squares[here.clone()], square, |kept, sum| kept + u64::from(sum));
+                    reduce_group(counts, group, &mut squares[here.clone()], square, |total, sum| {
+                        total + u64::from(sum)
+                    });
                 }
                 if needs.classes {
                     let one = |sum: u16, n: u16| sum + u16::from(n != 0);
-                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
+                    reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
                 if needs.most {
-                    go_through(counts, group, &mut most[here], u16::max, |kept, most| kept.max(u32::from(most)));
+                    reduce_group(counts, group, &mut most[here], u16::max, |total, most| total.max(u32::from(most)));
                 }
             }
             Counts::Wide(counts) => {
                 if needs.squares {
                     let square = |sum: u64, n: u32| sum.wrapping_add(u64::from(n) * u64::from(n));
-                    go_through(counts, group, &mut squares[here.clone()], square, u64::wrapping_add);
+                    reduce_group(counts, group, &mut squares[here.clone()], square, u64::wrapping_add);
                 }
                 if needs.classes {
                     let one = |sum: u16, n: u32| sum + u16::from(n != 0);
-                    go_through(counts, group, &mut classes[here.clone()], one, |kept, sum| kept + u32::from(sum));
+                    reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
                 if needs.most {
-                    go_through(counts, group, &mut most[here], u32::max, u32::max);
+                    reduce_group(counts, group, &mut most[here], u32::max, u32::max);
                 }
             }
         }

@@ -195,7 +195,7 @@ impl<T: Real> TileEngine<T> for Measures<'_> {
     }
 
     fn takes_bytes(&self) -> bool {
-        !self.window.planes.iter().any(|plane| measures::finish::goes_through(plane.quantity))
+        !self.window.planes.iter().any(|plane| measures::finish::needs_counts(plane.quantity))
     }
 
     fn bytes(

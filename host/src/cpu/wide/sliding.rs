@@ -187,7 +187,7 @@ impl Histogram for Column<'_> {
 
 /// Computes a tile of a task whose codes are dense, unless the work is to stop.
 pub fn run<T: Real, K: SlidingSums<T>>(
-    kept: &K,
+    measure: &K,
     task: &Task<'_, u16>,
     window: &Window,
     tile: &mut Tiles<'_, T>,
@@ -201,7 +201,7 @@ pub fn run<T: Real, K: SlidingSums<T>>(
         let unclipped = x as isize + left >= 0 && (x + LANES - 1) as isize + right < cols as isize;
         let lanes = if unclipped && x + LANES <= end { LANES } else { 1 };
         let slide = if lanes == LANES { slide::<T, K, LANES> } else { slide::<T, K, 1> };
-        slide(kept, task, window, tile, x, counts, observer)?;
+        slide(measure, task, window, tile, x, counts, observer)?;
         x += lanes;
     }
     Ok(())
@@ -209,7 +209,7 @@ pub fn run<T: Real, K: SlidingSums<T>>(
 
 /// Slides the windows of `L` columns from `x`. With more than one, none of them may be clipped at the left or the right.
 fn slide<T: Real, K: SlidingSums<T>, const L: usize>(
-    kept: &K,
+    measure: &K,
     task: &Task<'_, u16>,
     window: &Window,
     tile: &mut Tiles<'_, T>,
@@ -228,7 +228,7 @@ fn slide<T: Real, K: SlidingSums<T>, const L: usize>(
         let codes = stretch.clipped::<_, L>(cells, tile.top, x);
         area += change::<L>(codes, |j, code| {
             let count = &mut counts[usize::from(code)][j];
-            kept.enter(&mut sums[j], *count as usize);
+            measure.enter(&mut sums[j], *count as usize);
             *count += 1;
         });
     }
@@ -239,21 +239,21 @@ fn slide<T: Real, K: SlidingSums<T>, const L: usize>(
         let y = tile.top + i;
         let all = all_columns && inside(y as isize + top, y as isize + bottom, cells.rows());
         // No data is counted like a class; here it is taken out, and afterwards put back.
-        let hidden = task.nodata.map(|code| std::mem::take(&mut counts[usize::from(code)]));
+        let nodata_counts = task.nodata.map(|code| std::mem::take(&mut counts[usize::from(code)]));
         let centres = &cells.row(y)[x..][..L];
         let windows = Windows {
             area,
             sums: &sums,
-            nodata: std::array::from_fn(|j| hidden.map_or(0, |hidden| hidden[j] as usize)),
+            nodata: std::array::from_fn(|j| nodata_counts.map_or(0, |nodata_counts| nodata_counts[j] as usize)),
             counts,
             wanted: std::array::from_fn(|j| {
                 (all || !window.complete) && (window.fill || Some(centres[j]) != task.nodata)
             }),
         };
         let at = x - tile.left;
-        kept.results::<L>(&windows, |plane, results| tile.planes[plane][i][at..][..L].copy_from_slice(&results));
-        if let (Some(code), Some(hidden)) = (task.nodata, hidden) {
-            counts[usize::from(code)] = hidden;
+        measure.results::<L>(&windows, |plane, results| tile.planes[plane][i][at..][..L].copy_from_slice(&results));
+        if let (Some(code), Some(nodata_counts)) = (task.nodata, nodata_counts) {
+            counts[usize::from(code)] = nodata_counts;
         }
         if i + 1 == tile.height() {
             break;
@@ -262,13 +262,13 @@ fn slide<T: Real, K: SlidingSums<T>, const L: usize>(
             area -= change::<L>(stretch.clipped::<_, L>(cells, y, x), |j, code| {
                 let count = &mut counts[usize::from(code)][j];
                 *count -= 1;
-                kept.leave(&mut sums[j], *count as usize);
+                measure.leave(&mut sums[j], *count as usize);
             });
         }
         for stretch in &window.entering {
             area += change::<L>(stretch.clipped::<_, L>(cells, y + 1, x), |j, code| {
                 let count = &mut counts[usize::from(code)][j];
-                kept.enter(&mut sums[j], *count as usize);
+                measure.enter(&mut sums[j], *count as usize);
                 *count += 1;
             });
         }

@@ -97,7 +97,7 @@ impl GeoTiff {
         crate::io::open(path)?;
         let source: SharedSource = Arc::new(FileSource::open(path).map_err(|e| explain(e, &name))?);
         let mut tiff = Self::from_source(source, name, band)?;
-        tiff.look_beside(path)?;
+        tiff.read_sidecars(path)?;
         Ok(tiff)
     }
 
@@ -133,11 +133,11 @@ impl GeoTiff {
     }
 
     /// What files beside this one say: its value for no data, its place, its mask.
-    fn look_beside(&mut self, path: &Path) -> Result<(), FormatError> {
+    fn read_sidecars(&mut self, path: &Path) -> Result<(), FormatError> {
         let (nodata, georeference, origins) =
             (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
         let mut metadata = Metadata { nodata, georeference, origins };
-        sidecar::amend(&mut metadata, path, self.band + 1);
+        sidecar::apply(&mut metadata, path, self.band + 1);
         (self.georeference, self.origins) = (metadata.georeference, metadata.origins);
         // Scans all blocks.
         if metadata.nodata != self.nodata {

@@ -22,7 +22,7 @@ use crate::raster::{Georeference, Origins};
 /// No honest sidecar is longer: statistics and histograms of hundreds of bands take some 100 KiB.
 const LONGEST: u64 = 16 << 20;
 
-/// What a raster's tags say, and after [`amend`] what holds.
+/// What a raster's tags say, and after [`apply`] what holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Metadata {
     pub nodata: Option<Nodata>,
@@ -31,7 +31,7 @@ pub(super) struct Metadata {
 }
 
 /// Puts in what files beside `path` say of a band (counted from 1), where they come first.
-pub(super) fn amend(metadata: &mut Metadata, path: &Path, band: usize) {
+pub(super) fn apply(metadata: &mut Metadata, path: &Path, band: usize) {
     let beside = with_suffix(path, ".aux.xml");
     let pam = text(&beside).and_then(|text| {
         let pam = pam::Pam::parse(&text);
@@ -132,8 +132,8 @@ mod tests {
         Metadata { nodata: Some(Nodata::Whole(7)), georeference: Some(place), origins }
     }
 
-    fn amended(mut metadata: Metadata, path: &Path, band: usize) -> Metadata {
-        amend(&mut metadata, path, band);
+    fn applied(mut metadata: Metadata, path: &Path, band: usize) -> Metadata {
+        apply(&mut metadata, path, band);
         metadata
     }
 
@@ -141,17 +141,17 @@ mod tests {
     fn an_aux_xml_comes_before_the_tags_and_a_world_file_after_both() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("map.tif");
-        assert_eq!(amended(tagged(), &path, 1), tagged());
+        assert_eq!(applied(tagged(), &path, 1), tagged());
         fs::write(dir.path().join("map.tfw"), "10\n0\n0\n-10\n105\n195\n").unwrap();
-        assert_eq!(amended(tagged(), &path, 1), tagged());
-        let alone = amended(Metadata::default(), &path, 1);
+        assert_eq!(applied(tagged(), &path, 1), tagged());
+        let alone = applied(Metadata::default(), &path, 1);
         let place = alone.georeference.clone().unwrap();
         assert_eq!(place.geotransform(), Some([100.0, 10.0, 0.0, 200.0, 0.0, -10.0]));
         assert!(alone.origins.georeference.unwrap().ends_with("map.tfw") && alone.nodata.is_none());
 
         fs::write(dir.path().join("map.tif.aux.xml"), PAM).unwrap();
         for before in [tagged(), Metadata::default()] {
-            let metadata = amended(before.clone(), &path, 1);
+            let metadata = applied(before.clone(), &path, 1);
             let place = metadata.georeference.unwrap();
             assert_eq!(place.geotransform(), Some([5e5, 30.0, 0.0, 4e6, 0.0, -30.0]));
             assert_eq!((place.epsg(), metadata.nodata), (Some(32633), Some(Nodata::Whole(255))));
@@ -162,11 +162,11 @@ mod tests {
                     .all(|o| o.ends_with(".aux.xml"))
             );
             // It says nothing of band 2's nodata.
-            assert_eq!(amended(before.clone(), &path, 2).nodata, before.nodata);
+            assert_eq!(applied(before.clone(), &path, 2).nodata, before.nodata);
         }
         // A CRS alone, and the place from the world file.
         fs::write(dir.path().join("map.tif.aux.xml"), "<PAMDataset><SRS>EPSG:3035</SRS></PAMDataset>").unwrap();
-        let metadata = amended(Metadata::default(), &path, 1);
+        let metadata = applied(Metadata::default(), &path, 1);
         let place = metadata.georeference.unwrap();
         assert_eq!((place.epsg(), place.geotransform().map(|t| t[0])), (Some(3035), Some(100.0)));
         let origin = metadata.origins.georeference.unwrap();
@@ -185,10 +185,10 @@ mod tests {
             "<PAMDataset><SRS>LOCAL_CS[\"x\"]</SRS></PAMDataset>",
         ] {
             fs::write(dir.path().join("map.tif.aux.xml"), xml).unwrap();
-            assert_eq!(amended(tagged(), &path, 1), tagged(), "{xml}");
+            assert_eq!(applied(tagged(), &path, 1), tagged(), "{xml}");
         }
         fs::create_dir(dir.path().join("map.tfw")).unwrap();
         fs::write(dir.path().join("map.wld"), "1 2 3").unwrap();
-        assert_eq!(amended(Metadata::default(), &path, 1), Metadata::default());
+        assert_eq!(applied(Metadata::default(), &path, 1), Metadata::default());
     }
 }

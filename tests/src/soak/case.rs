@@ -7,12 +7,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 
 use super::map::Map;
-use super::oracle::Asked;
+use super::oracle::Query;
 use super::run::{Ran, Runner, Setting};
 use super::{Ended, Random, files};
 
 /// A command line and the numbers that it has to write.
-pub struct Question {
+pub struct Case {
     pub args: Vec<String>,
     /// The input's name.
     pub input: String,
@@ -36,7 +36,7 @@ enum Classing {
     Bins(usize),
 }
 
-impl Question {
+impl Case {
     /// Draws one and writes its files. `to_stdout`: the output is standard output.
     pub fn draw(random: &mut Random, place: &Path, to_stdout: bool) -> Result<Self> {
         let kind = random.one(&files::TYPES);
@@ -76,7 +76,7 @@ impl Question {
         if fill {
             args.push("--fill-nodata".into());
         }
-        let asked = Asked {
+        let asked = Query {
             rows: map.rows,
             cols: map.cols,
             classes,
@@ -88,11 +88,11 @@ impl Question {
             log_levels: count.filter(|_| normalize).map(|levels| (levels.max(2) as f64).ln()),
         };
         let expected = asked.answer(&measures);
-        let mut question =
+        let mut case =
             Self { args, input, outputs: Vec::new(), format: "npy", measures, decimals: None, within: 0.0, expected };
-        question.output(random, to_stdout);
-        question.machine(random);
-        Ok(question)
+        case.output(random, to_stdout);
+        case.machine(random);
+        Ok(case)
     }
 
     /// The output's name, format and precision.
@@ -417,11 +417,11 @@ fn measures(random: &mut Random) -> Vec<String> {
 /// A run that nothing disturbs.
 pub fn plain(random: &mut Random, runner: &Runner) -> Result<Ended> {
     let to_stdout = random.once_in(6);
-    let question = Question::draw(random, &runner.place, to_stdout)?;
-    let ran = runner.run(&question.args)?;
+    let case = Case::draw(random, &runner.place, to_stdout)?;
+    let ran = runner.run(&case.args)?;
     ran.is_done()?;
     runner.is_clean(&runner.place)?;
-    question.check(runner, &ran).map(Ended::Right)
+    case.check(runner, &ran).map(Ended::Right)
 }
 
 /// A few million cells, twice, with different threads and memory: the same bytes.
@@ -454,8 +454,8 @@ pub fn large(random: &mut Random, runner: &Runner) -> Result<Ended> {
 
 /// Command lines that must not work.
 pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
-    let question = Question::draw(random, &runner.place, false)?;
-    let mut args = question.args.clone();
+    let case = Case::draw(random, &runner.place, false)?;
+    let mut args = case.args.clone();
     let codes: &[i32] = match random.below(9) {
         0 => {
             args.extend(["--size".into(), random.one(&["0", "4", "4097", "-1", "x"]).into()]);
@@ -470,12 +470,12 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
             &[2]
         }
         3 => {
-            fs::remove_file(runner.file(&question.input))?;
-            fs::create_dir(runner.file(&question.input))?;
+            fs::remove_file(runner.file(&case.input))?;
+            fs::create_dir(runner.file(&case.input))?;
             &[1]
         }
         4 => {
-            let path = runner.file(&question.input);
+            let path = runner.file(&case.input);
             let content = fs::read(&path)?;
             let end = random.below(content.len());
             fs::write(&path, &content[..end])?;
@@ -484,7 +484,7 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
         }
         5 => {
             let garbage: Vec<u8> = (0..random.below(300)).map(|_| random.below(256) as u8).collect();
-            fs::write(runner.file(&question.input), garbage)?;
+            fs::write(runner.file(&case.input), garbage)?;
             &[1]
         }
         6 => {
@@ -499,13 +499,13 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
             &[0, 1]
         }
         _ => {
-            for name in &question.outputs {
+            for name in &case.outputs {
                 fs::write(runner.file(name), "old")?;
             }
             let ran = runner.run(&args)?;
             ran.is_refused(&[1])?;
             runner.is_clean(&runner.place)?;
-            question.is_all_or_nothing(runner, Some(b"old"))?;
+            case.is_all_or_nothing(runner, Some(b"old"))?;
             return Ok(Ended::Refused);
         }
     };
@@ -516,7 +516,7 @@ pub fn refused(random: &mut Random, runner: &Runner) -> Result<Ended> {
         return Ok(Ended::Right(0));
     }
     ran.is_refused(codes)?;
-    for name in &question.outputs {
+    for name in &case.outputs {
         ensure!(!runner.file(name).exists(), "{name} is there though the run was refused");
     }
     Ok(Ended::Refused)
