@@ -173,9 +173,10 @@ impl Task<'_> {
         let oriented = |array: Array| if transposed { array.transposed() } else { array };
         // SAFETY: the caller of `entropy` holds the arrays until it returns, and this does not outlive it.
         let raster = unsafe { oriented(self.array).raster("array", None) };
-        // SAFETY: as above.
-        let mask =
-            self.mask.map(|mask| -> Box<dyn Raster> { Box::new(unsafe { oriented(mask).raster("mask", None) }) });
+        let mask = self.mask.map(|mask| -> Box<dyn Raster> {
+            // SAFETY: as above.
+            Box::new(unsafe { oriented(mask).raster("mask", None) })
+        });
         Ok(CodedRaster::new(Box::new(raster), self.classes.inner.clone(), mask)?)
     }
 
