@@ -7,7 +7,7 @@
 //! | [`apsp`] | the ladder of shortest paths |
 //! | [`primer`] | the classic ladders of GPU optimisation |
 //! | [`generate`] | synthetic grids and graphs |
-//! | [`bench`] | benchmarks of all of these and of the library |
+//! | [`mod@bench`] | benchmarks of all of these and of the library |
 //! | [`resources`] | what kernels use, those of the library and those of here |
 //!
 //! A rung is an algorithm from outside the library ([`halotile::entropy::Algorithm`], [`halotile::apsp::Algorithm`]): the library
