@@ -40,6 +40,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn both_reports_are_of_the_same_assembler_and_architectures() {
+        let of = |report: &'static Report| (report.assembler(), report.architectures().collect::<Vec<_>>());
+        let [library, lab] = [halotile::resources::report(), Report::of(&halotile_lab_kernels::MODULE)].map(of);
+        assert_eq!(library, lab);
+    }
+
+    #[test]
     fn every_kernel_is_reported_on_every_architecture() {
         assert!(kernels().count() > 0);
         for name in kernels() {

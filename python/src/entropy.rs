@@ -85,7 +85,7 @@ impl EntropyOptions {
             Kernel::from_name(name).ok_or_else(|| {
                 let names = Kernel::ALL.map(Kernel::name).join(", ");
                 let said = format!(
-                    "one of {names}, not {name:?}; the steps of the ladders are in the program (halotile entropy --kernel {name})"
+                    "one of {names}, not {name:?}; the steps of the ladders are in the program (`halotile kernels` lists them)"
                 );
                 value_error("kernel", said)
             })

@@ -29,8 +29,8 @@ impl Buffer {
     /// External memory, which its owner frees.
     ///
     /// # Safety
-    /// As long as the buffer is there, the memory is `bytes` bytes long and nothing writes to it but this buffer; nothing else reads what this
-    /// buffer writes.
+    /// As long as the buffer is there, and until every queue that it was used on has been waited for, the memory is `bytes` bytes long and nothing
+    /// writes to it but this buffer; nothing else reads what this buffer writes.
     pub unsafe fn borrowed(device: &Arc<dyn Device>, address: u64, bytes: usize) -> Self {
         Self { device: Arc::clone(device), address, bytes, borrowed: true }
     }
@@ -41,7 +41,7 @@ impl Buffer {
     /// When they are not all inside.
     pub fn part(&self, start: usize, bytes: usize) -> Part<'_> {
         assert!(start.checked_add(bytes).is_some_and(|end| end <= self.bytes), "{bytes} bytes from {start} on");
-        // SAFETY: they are the buffer's own, which is borrowed; only launches, which are unsafe, write to what is borrowed.
+        // SAFETY: they are the buffer's own, which is borrowed and frees them; copies through both are ordered by their callers' waits, as through one.
         unsafe { Part::borrowed(&self.device, self.address + start as u64, bytes) }
     }
 

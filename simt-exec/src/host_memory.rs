@@ -31,7 +31,7 @@ pub struct HostMemory {
 }
 
 /// Takes back memory that it has handed out.
-pub(super) trait Owner: Send + Sync {
+pub(crate) trait Owner: Send + Sync {
     /// The memory is no longer used: its address and length.
     fn take_back(&self, address: NonNull<u8>, bytes: usize);
 }
@@ -54,7 +54,7 @@ impl HostMemory {
     /// # Safety
     /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nothing else uses until `owner` has them
     /// back.
-    pub(super) unsafe fn from_raw_parts(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
+    pub(crate) unsafe fn from_raw_parts(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
         Self { address, bytes, owner: Some(owner) }
     }
 

@@ -86,7 +86,16 @@ fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMem
 }
 
 /// [`Device::upload`](crate::Device::upload) for many bytes.
+///
+/// # Panics
+/// When the rows do not lie inside `source` and the buffer.
 pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
+    rows.check_host(source.len(), source_pitch);
+    if rows.bytes() == 0 {
+        return Ok(());
+    }
+    // A single row may be told any pitch.
+    let source_pitch = source_pitch.max(rows.width);
     upload_with(to, rows, |top, piece| {
         let sources = source[top * source_pitch..].par_chunks(source_pitch);
         let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(&from[..rows.width]);
@@ -95,7 +104,16 @@ pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Re
 }
 
 /// [`Device::download`](crate::Device::download) for many bytes.
+///
+/// # Panics
+/// When the rows do not lie inside `target` and the buffer.
 pub fn download(from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
+    rows.check_host(target.len(), target_pitch);
+    if rows.bytes() == 0 {
+        return Ok(());
+    }
+    // A single row may be told any pitch.
+    let target_pitch = target_pitch.max(rows.width);
     download_with(from, rows, |top, piece| {
         let targets = target[top * target_pitch..].par_chunks_mut(target_pitch);
         let copy = |(from, to): (&[u8], &mut [u8])| to[..rows.width].copy_from_slice(from);

@@ -1,7 +1,7 @@
 //! The host's view of a kernel: its name, its parameters, and the arguments of one launch.
 //!
 //! `#[kernel]` makes a [`KernelEntry`] for every kernel. An executor (the emulator here, the CUDA driver in
-//! halotile) takes the entry and a list of [`Arg`]s, checks one against the other with
+//! `simt-exec`) takes the entry and a list of [`Arg`]s, checks one against the other with
 //! [`KernelEntry::check`], and runs it: a wrong argument is an error that names the parameter, not a
 //! kernel that reads nonsense.
 

@@ -53,10 +53,11 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn architectures<'a>(krate: &KernelCrate, options: &'a Options) -> Vec<&'a str> {
     if options.arch.is_empty() {
-        krate.architectures.to_vec()
-    } else {
-        options.arch.iter().map(String::as_str).collect()
+        return krate.architectures.to_vec();
     }
+    // Beside the committed files there are those of the crate's own architectures only.
+    let asked = options.arch.iter().map(String::as_str);
+    asked.filter(|arch| options.out.is_some() || krate.architectures.contains(arch)).collect()
 }
 
 fn check(toolchain: &Toolchain, krate: &KernelCrate, options: &Options, target: &Path) -> Result<()> {

@@ -25,7 +25,7 @@ pub struct Options {
     arch: Vec<String>,
 }
 
-/// A file's content; the library reads it (`host/src/resources.rs`).
+/// A file's content; the crate of the kernels embeds it, and `simt-exec/src/resources.rs` reads it.
 #[derive(Serialize)]
 struct Report {
     /// The hash of the PTX that was assembled, so that a test without ptxas can tell a report of an older one.

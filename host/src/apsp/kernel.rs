@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Matrix;
 use super::device::{Report, SolveError};
-use super::{Distance, Matrix};
 use crate::exec::Device;
 use crate::observe::Observer;
 
@@ -50,13 +50,6 @@ pub enum MatrixMut<'a> {
     U16(&'a mut Matrix<u16>),
     /// Floating-point numbers.
     F32(&'a mut Matrix<f32>),
-}
-
-impl<'a> MatrixMut<'a> {
-    /// The matrix, whichever type its distances have.
-    pub fn of<T: Distance>(matrix: &'a mut Matrix<T>) -> Self {
-        T::any(matrix)
-    }
 }
 
 /// A way to compute distances that the library does not have.

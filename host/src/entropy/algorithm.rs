@@ -63,7 +63,10 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the observer says so, and whatever the engine's errors are.
-    fn compute(
+    ///
+    /// # Safety
+    /// The task keeps its promise: every cell is below `levels` or is `nodata`. [`misfit`](Self::misfit) found nothing against it.
+    unsafe fn compute(
         &self,
         engine: &Engine,
         task: &Task<'_>,
@@ -75,7 +78,10 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Errors
     /// [`Error::KernelMisfit`] where it is no single kernel.
-    fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error>;
+    ///
+    /// # Safety
+    /// As for [`compute`](Self::compute); what is launched afterwards has cells of the same kind.
+    unsafe fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error>;
 }
 
 /// A kernel that has been made ready on a device: its tables are there.
@@ -113,7 +119,14 @@ pub trait Launcher: Send + Sync {
     }
 
     /// Computes a frame. Returns the seconds that the kernel took.
-    fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError>;
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// The frame is what it says: its buffers hold so many rows of that pitch, [uploaded](Self::upload) by this launcher, and nothing else uses
+    /// them meanwhile.
+    unsafe fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError>;
 }
 
 /// An [`Algorithm`], as a [`Kernel`](super::Kernel) is one: it is its name.

@@ -8,9 +8,9 @@ use crate::exec::{Buffer, Device, DeviceError};
 
 /// A band on a device, as the kernels take it.
 pub struct Frame<'a> {
-    /// `rows` rows of `cols` cells, `stride` bytes apart (a multiple of 4, the bytes in between initialised).
+    /// `rows` rows of `cols` cells, `stride` cells apart, all of the memory initialised.
     pub cells: &'a Buffer,
-    /// `count` rows, `out_stride` elements apart (a multiple of 4).
+    /// Room for `count` rows, `out_stride` elements apart.
     pub out: &'a Buffer,
     /// What [`Launcher::heads`](super::Launcher::heads) gave for a frame of this size or a larger one.
     pub heads: Option<&'a Buffer>,

@@ -685,7 +685,7 @@ impl Launcher for Prepared {
         (bytes > 0).then(|| Buffer::new(&self.device, rows * bytes)).transpose()
     }
 
-    fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
+    unsafe fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
         let mut seconds = 0.0;
         for (entry, config, args) in self.launches(frame) {
             // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; tables have the entries

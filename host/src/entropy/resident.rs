@@ -54,7 +54,8 @@ impl<T: Real> Resident<T> {
                 if let Some(reason) = custom.misfit(&task) {
                     return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
                 }
-                (kernel, custom.algorithm().prepare(device, &task)?)
+                // SAFETY: the cells have been coded, and they are what is launched.
+                (kernel, unsafe { custom.algorithm().prepare(device, &task) }?)
             }
             kernel => {
                 let work = Work::new::<T>(cells, coding, size);
@@ -113,7 +114,8 @@ impl<T: Real> Resident<T> {
         let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
         let heads = self.heads.as_ref();
         let frame = Frame { cells, out, heads, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
-        Ok(self.launcher.launch(&frame)?)
+        // SAFETY: the copies and heads were made for the frame by this launcher, and are used by nothing else.
+        Ok(unsafe { self.launcher.launch(&frame) }?)
     }
 
     /// Copies the result of the last launch to `out`, which has the grid's shape. Before the first launch, and in cells that

@@ -180,9 +180,17 @@ impl<'a> DeviceGrid<'a> {
     }
 
     /// The rows of `cols` numbers, without gaps, at the beginning of a buffer.
-    pub fn of_buffer(buffer: &'a Buffer, values: ValueType, rows: usize, cols: usize) -> Result<Self, ArrayError> {
+    ///
+    /// # Safety
+    /// For `'a` nothing writes to the buffer.
+    pub unsafe fn of_buffer(
+        buffer: &'a Buffer,
+        values: ValueType,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Self, ArrayError> {
         check_length(buffer, values.bytes(), rows, cols)?;
-        // SAFETY: the numbers are inside the buffer, which is borrowed for 'a: only launches, which are unsafe, write to what is borrowed.
+        // SAFETY: the numbers are inside the buffer, which is borrowed for 'a; that nothing writes to it is the caller's promise.
         unsafe { Self::new(buffer.device(), buffer.address(), values, rows, cols, (cols as isize, 1)) }
     }
 
@@ -343,10 +351,12 @@ mod tests {
     fn a_buffer_holds_what_is_laid_into_it() {
         let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
         let mut buffer = Buffer::new(&device, 24).unwrap();
-        let grid = DeviceGrid::of_buffer(&buffer, ValueType::I16, 3, 4).unwrap();
+        // SAFETY: nothing writes to the buffer.
+        let grid = unsafe { DeviceGrid::of_buffer(&buffer, ValueType::I16, 3, 4) }.unwrap();
         assert_eq!((grid.layout.address(), grid.layout.strides), (buffer.address(), (4, 1)));
         for (rows, cols) in [(3, 5), (usize::MAX, 2)] {
-            let error = DeviceGrid::of_buffer(&buffer, ValueType::I16, rows, cols).err().unwrap();
+            // SAFETY: as above.
+            let error = unsafe { DeviceGrid::of_buffer(&buffer, ValueType::I16, rows, cols) }.err().unwrap();
             assert_eq!(error, ArrayError::Short { rows, cols, bytes: 24 });
         }
         assert_eq!(DeviceGridMut::<f32>::of_buffer(&mut buffer, 2, 3).unwrap().cols(), 3);

@@ -213,6 +213,8 @@ fn describe(ordinal: usize, device: sys::CUdevice) -> Result<Description, Driver
 impl Drop for CudaDevice {
     /// Everything goes before the context, which is the last: it is a field. Nothing could be done about a failure.
     fn drop(&mut self) {
+        // The last results may be dropped on a thread of another library's.
+        let before = self.thread_context();
         let _ = self.enter();
         self.collect();
         drop(self.recorder.take());
@@ -233,5 +235,8 @@ impl Drop for CudaDevice {
             // SAFETY: ours, and none of its kernels runs any more.
             let _ = unsafe { result::module::unload(module) };
         }
+        let own = self.context().expose_provenance() as u64;
+        // SAFETY: it was this thread's before, or none is made current in place of the one that is about to go.
+        unsafe { self.set_thread_context(if before == own { 0 } else { before }) };
     }
 }

@@ -156,22 +156,20 @@ impl Device for CudaDevice {
 
     fn upload(&self, to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
         if staged::worth_it(rows) && !self.copies_directly(source) {
-            rows.check_host(source.len(), source_pitch);
             return staged::upload(to, rows, source, source_pitch);
         }
-        // SAFETY: both outlive the wait.
-        unsafe { self.copy_to_device(to, rows, source, source_pitch, self.stream) }?;
-        self.synchronize()
+        // SAFETY: both outlive the wait, which comes whatever the copy's result is.
+        let copied = unsafe { self.copy_to_device(to, rows, source, source_pitch, self.stream) };
+        copied.and(self.synchronize())
     }
 
     fn download(&self, from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError> {
         if staged::worth_it(rows) && !self.copies_directly(target) {
-            rows.check_host(target.len(), target_pitch);
             return staged::download(from, rows, target, target_pitch);
         }
-        // SAFETY: both outlive the wait.
-        unsafe { self.copy_to_host(from, rows, target, target_pitch, self.stream) }?;
-        self.synchronize()
+        // SAFETY: both outlive the wait, which comes whatever the copy's result is.
+        let copied = unsafe { self.copy_to_host(from, rows, target, target_pitch, self.stream) };
+        copied.and(self.synchronize())
     }
 
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError> {

@@ -39,8 +39,8 @@ pub enum SolveError {
     },
 }
 
-#[doc(hidden)]
 /// Waits for threads that are a device's each. Where one has failed the others were stopped: its failure, not their cancellation, is the reason.
+#[doc(hidden)]
 pub fn join<'s, R>(
     threads: impl IntoIterator<Item = ScopedJoinHandle<'s, Result<R, SolveError>>>,
 ) -> Result<Vec<R>, SolveError> {

@@ -63,7 +63,8 @@ fn launch_of<T: Real>(
         count: count as u32,
         out_stride: pitch as u32,
     };
-    prepared.launch(&frame).unwrap();
+    // SAFETY: the buffers were made for the frame.
+    unsafe { prepared.launch(&frame) }.unwrap();
     let mut results = vec![T::default(); elements];
     out.read(0, bytemuck::cast_slice_mut(&mut results)).unwrap();
     let plane = |results: &[T]| Grid::from_fn(count, cols, |r, c| results[r * pitch + c]).unwrap();

@@ -437,10 +437,10 @@ impl Algorithm for Outside {
     fn misfit(&self, _task: &Task<'_>) -> Option<String> {
         None
     }
-    fn compute(&self, _: &Engine, _: &Task<'_>, _: Planes<'_>, _: &dyn Observer) -> Result<Report, Error> {
+    unsafe fn compute(&self, _: &Engine, _: &Task<'_>, _: Planes<'_>, _: &dyn Observer) -> Result<Report, Error> {
         panic!("{} has been run", self.0)
     }
-    fn prepare(&self, _: &Arc<dyn Device>, _: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
+    unsafe fn prepare(&self, _: &Arc<dyn Device>, _: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
         panic!("{} has been prepared", self.0)
     }
 }

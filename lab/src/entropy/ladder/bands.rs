@@ -202,13 +202,7 @@ impl<'j> Worker<'j> {
                 Err(error) => return Err(error.into()),
             }
         };
-        tracing::debug!(
-            device = device.name(),
-            kernel = rung.entry().name,
-            rows = band.0,
-            cols = band.1,
-            "cells at a time"
-        );
+        tracing::debug!(device = device.name(), kernel = rung.name, rows = band.0, cols = band.1, "cells at a time");
         Ok(Self { job, device, launcher, cells, out, band })
     }
 
@@ -259,7 +253,8 @@ impl<'j> Worker<'j> {
                 scope.spawn(move |_| touch(view.reborrow()));
             }
             self.launcher.upload(&self.cells, pitch, grid.rect(rows, cols))?;
-            self.launcher.launch(&frame)
+            // SAFETY: the buffers were made for such frames by this launcher, and are this worker's alone.
+            unsafe { self.launcher.launch(&frame) }
         })?;
         let _turn = job.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner));
         for (first, view) in band.views_mut() {

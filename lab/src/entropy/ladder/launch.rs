@@ -138,7 +138,13 @@ pub(super) struct RungLauncher {
 impl RungLauncher {
     /// Puts the table on the device.
     pub fn new(rung: &'static DeviceRung, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Self, Error> {
-        let has = device.limits().shared_per_block;
+        let (arch, has) = (device.limits().arch, device.limits().shared_per_block);
+        if rung.entry.arch > arch {
+            let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
+            let reason =
+                format!("it needs compute capability {}, and the device has {}", of(rung.entry.arch), of(arch));
+            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+        }
         if rung.shared_bytes > has {
             let needed = rung.shared_bytes;
             let reason = format!("it needs {needed} bytes of shared memory a block, and there are {has}");
@@ -193,7 +199,7 @@ impl Launcher for RungLauncher {
         }
     }
 
-    fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
+    unsafe fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError> {
         self.rung.launch(&self.device, frame, self.table.as_ref(), self.scale)
     }
 }
@@ -238,5 +244,33 @@ impl Matrix {
     /// As an argument; `elements` is that of the elements.
     fn arg(&self, elements: &Arg) -> Arg {
         self.structure.pointers(&self.rows.as_ref().map_or(*elements, |rows| rows.pointers(elements)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halotile::entropy::{Engine, Entropy};
+    use halotile::exec::emulator::EmulatedDevice;
+    use halotile::grid::Grid;
+
+    use super::*;
+
+    #[test]
+    fn devices_that_lack_something_are_told() {
+        let cells = Grid::from_fn(9, 9, |_, _| 3u8).unwrap();
+        let refused = |device: EmulatedDevice| {
+            let mut out = Grid::<f32>::zeros(9, 9).unwrap();
+            let kernel = crate::entropy::kernel("s4").expect("it is a rung");
+            let engine = Engine::Devices(vec![Arc::new(device)]);
+            let ended = Entropy::new().kernel(kernel).compute_into(&engine, cells.view(), out.view_mut(), &());
+            ended.map(drop).unwrap_err().to_string()
+        };
+        let old = refused(EmulatedDevice::new(0, None).with_arch(70));
+        assert_eq!(old, "kernel s4 cannot do this: it needs compute capability 7.5, and the device has 7.0");
+        let small = refused(EmulatedDevice::new(0, None).with_shared_per_block(48 * 1024));
+        assert!(
+            small.starts_with("kernel s4 cannot do this: it needs 102528 bytes of shared memory a block"),
+            "{small}"
+        );
     }
 }

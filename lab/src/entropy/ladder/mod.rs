@@ -127,7 +127,7 @@ impl Algorithm for Rung {
         self.device().and_then(|device| device.misfit(cells.cols()))
     }
 
-    fn compute(
+    unsafe fn compute(
         &self,
         engine: &Engine,
         task: &Task<'_>,
@@ -159,7 +159,7 @@ impl Algorithm for Rung {
         }
     }
 
-    fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
+    unsafe fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
         let this = rungs().find(|rung| rung.name == self.name).and_then(Rung::device);
         match this {
             Some(rung) => Ok(Box::new(launch::RungLauncher::new(rung, device, task)?)),

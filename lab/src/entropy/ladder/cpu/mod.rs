@@ -128,11 +128,12 @@ fn each_window_of<C>(cells: GridView<'_, C>, tile: &mut Tile<'_, f32>, entropy: 
 
 #[cfg(test)]
 mod tests {
-    use halotile::entropy::{Entropy, Kernel};
+    use halotile::entropy::Entropy;
     use halotile::grid::Grid;
 
     fn run(name: &str, cells: &Grid<u8>) -> Grid<f32> {
-        Entropy::new().kernel(Kernel::from_name(name)).compute(cells.view()).unwrap()
+        let rung = crate::entropy::kernel(name).expect("it is a rung");
+        Entropy::new().kernel(rung).compute(cells.view()).unwrap()
     }
 
     /// In v12 nothing is rounded before the division: a table entry is a multiple of 2⁻²⁴, and so are all products and sums,

@@ -109,7 +109,13 @@ fn small_grids_and_machines_without_a_device_take_v12() {
 
 #[test]
 fn the_devices_run_v7() {
-    assert_eq!(super::device_kernel().entry().name, "ladder_v7");
+    for name in NAMES {
+        let devices: Vec<_> = (0..2).map(|i| Arc::new(EmulatedDevice::new(i, None).counting())).collect();
+        let shared: Vec<_> = devices.iter().map(|device| Arc::clone(device) as Arc<dyn Device>).collect();
+        run(name, &shared, &grid(40, 40), 0, &()).0.unwrap();
+        let launched: Vec<_> = devices.iter().flat_map(|device| device.take_counted()).collect();
+        assert!(!launched.is_empty() && launched.iter().all(|launch| launch.kernel == "ladder_v7"), "{name}");
+    }
 }
 
 #[test]
