@@ -218,7 +218,7 @@ def compute(array, mask, plan, meaning, *, classes=None, whole=None, out=None, p
     result = results[0] if plan.single else results
     if out is None:
         return result
-    if places is None:
+    if planes is None:
         out[...] = result
     return out
 

@@ -610,7 +610,7 @@ OPTIONS = [
     ({"bins": 5}, ["--bins", 5]),
     ({"bins": 5, "binning": "quantile", "nodata": 2}, ["--bins", 5, "--binning", "quantile", "--nodata", 2]),
     ({"threads": 1, "size": 9}, ["--threads", 1, "--size", 9]),
-    ({"kernel": "v12", "bins": 5}, ["--kernel", "v12", "--bins", 5]),
+    ({"kernel": "tiled", "device": "emulator", "bins": 5}, ["--kernel", "tiled", "--device", "emulator", "--bins", 5]),
 ]
 
 
