@@ -100,7 +100,8 @@ def by_program(program, tmp_path):
     def run(array, *options):
         source, result = tmp_path / "in.npy", tmp_path / "out.npy"
         np.save(source, array)
-        command = [program, "entropy", source, result, "--quiet", "--overwrite", "--device", "cpu", *map(str, options)]
+        device = [] if "--device" in options else ["--device", "cpu"]
+        command = [program, "entropy", source, result, "--quiet", "--overwrite", *device, *map(str, options)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return np.load(result)
