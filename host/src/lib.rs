@@ -12,6 +12,7 @@ pub mod classes;
 pub mod codes;
 pub mod compare;
 pub mod cpu;
+mod custom;
 pub mod engine;
 pub mod entropy;
 pub mod exec;

@@ -25,12 +25,12 @@ pub fn kernels() -> impl Iterator<Item = &'static str> {
 
 /// The architectures that the reports cover, oldest first.
 pub fn architectures() -> impl Iterator<Item = &'static str> {
-    halotile::resources::architectures()
+    halotile::resources::report().architectures()
 }
 
 /// The version of the assembler that made the reports, as `13.5.37`.
 pub fn assembler() -> &'static str {
-    halotile::resources::assembler()
+    halotile::resources::report().assembler()
 }
 
 #[cfg(test)]

@@ -30,6 +30,21 @@ pub struct Limits {
     pub launch_cells: usize,
 }
 
+impl Limits {
+    /// What a device lacks that runs kernels of this compute capability (10 · major + minor), as a reason not to use it; `None` when it lacks nothing.
+    pub fn lacks_arch(&self, needed: u32) -> Option<String> {
+        let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
+        let (needs, has) = (of(needed), of(self.arch));
+        (needed > self.arch).then(|| format!("it needs compute capability {needs}, and the device has {has}"))
+    }
+
+    /// The same for blocks with so many bytes of shared memory.
+    pub fn lacks_shared(&self, needed: u32) -> Option<String> {
+        let has = self.shared_per_block;
+        (needed > has).then(|| format!("it needs {needed} bytes of shared memory a block, and there are {has}"))
+    }
+}
+
 /// Why a device could not do what it was asked for.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DeviceError {

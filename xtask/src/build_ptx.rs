@@ -32,6 +32,11 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
+    let everywhere = KERNEL_CRATES.iter().flat_map(|krate| krate.architectures);
+    let unknown = options.arch.iter().find(|asked| !everywhere.clone().any(|arch| arch == asked));
+    if let (Some(arch), None) = (unknown, &options.out) {
+        bail!("there is no PTX for {arch} to write or to check; give --out for a file elsewhere");
+    }
     let toolchain = Toolchain::find()?;
     if options.check {
         let target = tempfile::tempdir().context("cannot make a temporary directory")?;

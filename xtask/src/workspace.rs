@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 
 /// The directory of the workspace's Cargo.toml.
 pub fn root() -> &'static Path {
@@ -89,22 +89,9 @@ pub fn target_dir() -> Result<PathBuf> {
 
 /// Does the work for all items, as many at a time as there are cores. What comes of it is in the order of the items; of errors it is the first item's.
 pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Relaxed);
-            let Some(item) = items.get(i) else { return done };
-            done.push((i, work(item)));
-        }
-    };
-    let mut done = std::thread::scope(|scope| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores.min(items.len())).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no worker has panicked")).collect::<Vec<_>>()
-    });
-    done.sort_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
+    // Collected first: of several errors the first item's is the one to tell.
+    let done: Vec<Result<R>> = items.par_iter().map(&work).collect();
+    done.into_iter().collect()
 }
 
 /// Runs a command that must succeed; what it prints goes where ours goes.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Matrix;
 use super::device::{Report, SolveError};
+use crate::custom::Named;
 use crate::exec::Device;
 use crate::observe::Observer;
 
@@ -23,7 +24,7 @@ impl Kernel {
     pub fn name(self) -> &'static str {
         match self {
             Self::Tiled => "tiled",
-            Self::Custom(Custom(algorithm)) => algorithm.name(),
+            Self::Custom(custom) => custom.algorithm().name(),
         }
     }
 
@@ -31,7 +32,7 @@ impl Kernel {
     pub fn on_device(self) -> bool {
         match self {
             Self::Tiled => true,
-            Self::Custom(Custom(algorithm)) => algorithm.on_device(),
+            Self::Custom(custom) => custom.algorithm().on_device(),
         }
     }
 }
@@ -61,7 +62,7 @@ pub trait Algorithm: Send + Sync {
     fn on_device(&self) -> bool;
 
     /// Makes distances of weights, in place. No weight is negative. `devices` are none for an algorithm on the CPU, at least one for others.
-    /// `observer` hears of each finished vertex: V of them in all.
+    /// `observer` is notified of each finished vertex: V of them in all.
     ///
     /// # Errors
     /// [`SolveError::Misfit`] for what it cannot do. After an error the matrix is neither weights nor distances.
@@ -73,32 +74,11 @@ pub trait Algorithm: Send + Sync {
     ) -> Result<Report, SolveError>;
 }
 
+impl Named for dyn Algorithm {
+    fn name(&self) -> &'static str {
+        Algorithm::name(self)
+    }
+}
+
 /// An [`Algorithm`], as a [`Kernel`] is one: it is its name.
-#[derive(Clone, Copy)]
-pub struct Custom(&'static dyn Algorithm);
-
-impl Custom {
-    /// The algorithm under its name. Two of one name are the same.
-    pub const fn new(algorithm: &'static dyn Algorithm) -> Self {
-        Self(algorithm)
-    }
-
-    /// The algorithm.
-    pub fn algorithm(self) -> &'static dyn Algorithm {
-        self.0
-    }
-}
-
-impl PartialEq for Custom {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name() == other.0.name()
-    }
-}
-
-impl Eq for Custom {}
-
-impl fmt::Debug for Custom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Custom").field(&self.0.name()).finish()
-    }
-}
+pub type Custom = crate::custom::Custom<dyn Algorithm>;

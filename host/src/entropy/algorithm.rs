@@ -4,16 +4,17 @@
 //! The library does what comes before and after: it checks the question, finds the codes and hands over a [`Task`]. An algorithm is
 //! chosen by name only ([`Kernel::Custom`](super::Kernel::Custom)), never by itself.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use simt::launch::KernelEntry;
 
+use super::census::Coding;
+use super::frame::pitch;
 use super::{Engine, Error, Frame, Place, Report};
+use crate::custom::Named;
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::grid::GridView;
-use crate::numbers::Planes;
+use crate::numbers::{Planes, Real};
 use crate::observe::Observer;
 
 /// Shannon's entropy of square windows that are clipped at the edge, of a grid of codes.
@@ -67,7 +68,7 @@ pub trait Algorithm: Send + Sync {
     /// # Safety
     /// The task keeps its promise: every cell is below `levels` or is `nodata`. [`misfit`](Self::misfit) found nothing against it.
     unsafe fn compute(
-        &self,
+        &'static self,
         engine: &Engine,
         task: &Task<'_>,
         out: Planes<'_>,
@@ -81,7 +82,7 @@ pub trait Algorithm: Send + Sync {
     ///
     /// # Safety
     /// As for [`compute`](Self::compute); what is launched afterwards has cells of the same kind.
-    unsafe fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error>;
+    unsafe fn prepare(&'static self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error>;
 }
 
 /// A kernel that has been made ready on a device: its tables are there.
@@ -91,8 +92,10 @@ pub trait Launcher: Send + Sync {
         size_of::<u8>()
     }
 
-    /// Cells from a row of `cols` cells to the next on the device: a multiple of 4.
-    fn pitch(&self, cols: usize) -> usize;
+    /// Cells from a row of `cols` cells to the next on the device: as for the library's kernels, unless the kernel asks for something else.
+    fn pitch(&self, cols: usize) -> usize {
+        pitch(cols)
+    }
 
     /// Bytes on the device for each row of `pitch` cells, beside them and their results.
     fn bytes_per_row(&self, pitch: usize) -> usize {
@@ -129,47 +132,35 @@ pub trait Launcher: Send + Sync {
     unsafe fn launch(&self, frame: &Frame<'_>) -> Result<f64, DeviceError>;
 }
 
+impl Named for dyn Algorithm {
+    fn name(&self) -> &'static str {
+        Algorithm::name(self)
+    }
+}
+
 /// An [`Algorithm`], as a [`Kernel`](super::Kernel) is one: it is its name.
-#[derive(Clone, Copy)]
-pub struct Custom(&'static dyn Algorithm);
+pub type Custom = crate::custom::Custom<dyn Algorithm>;
 
 impl Custom {
-    /// The algorithm under its name. Two of one name are the same.
-    pub const fn new(algorithm: &'static dyn Algorithm) -> Self {
-        Self(algorithm)
-    }
-
-    /// The algorithm.
-    pub fn algorithm(self) -> &'static dyn Algorithm {
-        self.0
-    }
-
-    /// Why it cannot do this; `None` when it can.
-    pub(super) fn misfit(self, task: &Task<'_>) -> Option<String> {
-        let f64 = self.0.is_f64();
-        if task.f64 != f64 {
-            return Some(if f64 { "it computes in f64" } else { "it computes in f32" }.into());
+    /// What it is to do: the cells by their codes, if it can.
+    pub(super) fn task<'a, T: Real>(
+        self,
+        cells: GridView<'a, u8>,
+        coding: &Coding,
+        size: usize,
+        scale: f64,
+    ) -> Result<Task<'a>, Error> {
+        let Coding { levels, nodata, .. } = *coding;
+        let task = Task { cells, levels, nodata, size, scale, f64: size_of::<T>() == 8 };
+        let f64 = self.algorithm().is_f64();
+        let misfit = match (task.f64, f64) {
+            (false, true) => Some("it computes in f64".to_owned()),
+            (true, false) => Some("it computes in f32".to_owned()),
+            _ => self.algorithm().misfit(&task),
+        };
+        match misfit {
+            None => Ok(task),
+            Some(reason) => Err(Error::KernelMisfit { kernel: self.algorithm().name(), reason }),
         }
-        self.0.misfit(task)
-    }
-}
-
-impl PartialEq for Custom {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name() == other.0.name()
-    }
-}
-
-impl Eq for Custom {}
-
-impl Hash for Custom {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.name().hash(state);
-    }
-}
-
-impl fmt::Debug for Custom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Custom").field(&self.0.name()).finish()
     }
 }

@@ -28,6 +28,12 @@ pub struct Frame<'a> {
     pub out_stride: u32,
 }
 
+/// Cells from a row of `cols` cells to the next on a device: whole sectors of 32 bytes where a row has many; a
+/// narrow grid would pay too much for its padding.
+pub fn pitch(cols: usize) -> usize {
+    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
+}
+
 /// The kernel asked for, if it fits, or the best one.
 pub(super) fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<Kernel, Error> {
     let limits = device.limits();

@@ -104,12 +104,8 @@ impl Kernel {
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
         }
-        if let Some(entry) = self.entry()
-            && entry.arch > limits.arch
-        {
-            let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
-            let (needs, has) = (of(entry.arch), of(limits.arch));
-            return Some(format!("it needs compute capability {needs}, and the device has {has}"));
+        if let Some(reason) = self.entry().and_then(|entry| limits.lacks_arch(entry.arch)) {
+            return Some(reason);
         }
         let most = self.longest_side();
         if size > most {
@@ -141,10 +137,7 @@ impl Kernel {
                 "its 32-bit sums are too coarse for {size} x {size} windows in which nodata may leave few cells"
             ));
         }
-        let needed = self.shared_needed(work);
-        (needed > limits.shared_per_block).then(|| {
-            format!("it needs {needed} bytes of shared memory a block, and there are {}", limits.shared_per_block)
-        })
+        limits.lacks_shared(self.shared_needed(work))
     }
 
     /// The longest side of its windows: most kernels have counters of 16 bits, or of a byte for a column. The columns kernel sums 32 bits, and
@@ -659,10 +652,6 @@ impl Prepared {
 }
 
 impl Launcher for Prepared {
-    fn pitch(&self, cols: usize) -> usize {
-        pitch(cols)
-    }
-
     fn bytes_per_row(&self, pitch: usize) -> usize {
         head_bytes(self.kernel, &self.work, pitch)
     }
@@ -695,12 +684,6 @@ impl Launcher for Prepared {
         }
         Ok(seconds)
     }
-}
-
-/// Cells from a row to the next on a device: whole sectors of 32 bytes where a row has many; a
-/// narrow grid would pay too much for its padding.
-pub(super) fn pitch(cols: usize) -> usize {
-    cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
 }
 
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole

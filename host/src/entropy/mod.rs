@@ -38,7 +38,7 @@ pub use algorithm::{Algorithm, Custom, Launcher, Task};
 use census::Coding;
 pub use frame::Frame;
 #[doc(hidden)]
-pub use frame::allocate;
+pub use frame::{allocate, pitch};
 pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
@@ -750,17 +750,7 @@ impl Entropy {
         let report = match (engine, self.kernel, <[_; 1]>::try_from(outs)) {
             (engine, Some(kernel @ Kernel::Custom(custom)), Ok([out])) => {
                 let coded = coding.coded(cells)?;
-                let task = Task {
-                    cells: coded.view(),
-                    levels: coding.levels,
-                    nodata: coding.nodata,
-                    size: self.size,
-                    scale: self.scale(),
-                    f64: size_of::<T>() == 8,
-                };
-                if let Some(reason) = custom.misfit(&task) {
-                    return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
-                }
+                let task = custom.task::<T>(coded.view(), coding, self.size, self.scale())?;
                 if matches!(engine, Engine::Devices(devices) if devices.is_empty()) {
                     return Err(Error::NoDevices);
                 }

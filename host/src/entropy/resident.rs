@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::algorithm::{Launcher, Task};
+use super::algorithm::Launcher;
 use super::census::Coding;
 use super::frame::{Frame, allocate, pick};
 use super::launch::{Prepared, Work, at_once};
@@ -49,11 +49,7 @@ impl<T: Real> Resident<T> {
         let cells = coded.view();
         let (kernel, launcher): (Kernel, Box<dyn Launcher>) = match kernel {
             Some(kernel @ Kernel::Custom(custom)) => {
-                let (levels, nodata) = (coding.levels, coding.nodata);
-                let task = Task { cells, levels, nodata, size, scale, f64: size_of::<T>() == 8 };
-                if let Some(reason) = custom.misfit(&task) {
-                    return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
-                }
+                let task = custom.task::<T>(cells, coding, size, scale)?;
                 // SAFETY: the cells have been coded, and they are what is launched.
                 (kernel, unsafe { custom.algorithm().prepare(device, &task) }?)
             }

@@ -39,8 +39,8 @@ use shape::{Requirements, TooLarge, seen_along};
 use store::Destination;
 
 use super::census::Coding;
-use super::frame::pick;
-use super::launch::{Work, head_bytes, pitch};
+use super::frame::{pick, pitch};
+use super::launch::{Work, head_bytes};
 use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu;

@@ -437,10 +437,16 @@ impl Algorithm for Outside {
     fn misfit(&self, _task: &Task<'_>) -> Option<String> {
         None
     }
-    unsafe fn compute(&self, _: &Engine, _: &Task<'_>, _: Planes<'_>, _: &dyn Observer) -> Result<Report, Error> {
+    unsafe fn compute(
+        &'static self,
+        _: &Engine,
+        _: &Task<'_>,
+        _: Planes<'_>,
+        _: &dyn Observer,
+    ) -> Result<Report, Error> {
         panic!("{} has been run", self.0)
     }
-    unsafe fn prepare(&self, _: &Arc<dyn Device>, _: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
+    unsafe fn prepare(&'static self, _: &Arc<dyn Device>, _: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
         panic!("{} has been prepared", self.0)
     }
 }

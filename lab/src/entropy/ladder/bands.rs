@@ -29,13 +29,13 @@ use halotile::observe::{Cancelled, Observer};
 use halotile::part::{Axis, Part};
 use rayon::prelude::*;
 
-use super::device::DeviceRung;
+use super::Rung;
 use super::launch::RungLauncher;
 
 /// The work that all devices' threads share.
 pub(super) struct Job<'a> {
     task: Task<'a>,
-    rung: &'static DeviceRung,
+    rung: &'static Rung,
     observer: &'a dyn Observer,
     /// Set when one worker has failed: the others stop.
     failed: AtomicBool,
@@ -45,7 +45,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Work for a rung that is a kernel.
-    pub fn new(task: Task<'a>, rung: &'static DeviceRung, observer: &'a dyn Observer) -> Self {
+    pub fn new(task: Task<'a>, rung: &'static Rung, observer: &'a dyn Observer) -> Self {
         Self { task, rung, observer, failed: AtomicBool::new(false), turn: None }
     }
 
@@ -70,7 +70,7 @@ impl Observer for Job<'_> {
 /// Fills `out` on `devices`, each with a part of it.
 pub(super) fn run<T: Real>(
     devices: &[Arc<dyn Device>],
-    rung: &'static DeviceRung,
+    rung: &'static Rung,
     task: &Task<'_>,
     out: GridViewMut<'_, T>,
     observer: &dyn Observer,

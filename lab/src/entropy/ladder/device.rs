@@ -16,8 +16,6 @@ use super::{How, Rung};
 /// A rung that is a kernel.
 #[derive(Debug)]
 pub(super) struct DeviceRung {
-    /// The rung that it is.
-    pub(super) name: &'static str,
     pub(super) entry: KernelEntry,
     /// Threads of a block along x and y.
     pub(super) block: [u32; 2],
@@ -82,7 +80,7 @@ pub(super) enum Table {
 
 impl DeviceRung {
     const fn new(entry: KernelEntry, block: [u32; 2]) -> Self {
-        Self { name: "", entry, block, tile: block, cells: Cells::Bytes, table: Table::Own, shared_bytes: 0 }
+        Self { entry, block, tile: block, cells: Cells::Bytes, table: Table::Own, shared_bytes: 0 }
     }
 
     const fn with_tile(self, tile: [u32; 2]) -> Self {
@@ -122,7 +120,7 @@ impl DeviceRung {
 }
 
 const fn rung(name: &'static str, before: Option<&'static str>, idea: &'static str, device: DeviceRung) -> Rung {
-    Rung { name, before, idea, how: How::Device(DeviceRung { name, ..device }) }
+    Rung { name, before, idea, how: How::Device(device) }
 }
 
 const fn square(entry: KernelEntry) -> DeviceRung {

@@ -6,8 +6,9 @@ use halotile_lab_kernels::ladder::{LADDER_EXTENT, LN, LN_F32, LOGS, RADIUS};
 use simt::constant::Symbol;
 use simt::launch::{Arg, Constant, LaunchConfig};
 
+use super::Rung;
 use super::device::{CellType, Cells, DeviceRung, Table};
-use halotile::entropy::{Error, Frame, Launcher, Task, fixed_table};
+use halotile::entropy::{Error, Frame, Launcher, Task, fixed_table, pitch};
 use halotile::exec::{Buffer, Device, DeviceError, Rows, TexelFormat, Texture, TextureShape};
 use halotile::grid::GridView;
 use rayon::prelude::*;
@@ -137,18 +138,17 @@ pub(super) struct RungLauncher {
 
 impl RungLauncher {
     /// Puts the table on the device.
-    pub fn new(rung: &'static DeviceRung, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Self, Error> {
-        let (arch, has) = (device.limits().arch, device.limits().shared_per_block);
-        if rung.entry.arch > arch {
-            let of = |arch: u32| format!("{}.{}", arch / 10, arch % 10);
-            let reason =
-                format!("it needs compute capability {}, and the device has {}", of(rung.entry.arch), of(arch));
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
-        }
-        if rung.shared_bytes > has {
-            let needed = rung.shared_bytes;
-            let reason = format!("it needs {needed} bytes of shared memory a block, and there are {has}");
-            return Err(Error::KernelMisfit { kernel: rung.name, reason });
+    ///
+    /// # Errors
+    /// A rung that is no kernel, or a device that lacks what it needs.
+    pub fn new(rung: &'static Rung, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Self, Error> {
+        let misfit = |reason: String| Error::KernelMisfit { kernel: rung.name, reason };
+        let rung = rung.device().ok_or_else(|| misfit("it is no single launch".into()))?;
+
+        let limits = device.limits();
+        let lacks = limits.lacks_arch(rung.entry.arch).or_else(|| limits.lacks_shared(rung.shared_bytes));
+        if let Some(reason) = lacks {
+            return Err(misfit(reason));
         }
         let (table, scale) = match rung.table {
             Table::Own => (None, task.scale),
@@ -171,9 +171,7 @@ impl Launcher for RungLauncher {
     }
 
     fn pitch(&self, cols: usize) -> usize {
-        // Whole sectors of 32 bytes where a row has many, as the library's kernels have.
-        let whole = || cols.next_multiple_of(if cols >= 256 { 32 } else { 4 });
-        self.rung.pitch(cols).unwrap_or_else(whole)
+        self.rung.pitch(cols).unwrap_or_else(|| pitch(cols))
     }
 
     fn bytes_per_row(&self, _pitch: usize) -> usize {

@@ -128,7 +128,7 @@ impl Algorithm for Rung {
     }
 
     unsafe fn compute(
-        &self,
+        &'static self,
         engine: &Engine,
         task: &Task<'_>,
         out: Planes<'_>,
@@ -138,11 +138,9 @@ impl Algorithm for Rung {
             Engine::Cpu => &[],
             Engine::Devices(devices) => devices.as_slice(),
         };
-        // A rung is static: its like in the list is.
-        let this = rungs().find(|rung| rung.name == self.name).expect("every rung is in the list");
-        match (&this.how, out) {
-            (How::Device(device), Planes::F32(out)) => bands::run(devices, device, task, only(out), observer),
-            (How::Device(device), Planes::F64(out)) => bands::run(devices, device, task, only(out), observer),
+        match (&self.how, out) {
+            (How::Device(_), Planes::F32(out)) => bands::run(devices, self, task, only(out), observer),
+            (How::Device(_), Planes::F64(out)) => bands::run(devices, self, task, only(out), observer),
             (How::Cpu(function), Planes::F32(out)) => {
                 let out = Part::band(0, only(out));
                 let cells = out.cells();
@@ -159,12 +157,8 @@ impl Algorithm for Rung {
         }
     }
 
-    unsafe fn prepare(&self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
-        let this = rungs().find(|rung| rung.name == self.name).and_then(Rung::device);
-        match this {
-            Some(rung) => Ok(Box::new(launch::RungLauncher::new(rung, device, task)?)),
-            None => Err(Error::KernelMisfit { kernel: self.name, reason: "it is no single launch".into() }),
-        }
+    unsafe fn prepare(&'static self, device: &Arc<dyn Device>, task: &Task<'_>) -> Result<Box<dyn Launcher>, Error> {
+        Ok(Box::new(launch::RungLauncher::new(self, device, task)?))
     }
 }
 

@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use super::bands::{self, Job};
 use super::cpu::{Task, v12};
-use super::device::DeviceRung;
 use super::{How, LEVELS, Rung, SIZE};
 use halotile::entropy::{self, Error, Report};
 use halotile::exec::Device;
@@ -63,8 +62,8 @@ pub(super) static RUNGS: &[Rung] = &[
 ];
 
 /// The kernel that the devices run.
-fn device_kernel() -> &'static DeviceRung {
-    super::device::RUNGS.iter().find(|rung| rung.name == "v7").and_then(Rung::device).expect("v7 is a kernel")
+fn device_kernel() -> &'static Rung {
+    super::rung("v7").expect("v7 is a rung")
 }
 
 impl PlanRung {
