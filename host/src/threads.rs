@@ -1,13 +1,15 @@
 //! Threads of one's own, for callers that do not want the work done by all cores, or not by rayon's global pool.
 //!
-//! The engines take the current rayon pool. The streaming plan has threads besides, which read and write and have the pool do what
-//! can be done in parallel; rayon has no way for them to ask which pool that was, so [`Threads::run`] leaves it where they find it.
+//! The engines take the current rayon pool. The streaming plan has threads besides, which read and write, and shortest paths have some for each of
+//! several devices: these have the pool do what can be done in parallel. Rayon has no way for them to ask which pool that was, so [`Threads::run`] leaves it
+//! where they find it; and what has started them waits by [`wait_until`], since it may be on the pool's only thread.
 //!
 //! A pool of one's own matters most after a `fork`: the child has none of its parent's threads, and would wait for the global pool for
 //! ever.
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -76,6 +78,16 @@ impl Inherited {
         match &self.0 {
             Some(pool) => pool.install(work),
             None => work(),
+        }
+    }
+}
+
+/// Waits for a condition that nothing notifies of. One of rayon's threads runs other jobs meanwhile.
+pub(crate) fn wait_until(mut so: impl FnMut() -> bool) {
+    while !so() {
+        let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
+        if !lent {
+            std::thread::sleep(Duration::from_micros(50));
         }
     }
 }

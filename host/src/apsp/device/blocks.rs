@@ -18,6 +18,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use halotile_kernels::apsp::tiled::{NONE, TILE, TILED_THREADS, TRANSPOSE_TILE};
@@ -31,6 +32,7 @@ use crate::exec::queue::scope;
 use crate::exec::staged;
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
+use crate::threads::{Inherited, wait_until};
 
 /// Rows of a band: few, so that there is little contention.
 const BAND: usize = 8;
@@ -127,12 +129,15 @@ struct Host<'m, T> {
     vertices: usize,
     pitch: usize,
     side: usize,
+    /// Those that copy rows.
+    pool: Inherited,
 }
 
 impl<'m, T: Distance> Host<'m, T> {
     fn new(matrix: &'m mut Matrix<T>, side: usize) -> Self {
         let (vertices, pitch) = (matrix.vertices(), matrix.pitch());
-        Self { bands: matrix.cells_mut().chunks_mut(BAND * pitch).map(RwLock::new).collect(), vertices, pitch, side }
+        let bands = matrix.cells_mut().chunks_mut(BAND * pitch).map(RwLock::new).collect();
+        Self { bands, vertices, pitch, side, pool: Inherited::here() }
     }
 
     /// Rows or columns of block `i`.
@@ -193,9 +198,9 @@ impl<'m, T: Distance> Host<'m, T> {
             };
             let pipeline = Pipeline { host: self, family, jobs, next: &next, observer, fail: &fail };
             std::thread::scope(|threads| {
-                for (device, slots) in devices.iter().zip(slots) {
-                    pipeline.run(threads, device, slots);
-                }
+                let run = |(device, slots)| pipeline.run(threads, device, slots);
+                let running: Vec<_> = devices.iter().zip(slots.iter().map(Vec::as_slice)).flat_map(run).collect();
+                wait_until(|| running.iter().all(ScopedJoinHandle::is_finished));
             });
             if let Some(error) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Err(error);
@@ -219,7 +224,7 @@ impl<'m, T: Distance> Host<'m, T> {
             let copy = |(i, to): (usize, &mut [u8])| {
                 self.read(at, top + i, |cells| to.copy_from_slice(bytemuck::cast_slice(cells)));
             };
-            piece.par_chunks_mut(rows.width).enumerate().for_each(copy);
+            self.pool.run(|| piece.par_chunks_mut(rows.width).enumerate().for_each(copy));
         })
     }
 
@@ -227,7 +232,7 @@ impl<'m, T: Distance> Host<'m, T> {
         let rows = self.rows(family, at);
         staged::download_with(from, rows, |top, piece| {
             let copy = |(i, from): (usize, &[u8])| self.write(at, top + i, bytemuck::cast_slice(from));
-            piece.par_chunks(rows.width).enumerate().for_each(copy);
+            self.pool.run(|| piece.par_chunks(rows.width).enumerate().for_each(copy));
         })
     }
 
@@ -251,7 +256,12 @@ struct Pipeline<'a, 'm, T> {
 
 impl<'a, T: Distance> Pipeline<'a, '_, T> {
     /// Starts them. Each ends when the one before it has, or when one has failed.
-    fn run<'s>(self, threads: &'s std::thread::Scope<'s, '_>, device: &'a Arc<dyn Device>, slots: &'a [Slot])
+    fn run<'s>(
+        self,
+        threads: &'s Scope<'s, '_>,
+        device: &'a Arc<dyn Device>,
+        slots: &'a [Slot],
+    ) -> [ScopedJoinHandle<'s, ()>; 3]
     where
         'a: 's,
         Self: 's,
@@ -261,9 +271,11 @@ impl<'a, T: Distance> Pipeline<'a, '_, T> {
         let (computed, done) = sync_channel(SLOTS);
         (0..slots.len()).for_each(|slot| free.send(slot).expect("the other end is here"));
         let guard = move |result: Result<(), SolveError>| result.unwrap_or_else(|error| (self.fail)(error));
-        threads.spawn(move || guard(self.upload(device, slots, &empty, &uploaded)));
-        threads.spawn(move || guard(self.multiply(device, slots, &ready, &computed)));
-        threads.spawn(move || guard(self.download(slots, &done, &free)));
+        [
+            threads.spawn(move || guard(self.upload(device, slots, &empty, &uploaded))),
+            threads.spawn(move || guard(self.multiply(device, slots, &ready, &computed))),
+            threads.spawn(move || guard(self.download(slots, &done, &free))),
+        ]
     }
 
     fn upload(

@@ -12,6 +12,7 @@ use std::thread::ScopedJoinHandle;
 use super::{Distance, Kernel, Matrix, MatrixError};
 use crate::exec::{Device, DeviceError};
 use crate::observe::{Cancelled, Observer};
+use crate::threads::wait_until;
 
 mod blocks;
 mod family;
@@ -44,6 +45,8 @@ pub enum SolveError {
 pub fn join<'s, R>(
     threads: impl IntoIterator<Item = ScopedJoinHandle<'s, Result<R, SolveError>>>,
 ) -> Result<Vec<R>, SolveError> {
+    let threads: Vec<_> = threads.into_iter().collect();
+    wait_until(|| threads.iter().all(ScopedJoinHandle::is_finished));
     // A panic on a worker's thread is propagated.
     let ended = |thread: ScopedJoinHandle<'s, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
     let results: Vec<Result<R, SolveError>> = threads.into_iter().map(ended).collect();
@@ -86,5 +89,34 @@ pub fn solve<T: Distance>(
     match kernel {
         Kernel::Tiled => tiled::solve(matrix, devices, observer),
         Kernel::Custom(custom) => custom.algorithm().solve(T::any(matrix), devices, observer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::exec::emulator::EmulatedDevice;
+    use crate::threads::Threads;
+
+    /// The thread that waits for those of the devices is the only one that copies for them.
+    #[test]
+    fn a_pool_of_one_thread_serves_several_devices() {
+        let (done, ended) = channel();
+        std::thread::spawn(move || {
+            let devices: Vec<Arc<dyn Device>> = (0..2).map(|i| Arc::new(EmulatedDevice::new(i, None)) as _).collect();
+            let weight = |i: usize, j: usize| if i == j { 0 } else { 1 + ((i * 31 + j * 17) % 1000) as i32 };
+            let [mut tiled, mut blocks] = [(); 2].map(|()| Matrix::from_fn(300, weight).unwrap());
+            Threads::new(1).unwrap().run(|| {
+                solve(&mut tiled, Kernel::Tiled, &devices, &()).unwrap();
+                solve_in_blocks(&mut blocks, &devices, 256, &()).unwrap();
+            });
+            done.send((tiled, blocks)).unwrap();
+        });
+        let (tiled, blocks) =
+            ended.recv_timeout(Duration::from_secs(120)).expect("no thread waits for another for ever");
+        assert!((0..300).all(|row| tiled.row(row) == blocks.row(row)));
     }
 }

@@ -28,6 +28,7 @@ use crate::apsp::{Distance, Matrix};
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{Buffer, Device, DeviceError, Rows};
 use crate::observe::{Cancelled, Observer};
+use crate::threads::Inherited;
 
 /// Relaxations after which the host waits for one device, so that progress shows and a stop takes effect: some milliseconds of the fastest.
 const RELAXATIONS_PER_WAIT: f64 = 3e11;
@@ -112,12 +113,12 @@ fn solve_on_several<T: Distance>(
     matrix: &mut Matrix<T>,
     observer: &dyn Observer,
 ) -> Result<Report, SolveError> {
-    let barrier = Barrier::new(workers.len());
+    let (barrier, pool) = (Barrier::new(workers.len()), Inherited::here());
     let source = &*matrix;
     let run = |i: usize| {
         let start = Instant::now();
         let worker = &workers[i];
-        let uploaded = worker.copy_to_device(source).and_then(|()| worker.compile());
+        let uploaded = pool.run(|| worker.copy_to_device(source)).and_then(|()| worker.compile());
         let copies = start.elapsed().as_secs_f64();
         let rounds = |queues: &mut [Queue<'_>]| -> Result<f64, SolveError> {
             uploaded?;
@@ -148,10 +149,11 @@ fn solve_on_several<T: Distance>(
         parts.push((worker, own));
         rest = others;
     }
+    let pool = &pool;
     std::thread::scope(|threads| {
         let copies: Vec<_> = parts
             .into_iter()
-            .map(|(worker, own)| threads.spawn(move || Ok(worker.copy_to_host(own, pitch)?)))
+            .map(|(worker, own)| threads.spawn(move || Ok(pool.run(|| worker.copy_to_host(own, pitch))?)))
             .collect();
         join(copies)
     })?;

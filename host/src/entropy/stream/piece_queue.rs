@@ -126,16 +126,6 @@ impl<'m, 'o> PieceQueue<'m, 'o> {
         self.lock().error.is_some()
     }
 
-    /// Waits for a condition that the queue does not notify of. One of rayon's threads runs other jobs meanwhile.
-    pub fn wait_until(&self, mut so: impl FnMut() -> bool) {
-        while !so() {
-            let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
-            if !lent {
-                std::thread::sleep(Duration::from_micros(50));
-            }
-        }
-    }
-
     /// Memory that is free again.
     pub fn release_memory(&self, memory: Memory) {
         self.lock().memory.push(memory);
