@@ -1,7 +1,7 @@
 //! Memory that was given back and is handed out again: allocating device memory, and locking host memory, takes milliseconds in which
 //! the device stands still.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,8 +14,8 @@ pub(super) struct FreeList {
     /// The most bytes that are pooled: none once an allocation has failed, because what is pooled is missing elsewhere, as to streams
     /// and to the driver's own needs.
     pub(super) capacity: usize,
-    /// Addresses by length.
-    free: HashMap<usize, Vec<u64>>,
+    /// Lengths and addresses, those first that were given back first.
+    free: VecDeque<(usize, u64)>,
     /// Bytes of all of them.
     pub(super) bytes: usize,
     /// The length of what is in use, by address.
@@ -27,33 +27,40 @@ const MAX_POOLED_BYTES: usize = 1 << 30;
 
 impl Default for FreeList {
     fn default() -> Self {
-        Self { capacity: MAX_POOLED_BYTES, free: HashMap::new(), bytes: 0, in_use: HashMap::new() }
+        Self { capacity: MAX_POOLED_BYTES, free: VecDeque::new(), bytes: 0, in_use: HashMap::new() }
     }
 }
 
 impl FreeList {
     pub(super) fn take(&mut self, bytes: usize) -> Option<u64> {
-        let address = self.free.get_mut(&bytes)?.pop()?;
+        let last = self.free.iter().rposition(|&(length, _)| length == bytes)?;
+        let (_, address) = self.free.remove(last)?;
         self.bytes -= bytes;
         self.in_use.insert(address, bytes);
         Some(address)
     }
 
-    /// Puts the memory at an address into the pool; false where it should be freed.
-    pub(super) fn recycle(&mut self, address: u64) -> bool {
-        let Some(bytes) = self.in_use.remove(&address) else { return false };
-        if self.bytes + bytes > self.capacity {
-            return false;
+    /// Puts the memory at an address into the pool. What is to be freed instead: it, if there is no room, or what has been there longest, so that lengths
+    /// that nothing asks for any more do not keep out those that are asked for.
+    pub(super) fn recycle(&mut self, address: u64) -> Vec<u64> {
+        let Some(bytes) = self.in_use.remove(&address).filter(|&bytes| bytes <= self.capacity) else {
+            return vec![address];
+        };
+        let mut freed = Vec::new();
+        while self.bytes + bytes > self.capacity {
+            let (length, oldest) = self.free.pop_front().expect("what is pooled takes that room");
+            self.bytes -= length;
+            freed.push(oldest);
         }
         self.bytes += bytes;
-        self.free.entry(bytes).or_default().push(address);
-        true
+        self.free.push_back((bytes, address));
+        freed
     }
 
     /// All that is pooled, which is so no longer.
     pub(super) fn clear(&mut self) -> Vec<u64> {
         self.bytes = 0;
-        self.free.drain().flat_map(|(_, addresses)| addresses).collect()
+        self.free.drain(..).map(|(_, address)| address).collect()
     }
 }
 
@@ -72,10 +79,10 @@ pub(super) struct PinnedPool(pub(super) Arc<Mutex<FreeList>>);
 
 impl Owner for PinnedPool {
     fn take_back(&self, address: NonNull<u8>, _: usize) {
-        let address = address.as_ptr();
-        if !self.0.lock().unwrap_or_else(PoisonError::into_inner).recycle(address.expose_provenance() as u64) {
-            // SAFETY: it came from `cuMemHostAlloc`, and its owner has given it back.
-            unsafe { free_host(address) };
+        let address = address.as_ptr().expose_provenance() as u64;
+        for freed in self.0.lock().unwrap_or_else(PoisonError::into_inner).recycle(address) {
+            // SAFETY: it came from `cuMemHostAlloc`, as all of this list, and its owner has given it back.
+            unsafe { free_host(std::ptr::with_exposed_provenance_mut(freed as usize)) };
         }
     }
 }
@@ -88,4 +95,29 @@ pub(super) unsafe fn free_host(address: *mut u8) {
     // SAFETY: the caller's promise. The driver knows the memory by its address, whatever context is current; nothing
     // could be done about a failure.
     let _ = unsafe { sys::cuMemFreeHost(address.cast()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_back_last_is_kept() {
+        let mut list = FreeList { capacity: 100, ..FreeList::default() };
+        let give_back = |list: &mut FreeList, address: u64, bytes: usize| {
+            list.in_use.insert(address, bytes);
+            list.recycle(address)
+        };
+        assert!(give_back(&mut list, 1, 60).is_empty());
+        assert!(give_back(&mut list, 2, 30).is_empty());
+        assert_eq!(give_back(&mut list, 3, 50), [1]);
+        // More than all of it, and what is not known.
+        assert_eq!(give_back(&mut list, 4, 101), [4]);
+        assert_eq!(list.recycle(9), [9]);
+        assert_eq!((list.take(60), list.take(50), list.take(50), list.bytes), (None, Some(3), None, 30));
+        assert!(list.recycle(3).is_empty());
+        assert_eq!((list.clear(), list.bytes), (vec![2, 3], 0));
+        list.capacity = 0;
+        assert_eq!(give_back(&mut list, 5, 10), [5]);
+    }
 }

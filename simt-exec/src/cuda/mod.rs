@@ -114,12 +114,11 @@ impl Device for CudaDevice {
             return;
         }
         // As freeing does: work in flight may use the memory.
-        if result::ctx::synchronize().is_ok()
-            && self.memory.lock().unwrap_or_else(PoisonError::into_inner).recycle(address)
-        {
-            return;
-        }
-        self.free(address);
+        let freed = match result::ctx::synchronize() {
+            Ok(()) => self.memory.lock().unwrap_or_else(PoisonError::into_inner).recycle(address),
+            Err(_) => vec![address],
+        };
+        freed.into_iter().for_each(|address| self.free(address));
     }
 
     fn thread_context(&self) -> u64 {
