@@ -13,6 +13,8 @@
 //!   choose, so that neighbours often merge into larger, odder shapes; a few patches choose freely. Low classes
 //!   are common, high ones rare. A second, finer diagram puts small patches of other classes in some places,
 //!   and where another slow field crosses its middle runs a river of class 0.
+//! - **regional**: regions of 2,048 × 2,048 cells, each with up to eight levels of its own, which are consecutive numbers; equally likely,
+//!   cells independent. A map of many classes that has few in one place, without any other structure.
 //! - **constant**: every cell is `seed` modulo `levels`.
 
 pub mod graph;
@@ -59,19 +61,22 @@ pub enum Pattern {
     Random,
     /// Patches with ragged borders at several scales, like a land-cover map.
     Clustered,
+    /// Independent cells, all equally likely of the few levels that each large region has of its own.
+    Regional,
     /// One value everywhere.
     Constant,
 }
 
 impl Pattern {
     /// Every pattern, in the order messages list them.
-    pub const ALL: [Pattern; 3] = [Self::Random, Self::Clustered, Self::Constant];
+    pub const ALL: [Pattern; 4] = [Self::Random, Self::Clustered, Self::Regional, Self::Constant];
 
     /// The pattern's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
             Self::Clustered => "clustered",
+            Self::Regional => "regional",
             Self::Constant => "constant",
         }
     }
@@ -98,7 +103,7 @@ pub enum GenerateError {
     #[error("a grid has 1 to 256 levels, not {0}")]
     Levels(usize),
     /// Not the name of a pattern.
-    #[error("no pattern is called {0:?}; the patterns are random, clustered, constant")]
+    #[error("no pattern is called {0:?}; the patterns are random, clustered, regional, constant")]
     Pattern(String),
 }
 
@@ -139,11 +144,15 @@ impl Generator {
             // `new` allows no more than 256 levels, so that the remainder fits.
             Pattern::Constant => cells.fill((self.seed % self.levels as u64) as u8),
             Pattern::Random => {
-                let key = mix(mix(self.seed.wrapping_add(GOLDEN)) ^ row.wrapping_mul(0xd134_2543_de82_ef95));
                 for (cell, c) in cells.iter_mut().zip(columns) {
-                    let bits = mix(key.wrapping_add(c.wrapping_mul(GOLDEN)));
-                    // The upper half of a product maps 64 random bits to 0..levels, evenly to one part in 2^56.
-                    *cell = ((u128::from(bits) * self.levels as u128) >> 64) as u8;
+                    *cell = self.any(row, c, self.levels) as u8;
+                }
+            }
+            Pattern::Regional => {
+                for (cell, c) in cells.iter_mut().zip(columns) {
+                    let region = at_lattice(self.seed, (row / REGION_SIDE) as i64, (c / REGION_SIDE) as i64);
+                    let first = (region % self.levels as u64) as usize;
+                    *cell = ((first + self.any(row, c, self.levels.min(REGION_LEVELS))) % self.levels) as u8;
                 }
             }
             Pattern::Clustered => {
@@ -152,6 +161,15 @@ impl Generator {
                 }
             }
         }
+    }
+
+    /// One of `levels` numbers, all equally likely.
+    #[inline]
+    fn any(&self, row: u64, col: u64, levels: usize) -> usize {
+        let key = mix(mix(self.seed.wrapping_add(GOLDEN)) ^ row.wrapping_mul(0xd134_2543_de82_ef95));
+        let bits = mix(key.wrapping_add(col.wrapping_mul(GOLDEN)));
+        // The upper half of a product maps 64 random bits to 0..levels, evenly to one part in 2^56.
+        ((u128::from(bits) * levels as u128) >> 64) as usize
     }
 
     /// A whole grid, made on all of rayon's threads.
@@ -167,6 +185,10 @@ impl Generator {
         Ok(grid)
     }
 }
+
+/// Side of the regions of the regional pattern, and the levels of each.
+const REGION_SIDE: u64 = 2048;
+const REGION_LEVELS: usize = 8;
 
 /// The clustered pattern. Lengths are in cells.
 #[derive(Debug, Clone)]
@@ -384,7 +406,7 @@ mod tests {
         assert_eq!(levels(257), "a grid has 1 to 256 levels, not 257");
         assert_eq!(
             "stripes".parse::<Pattern>().unwrap_err().to_string(),
-            "no pattern is called \"stripes\"; the patterns are random, clustered, constant"
+            "no pattern is called \"stripes\"; the patterns are random, clustered, regional, constant"
         );
         assert_eq!("Clustered".parse(), Ok(Pattern::Clustered));
     }
