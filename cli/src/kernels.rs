@@ -56,6 +56,7 @@ fn about(kernel: Kernel) -> &'static str {
         Kernel::HistogramWide => "the same with sums of 64 bits",
         Kernel::HistogramF64 => "the same in f64",
         Kernel::Columns => "histograms of columns and prefix sums, 16 classes at a time",
+        Kernel::Adaptive => "that where tiles of the map have few classes, otherwise the histogram",
         Kernel::ColumnsMeasures => "the same for all measures in squares; up to 16 classes",
         Kernel::ColumnsMeasuresF64 => "the same with results in f64",
         Kernel::Sliding => "5 x 5 windows of up to 16 classes, in registers",

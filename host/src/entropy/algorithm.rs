@@ -110,7 +110,7 @@ pub trait Launcher: Send + Sync {
     fn resident_threads(&self) -> u32;
 
     /// Memory for what a launch over a frame of up to `rows` × `cols` cells makes first, if it does.
-    fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
+    fn scratch(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
         let _ = (rows, cols);
         Ok(None)
     }

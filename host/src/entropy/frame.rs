@@ -12,8 +12,8 @@ pub struct Frame<'a> {
     pub cells: &'a Buffer,
     /// Room for `count` rows, `out_stride` elements apart.
     pub out: &'a Buffer,
-    /// What [`Launcher::heads`](super::Launcher::heads) gave for a frame of this size or a larger one.
-    pub heads: Option<&'a Buffer>,
+    /// What [`Launcher::scratch`](super::Launcher::scratch) gave for a frame of this size or a larger one.
+    pub scratch: Option<&'a Buffer>,
     /// Rows of cells, halos among them.
     pub rows: u32,
     /// Columns.

@@ -23,7 +23,9 @@ pub enum Kernel {
     HistogramF64,
     /// How windows change along a row, and sums of that over a warp, 16 classes at a time.
     Columns,
-    /// The same for all measures, in squares of up to 16 classes.
+    /// The same, but of more than 16 classes only where a survey of the map finds few of them in one place, otherwise [`Histogram`](Self::Histogram).
+    Adaptive,
+    /// [`Columns`](Self::Columns) for all measures, in squares of up to 16 classes.
     ColumnsMeasures,
     /// The same with results in f64.
     ColumnsMeasuresF64,
@@ -57,13 +59,14 @@ pub enum Place {
 impl Kernel {
     /// The kernels that are chosen automatically, or written to check those; from the simplest to the fastest, then those that do
     /// more than Shannon's entropy in squares.
-    pub const ALL: [Kernel; 14] = [
+    pub const ALL: [Kernel; 15] = [
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
         Self::HistogramWide,
         Self::HistogramF64,
         Self::Columns,
+        Self::Adaptive,
         Self::Sliding,
         Self::SlidingNarrow,
         Self::Tensor,
@@ -83,6 +86,7 @@ impl Kernel {
             Self::HistogramWide => "histogram-wide",
             Self::HistogramF64 => "histogram-f64",
             Self::Columns => "columns",
+            Self::Adaptive => "adaptive",
             Self::ColumnsMeasures => "columns-all",
             Self::ColumnsMeasuresF64 => "columns-f64",
             Self::Sliding => "sliding",
@@ -115,6 +119,7 @@ impl Kernel {
             Self::HistogramWide => kernels::entropy_histogram_wide::ENTRY,
             Self::HistogramF64 => kernels::entropy_histogram_f64::ENTRY,
             Self::Columns => kernels::entropy_columns::ENTRY,
+            Self::Adaptive => kernels::entropy_columns_many::ENTRY,
             Self::ColumnsMeasures => kernels::entropy_columns_measures::ENTRY,
             Self::ColumnsMeasuresF64 => kernels::entropy_columns_measures_f64::ENTRY,
             Self::Sliding => kernels::entropy_sliding::ENTRY,

@@ -4,10 +4,15 @@
 //! arguments. What depends on the device (how many blocks run at once, how much shared memory a block may have) is asked of
 //! the device; nothing is tuned to one product by name.
 
+mod scratch;
+
 use std::sync::Arc;
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use scratch::{ADAPTIVE_CELLS, RECODING, adaptive_sweeps, scratch_of, tile_strips};
+pub(super) use scratch::{SCRATCH_COLS, scratch_bytes};
 
 use super::Kernel;
 use super::algorithm::Launcher;
@@ -40,6 +45,7 @@ impl Kernel {
                 Self::Sliding,
                 Self::SlidingNarrow,
                 Self::Columns,
+                Self::Adaptive,
                 Self::Histogram,
                 Self::HistogramWide,
                 Self::Tiled,
@@ -80,13 +86,18 @@ impl Kernel {
             Self::Measures | Self::MeasuresF64 => 2.2 + 0.6 * work.runs.map_or(size, |runs| runs as f64),
             Self::Columns if work.sweeps() == 1 && size > f64::from(kernels::COLUMNS_SMALL) => 3.0 + 0.002 * size,
             Self::Columns if work.sweeps() == 1 => 2.25 + 0.006 * size,
-            // Sums of 32 bits: twice the words, and tables that are not in shared memory.
-            Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.5 + 0.016 * size),
-            // Of a map's many classes a strip has mostly fewer, which this kernel gains most from. Each sweep counts the valid cells again.
+            // Sums of 32 bits: twice the words.
+            Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.0 + 0.0133 * size),
+            // Each sweep of several counts the valid cells again. Of a map's many classes a tile has mostly fewer.
             Self::Columns => {
                 let nodata = if work.nodata { 1.25 } else { 1.0 };
-                0.95 * nodata * work.sweeps() as f64 * (2.5 + 0.0097 * size)
+                RECODING + 0.95 * nodata * work.sweeps() as f64 * (2.45 + 0.0097 * size)
             }
+            // What it costs is not known before; it is worth its launches where a tile of few classes would gain from it.
+            Self::Adaptive if work.rows * work.cols < ADAPTIVE_CELLS || adaptive_sweeps(work) < 1.2 => {
+                1.1 * Self::Histogram.cost(work)
+            }
+            Self::Adaptive => 0.9 * Self::Histogram.cost(work),
             Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => 5.4 + 0.02 * size,
             // The border is counted cell by cell, at 17 times the cost of another cell.
             Self::Tensor if work.has_much_border() => 2.0,
@@ -132,7 +143,14 @@ impl Kernel {
         if self == Self::Tensor && nodata {
             return Some("it counts every cell, and there are nodata cells".into());
         }
-        if self == Self::Histogram && nodata && table_u32(1, largest).1 < FINE {
+        let decides = self == Self::Adaptive && self.has_codes(work);
+        if decides && nodata && Nested::len(size, true) > size * size + 3 {
+            return Some(format!("it takes {size} x {size} windows without nodata alone"));
+        }
+        if decides && self.shape(work, limits.shared_per_block).near == 0 {
+            return Some(format!("its tables for {size} x {size} windows do not fit the device's shared memory"));
+        }
+        if (self == Self::Histogram || decides) && nodata && table_u32(1, largest).1 < FINE {
             return Some(format!(
                 "its 32-bit sums are too coarse for {size} x {size} windows in which nodata may leave few cells"
             ));
@@ -153,13 +171,13 @@ impl Kernel {
 
     /// True when its blocks are arranged as those of the columns kernel.
     fn columns(self) -> bool {
-        matches!(self, Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
+        matches!(self, Self::Columns | Self::Adaptive | Self::ColumnsMeasures | Self::ColumnsMeasuresF64)
     }
 
     /// The entry that is launched: the columns kernel has others for larger windows, and for more classes.
     fn entry_for(self, work: &Work) -> Option<KernelEntry> {
         Some(match self {
-            Self::Columns => match (work.size as u32, work.sweeps() > 1) {
+            Self::Columns | Self::Adaptive => match (work.size as u32, work.sweeps() > 1) {
                 (..=kernels::COLUMNS_SMALL, false) => kernels::entropy_columns::ENTRY,
                 (..=kernels::COLUMNS_SIZE, false) => kernels::entropy_columns_large::ENTRY,
                 (_, false) => kernels::entropy_columns_wide::ENTRY,
@@ -170,10 +188,21 @@ impl Kernel {
         })
     }
 
-    /// True when a launch needs [heads](Prepared::heads).
+    /// True when it counts nodata like a level, so that its code is to be next to theirs; others take any.
+    pub(super) fn counts_nodata(self) -> bool {
+        let tensor = matches!(self, Self::Tensor | Self::TensorCounted);
+        !tensor && !matches!(self, Self::Sliding | Self::SlidingNarrow) && (!self.columns() || self == Self::Adaptive)
+    }
+
+    /// True when a launch needs row histograms at the heads of strips, which another makes before.
     fn has_heads(self, work: &Work) -> bool {
         let large = self.measures() || work.size as u32 > kernels::COLUMNS_SMALL;
         self.columns() && work.sweeps() == 1 && large
+    }
+
+    /// True when it reads codes of tiles, which a launch before makes.
+    fn has_codes(self, work: &Work) -> bool {
+        self.columns() && !self.measures() && work.sweeps() > 1
     }
 
     /// The least shared memory of a block that the kernel runs with.
@@ -184,6 +213,7 @@ impl Kernel {
             Self::Tiled => (kernels::TILE_COLS + size - 1) * (kernels::TILE_ROWS + size - 1),
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()) + kernels::MEASURES_STATIC,
+            Self::Adaptive => COLUMNS_STATIC.max(histogram_counters(work.counters())),
             Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
@@ -205,7 +235,7 @@ impl Kernel {
                 let near = if near { (entries, counters + bytes) } else { (0, counters) };
                 (near.0, near.1, kernels::HISTOGRAM_THREADS)
             }
-            Self::Columns => {
+            Self::Columns | Self::Adaptive => {
                 // As many copies as keep the occupancy that registers allow; addresses in them are numbers of 16 bits.
                 let room = columns_room(shared_per_block).min(1 << 16);
                 let entries = Nested::len(work.size, work.nodata) as u32;
@@ -323,6 +353,11 @@ impl Work {
         self.levels.div_ceil(kernels::COLUMNS_CLASSES as usize).max(1)
     }
 
+    /// Planes of codes.
+    fn planes(&self) -> usize {
+        (self.levels.min(256) as u32).div_ceil(kernels::COLUMNS_PLANE).max(1) as usize
+    }
+
     /// Counters that a histogram needs: nodata has one of its own.
     fn counters(&self) -> u32 {
         (self.levels + usize::from(self.nodata)) as u32
@@ -335,17 +370,6 @@ const COLUMNS_STATIC: u32 = 34_816;
 /// Bytes of dynamic shared memory that leave room for two of their blocks on a multiprocessor.
 fn columns_room(shared_per_block: u32) -> u32 {
     (shared_per_block / 2).saturating_sub(COLUMNS_STATIC + 1024)
-}
-
-/// Bytes of the heads of a row of `cols` cells; 0 where the kernel reads none.
-pub(super) fn head_bytes(kernel: Kernel, work: &Work, cols: usize) -> usize {
-    let across = cols.div_ceil(kernels::COLUMNS_STRIP as usize);
-    if kernel.has_heads(work) { across * kernels::COLUMNS_HEAD as usize * size_of::<u32>() } else { 0 }
-}
-
-/// Where the heads of a frame are.
-fn heads_of<'a>(frame: &Frame<'a>) -> &'a Buffer {
-    frame.heads.expect("memory for heads where the kernel reads them")
 }
 
 /// Bytes of the counters of a block of the histogram kernel.
@@ -377,6 +401,8 @@ pub(super) struct Prepared {
     table: Option<Buffer>,
     /// What the kernels for measures take beside it.
     program: Option<Program>,
+    /// The kernel for maps of many classes in one place.
+    crowded: Option<Box<Prepared>>,
     /// The columns kernel's finer tables: valid cells that they are for, and what is multiplied by there.
     finer: [(u32, f64); 2],
     /// What the kernel multiplies by.
@@ -418,6 +444,7 @@ impl Prepared {
             nodata: nodata.map_or(256, u32::from),
             table: None,
             program: Some(Program::new(window, put)?),
+            crowded: None,
             finer: [(0, 0.0); 2],
             scale: 1.0,
             shared_bytes: near.bytes,
@@ -439,10 +466,12 @@ impl Prepared {
         if kernel.measures() {
             return Self::of_window(kernel, device, work, nodata, &Window::shannon(work.size, scale), put);
         }
+        let limits = device.limits();
+        let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
         let entry = kernel.entry_for(&work).expect("only kernels of devices are prepared");
         let entries = work.size * work.size + 1;
-        let limits = device.limits();
         let mut finer = [(0, 0.0); 2];
+        let given = scale;
         let (table, scale) = match kernel {
             Kernel::Measures | Kernel::MeasuresF64 | Kernel::ColumnsMeasures | Kernel::ColumnsMeasuresF64 => {
                 unreachable!("they have been prepared above")
@@ -450,29 +479,40 @@ impl Prepared {
             Kernel::Custom(_) => unreachable!("algorithms from outside prepare themselves"),
             // Logarithms are computed, in bits; no table.
             Kernel::Naive | Kernel::Tiled => (None, scale * std::f64::consts::LN_2),
-            Kernel::Columns if kernel.has_heads(&work) => (None, scale * std::f64::consts::LN_2),
+            Kernel::Columns | Kernel::Adaptive
+                if kernel.has_heads(&work) || work.size as u32 > kernels::COLUMNS_SIZE =>
+            {
+                (None, scale * std::f64::consts::LN_2)
+            }
             Kernel::HistogramWide | Kernel::HistogramF64 => {
                 // One more than windows have cells: what is read where a cell takes the place of another of its class.
                 let (table, units) = table_u64(entries + 1, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
-            Kernel::Columns => {
+            Kernel::Columns | Kernel::Adaptive => {
                 let tables = Nested::of(work.size, work.largest, work.levels, work.nodata);
                 let [fine_scale, middle_scale, all] = tables.units.map(|units| scale / units);
                 finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
                 (Some(put(bytemuck::cast_slice(&tables.entries))?), all)
             }
             Kernel::Histogram => {
-                let (table, units) = table_u32(entries + 1, work.largest);
-                (Some(put(bytemuck::cast_slice(&table))?), scale / units)
+                // That of the columns kernel: both give the same bits. One more entry than windows have cells, as above.
+                let tables = Nested::of(work.size, work.largest, work.levels, false);
+                let table: Vec<u32> = tables.entries.iter().copied().chain([0]).collect();
+                (Some(put(bytemuck::cast_slice(&table))?), scale / tables.units[2])
             }
             Kernel::Sliding | Kernel::SlidingNarrow | Kernel::Tensor | Kernel::TensorCounted => {
                 let (table, units) = table_u32(entries, work.largest);
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
         };
-        let Shape { near, shared_bytes, threads } = kernel.shape(&work, limits.shared_per_block);
         let resident = device.resident_blocks(&entry, threads, shared_bytes)?;
+        let crowded = match kernel {
+            Kernel::Adaptive if kernel.has_codes(&work) => {
+                Some(Box::new(Self::new(Kernel::Histogram, device, work, nodata, given, put)?))
+            }
+            _ => None,
+        };
         let nodata = nodata.map_or(256, u32::from);
         let device = Arc::clone(device);
         Ok(Self {
@@ -483,6 +523,7 @@ impl Prepared {
             nodata,
             table,
             program: None,
+            crowded,
             finer,
             scale,
             shared_bytes,
@@ -508,27 +549,16 @@ impl Prepared {
         Ok(())
     }
 
-    /// What a band takes: heads first, where the kernel reads them.
-    fn launches(&self, frame: &Frame<'_>) -> impl Iterator<Item = (KernelEntry, LaunchConfig, Vec<Arg>)> {
-        let heads = self.kernel.has_heads(&self.work).then(|| {
-            let (config, args) = self.head_arguments(frame);
-            (kernels::entropy_columns_heads::ENTRY, config, args)
-        });
-        let (config, args) = self.arguments(frame);
-        heads.into_iter().chain([(self.entry, config, args)])
-    }
-
-    /// The grid, the block and what the kernel is given that makes heads.
-    fn head_arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
-        let Frame { cells, rows, cols, stride, .. } = *frame;
-        let (size, across) = (self.work.size as u32, cols.div_ceil(kernels::COLUMNS_STRIP));
-        // Eight threads count a strip's window, or slide from one to the next: the cells that enter and leave are two strips' worth.
-        let strips_each = if size <= 2 * kernels::COLUMNS_STRIP { 1 } else { (size / 64).min(across) };
-        let threads = u64::from(rows) * u64::from(across.div_ceil(strips_each)) * 8;
-        let blocks = threads.div_ceil(u64::from(kernels::COLUMNS_THREADS)) as u32;
-        let mut args = vec![cells.input::<u8>(), heads_of(frame).output::<u32>()];
-        args.extend([rows, cols, stride, size, self.nodata, strips_each].map(Arg::U32));
-        (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
+    /// What a band takes: what the kernel reads beside the cells comes first.
+    fn launches(&self, frame: &Frame<'_>) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
+        let mut launches = self.launches_before(frame);
+        let (config, args) = self.arguments(frame, None);
+        launches.push((self.entry, config, args));
+        if let Some(crowded) = &self.crowded {
+            let (config, args) = crowded.arguments(frame, Some(self.most_sweeps(frame) + 1));
+            launches.push((crowded.entry, config, args));
+        }
+        launches
     }
 
     /// The same, on a queue behind a scan of the cells: nothing is computed unless all of them are below 16. For
@@ -540,20 +570,21 @@ impl Prepared {
         scan: &PresenceScan,
     ) -> Result<(), DeviceError> {
         assert_eq!(self.kernel, Kernel::Tensor, "the kernel that can be guarded");
-        let (config, mut args) = self.arguments(frame);
+        let (config, mut args) = self.arguments(frame, None);
         args.extend([scan.found.input::<u32>(), Arg::U32(scan.records)]);
         // SAFETY: as above, but for the cells' values, of which the kernel takes any; the scan is on the queue, and writes its records before.
         unsafe { queue.launch(&kernels::entropy_tensor_guarded::ENTRY, &config, &args) }
     }
 
-    /// The grid, the block and what the kernel is given.
-    fn arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+    /// The grid, the block and what the kernel is given; the histogram kernel, from how many sweeps of a survey on it works.
+    fn arguments(&self, frame: &Frame<'_>, least: Option<u32>) -> (LaunchConfig, Vec<Arg>) {
         if let Some(program) = &self.program {
             return self.program_arguments(program, frame);
         }
         let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let size = self.work.size as u32;
-        let mut args: Vec<Arg> = vec![cells.input::<u8>()];
+        let has_codes = self.kernel.has_codes(&self.work);
+        let mut args: Vec<Arg> = vec![if has_codes { scratch_of(frame) } else { cells }.input::<u8>()];
         args.push(if self.kernel.is_f64() { out.output::<f64>() } else { out.output::<f32>() });
         match (&self.table, self.kernel) {
             (Some(table), Kernel::HistogramWide | Kernel::HistogramF64) => args.push(table.input::<u64>()),
@@ -572,15 +603,23 @@ impl Prepared {
                 // The first window costs size / 2 rows' worth of updates.
                 let rows_each = share_rows(count, across, self.resident, size / 2);
                 args.extend([size, self.work.counters(), self.nodata, self.near, rows_each].map(Arg::U32));
+                if self.kernel == Kernel::Histogram {
+                    // Without a survey any words do: they are not read.
+                    args.push(if least.is_some() { scratch_of(frame) } else { cells }.input::<u32>());
+                    args.push(Arg::U32(least.unwrap_or(0)));
+                }
                 ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
             }
-            Kernel::Columns => {
-                let (blocks, rows_each) = self.columns_strips(frame);
-                // A function's own argument follows the table, if there is one.
-                let has_heads = self.kernel.has_heads(&self.work).then(|| heads_of(frame).input::<u32>());
-                let own = has_heads.or_else(|| (self.work.sweeps() > 1).then_some(Arg::U32(self.work.levels as u32)));
+            Kernel::Columns | Kernel::Adaptive => {
+                let (blocks, rows_each) = self.columns_strips(frame.cols, frame.count);
+                // A function's own arguments follow the table, if there is one.
                 let shape = args.split_off(args.len() - 6);
-                args.extend(own.into_iter().chain(shape));
+                if self.kernel.has_heads(&self.work) {
+                    args.push(scratch_of(frame).input::<u32>());
+                } else if has_codes {
+                    args.extend([tile_strips(&self.work), self.most_sweeps(frame)].map(Arg::U32));
+                }
+                args.extend(shape);
                 args.extend([size, self.nodata].map(Arg::U32));
                 if self.table.is_some() {
                     let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
@@ -621,21 +660,12 @@ impl Prepared {
         (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args)
     }
 
-    /// How the columns kernels cut a frame: how many blocks there are, and rows of each strip.
-    fn columns_strips(&self, frame: &Frame<'_>) -> (u32, u32) {
-        let (across, strips_each) = (frame.cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
-        // A row of the first window costs about a sixth of an output row.
-        let startup = self.work.size as u32 / 6 + 1;
-        let rows_each = share_rows(frame.count, across, self.resident * strips_each, startup);
-        ((across * frame.count.div_ceil(rows_each)).div_ceil(strips_each), rows_each)
-    }
-
     /// The same for the kernels for measures.
     fn program_arguments(&self, program: &Program, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
         if self.kernel.columns() {
-            let (blocks, rows_each) = self.columns_strips(frame);
+            let (blocks, rows_each) = self.columns_strips(frame.cols, frame.count);
             let numbers = [self.work.size as u32, self.nodata, self.near, rows_each];
-            let args = program.args_of_columns(frame, heads_of(frame), self.kernel.is_f64(), numbers);
+            let args = program.args_of_columns(frame, scratch_of(frame), self.kernel.is_f64(), numbers);
             let grid = [blocks, 1, 1];
             let block = [kernels::COLUMNS_THREADS, 1, 1];
             return (LaunchConfig { grid, block, shared_bytes: self.shared_bytes }, args);
@@ -653,7 +683,7 @@ impl Prepared {
 
 impl Launcher for Prepared {
     fn bytes_per_row(&self, pitch: usize) -> usize {
-        head_bytes(self.kernel, &self.work, pitch)
+        scratch_bytes(self.kernel, &self.work, pitch)
     }
 
     fn rows_at_most(&self) -> usize {
@@ -668,9 +698,9 @@ impl Launcher for Prepared {
         self.resident * self.threads
     }
 
-    /// Histograms of each row at the heads of strips.
-    fn heads(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
-        let bytes = head_bytes(self.kernel, &self.work, cols);
+    /// Histograms of each row at the heads of strips, or codes of tiles.
+    fn scratch(&self, rows: usize, cols: usize) -> Result<Option<Buffer>, DeviceError> {
+        let bytes = scratch_bytes(self.kernel, &self.work, cols);
         (bytes > 0).then(|| Buffer::new(&self.device, rows * bytes)).transpose()
     }
 
@@ -679,7 +709,7 @@ impl Launcher for Prepared {
         for (entry, config, args) in self.launches(frame) {
             // SAFETY: what the kernels ask of buffers, strides and shapes is what `Frame` promises; tables have the entries
             // that each asks for; cells have been coded below `levels` or as nodata; shared memory is as each kernel says; a program's
-            // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads have been made.
+            // buffers are what the kernels for measures say of them, and `out` has a place for every plane; heads and codes have been made.
             seconds += unsafe { self.device.launch(&entry, &config, &args) }?;
         }
         Ok(seconds)
@@ -774,9 +804,13 @@ mod tests {
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
         assert_eq!(Kernel::choose(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(101, 16, true, false), &hopper), Ok(Kernel::Columns));
-        assert_eq!(Kernel::choose(&work(21, 17, true, false), &hopper), Ok(Kernel::Histogram));
+        // More than 16 classes: it depends on the map, unless that is small or the window so small that little could be gained.
+        assert_eq!(Kernel::choose(&work(21, 17, true, false), &hopper), Ok(Kernel::Adaptive));
+        let small = Work { rows: 99, ..work(21, 17, true, false) };
+        assert_eq!(Kernel::choose(&small, &hopper), Ok(Kernel::Histogram));
+        assert_eq!(Kernel::choose(&work(9, 40, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(51, 17, true, false), &hopper), Ok(Kernel::Columns));
-        assert_eq!(Kernel::choose(&work(21, 256, false, false), &hopper), Ok(Kernel::Histogram));
+        assert_eq!(Kernel::choose(&work(21, 256, false, false), &hopper), Ok(Kernel::Adaptive));
         assert_eq!(Kernel::choose(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(Kernel::choose(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(Kernel::choose(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));

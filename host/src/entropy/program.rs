@@ -106,9 +106,9 @@ impl Program {
     }
 
     /// The same for the columns kernels. `numbers` are the window's side, nodata, copies of the table in shared memory and rows of a block.
-    pub fn args_of_columns(&self, frame: &Frame<'_>, heads: &Buffer, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
+    pub fn args_of_columns(&self, frame: &Frame<'_>, scratch: &Buffer, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
         let mut args = self.buffers(frame, f64, None);
-        args.insert(5, heads.input::<u32>());
+        args.insert(5, scratch.input::<u32>());
         args.extend([self.lengths[1], self.rule, self.least, self.entries.max(1)].map(Arg::U32));
         args.extend(numbers.map(Arg::U32));
         args.push(Arg::F64(self.unit));

@@ -26,7 +26,7 @@ pub struct Resident<T> {
     launcher: Box<dyn Launcher>,
     /// Copies of the grid, and their results.
     copies: Vec<(Buffer, Buffer)>,
-    heads: Option<Buffer>,
+    scratch: Option<Buffer>,
     launches: usize,
     rows: usize,
     cols: usize,
@@ -77,9 +77,9 @@ impl<T: Real> Resident<T> {
                 Ok((grid, out))
             })
             .collect::<Result<_, Error>>()?;
-        let heads = launcher.heads(rows, pitch)?;
+        let scratch = launcher.scratch(rows, pitch)?;
         let device = Arc::clone(device);
-        Ok(Self { device, kernel, launcher, copies, heads, launches: 0, rows, cols, pitch, result: PhantomData })
+        Ok(Self { device, kernel, launcher, copies, scratch, launches: 0, rows, cols, pitch, result: PhantomData })
     }
 
     /// The kernel.
@@ -108,9 +108,9 @@ impl<T: Real> Resident<T> {
         let (cells, out) = &self.copies[self.launches % self.copies.len()];
         self.launches += 1;
         let (rows, cols, pitch) = (self.rows as u32, self.cols as u32, self.pitch as u32);
-        let heads = self.heads.as_ref();
-        let frame = Frame { cells, out, heads, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
-        // SAFETY: the copies and heads were made for the frame by this launcher, and are used by nothing else.
+        let scratch = self.scratch.as_ref();
+        let frame = Frame { cells, out, scratch, rows, cols, stride: pitch, first: 0, count: rows, out_stride: pitch };
+        // SAFETY: the copies and the scratch memory were made for the frame by this launcher, and are used by nothing else.
         Ok(unsafe { self.launcher.launch(&frame) }?)
     }
 

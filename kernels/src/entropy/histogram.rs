@@ -31,6 +31,8 @@ use simt::scalar::Scalar;
 use simt::shared::{self, Shared};
 use simt::{four, kernel, thread, warp};
 
+use super::columns::surveyed;
+
 /// Threads of a block, each with two columns: as many as have words in 256 bytes.
 pub const HISTOGRAM_THREADS: u32 = 64;
 /// Columns of a block.
@@ -380,6 +382,9 @@ fn histogram<A: Fixed, R: Result<A>>(frame: Frame<R>, table: In<A>) {
 /// over S. `shared_entries` is size² + 1 to keep the differences of the table in shared memory, or 0. Dynamic
 /// shared memory: `levels` · `HISTOGRAM_THREADS` · 4 bytes, and 4 bytes for each of `shared_entries`.
 ///
+/// Sums may wrap: only N·H has to fit. Nothing is done where `survey`, which begins with what [`entropy_columns_recode`](fn@super::entropy_columns_recode) has
+/// found, has fewer than `least` sweeps; it is not read where `least` is 0.
+///
 /// # Safety
 /// `cells` and `out` as for [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of 4; cells are
 /// below `levels`, and so is `nodata` or it is above 255; `table` has size² + 2 entries; the launch has the block size and the shared memory above.
@@ -399,8 +404,13 @@ pub unsafe fn entropy_histogram(
     nodata: u32,
     shared_entries: u32,
     rows_each: u32,
+    survey: In<u32>,
+    least: u32,
     scale: f32,
 ) {
+    if least > 0 && surveyed(|n| survey.load(n)) < least {
+        return;
+    }
     let frame = Frame {
         cells,
         out,

@@ -84,6 +84,7 @@ kernels! {
     histogram_wide HistogramWide f32, at least 100;
     histogram_f64 HistogramF64 f64, at least 100;
     columns Columns f32, at least 70;
+    adaptive Adaptive f32, at least 60;
     sliding Sliding f32, at least 50;
     sliding_narrow SlidingNarrow f32, at least 50;
     tensor Tensor f32, at least 45;
@@ -267,6 +268,36 @@ fn units_and_normalising_scale_the_result() {
         }
         compare(&entropy.clone().size(7).compute::<f64>(cells.view()).unwrap(), &expected, false, 1e-12).unwrap();
     }
+}
+
+/// Maps of many classes, of which a tile has few, many, or more than a plane of codes: whatever the survey finds, the bits are those of both kernels.
+#[test]
+fn a_survey_changes_no_bit() {
+    let few = |r: usize, c: usize| 12 * (r / 40 % 3 + c / 150 % 3) + (r * r + c) % 12;
+    let many = |r: usize, c: usize| (r * 37 + c * c * 11 + r * c) % 90;
+    let mixed = |r: usize, c: usize| if c < 400 { many(r, c) } else { 3 * (c / 200) };
+    let most = |r: usize, c: usize| (r * 101 + c * 7 + r * c) % 256;
+    let check = |levels: usize, map: &dyn Fn(usize, usize) -> usize| {
+        let cells = Grid::from_fn(130, 700, |r, c| map(r, c) as u8).unwrap();
+        for (size, nodata) in [(21, None), (21, Some(4u16)), (37, None)] {
+            let run = |kernel| {
+                let mut out = Grid::<f32>::zeros(130, 700).unwrap();
+                let entropy = Entropy::new().size(size).levels(levels).nodata(nodata).kernel(kernel);
+                entropy.compute_into(&emulated(1), cells.view(), out.view_mut(), &()).unwrap();
+                out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let expected = halotile::reference::entropy(cells.view(), size, nodata.map(|nodata| nodata as u8));
+            let histogram = run(Kernel::Histogram);
+            let found = Grid::from_fn(130, 700, |r, c| f32::from_bits(histogram[r * 700 + c])).unwrap();
+            compare(&found, &expected, false, 1e-5).unwrap();
+            assert!(run(Kernel::Columns) == histogram, "columns, {levels} levels, {size}, {nodata:?}");
+            assert!(run(Kernel::Adaptive) == histogram, "adaptive, {levels} levels, {size}, {nodata:?}");
+        }
+    };
+    check(60, &few);
+    check(90, &many);
+    check(90, &mixed);
+    check(256, &most);
 }
 
 /// Blocks and lanes in another order: a kernel that depends on it has a race.

@@ -51,11 +51,11 @@ fn launch_of<T: Real>(
     let cells = Buffer::from_slice(device, &bytes).unwrap();
     let elements = window.planes.len() * count * pitch;
     let out = Buffer::from_slice(device, &vec![T::from_f64(-7.0); elements]).unwrap();
-    let heads = prepared.heads(rows, cols).unwrap();
+    let scratch = prepared.scratch(rows, cols).unwrap();
     let frame = Frame {
         cells: &cells,
         out: &out,
-        heads: heads.as_ref(),
+        scratch: scratch.as_ref(),
         rows: rows as u32,
         cols: cols as u32,
         stride: pitch as u32,

@@ -56,7 +56,7 @@ impl Entropy {
     ///
     /// Fastest are bytes that are their own codes, in rows of a multiple of 4 columns that begin at multiples of 4 bytes, next to each other; and
     /// for results of one measure rows that begin at multiples of 16 bytes. Such arrays are read and written by the entropy kernels
-    /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB.
+    /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB, and as much where there are more than 16 classes.
     ///
     /// When this returns, also with an error, the device has nothing of it in flight. After an error the contents of the results are
     /// unspecified. The observer is notified of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
@@ -139,19 +139,28 @@ impl Entropy {
         let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
         let steps = classes.steps(cells.grid.value_type());
         let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
-        let mut directly = None;
+        let (mut directly, mut their_plan) = (None, None);
         let mut scan_seconds = 0.0;
         if let Some(pitch) = plan.readable(cells).filter(|_| (0..=255).any(is_code)) {
             let scan = PresenceScan::new(queue, cells)?;
             let likely = (0..coding.levels).all(|code| is_code(code as u8));
             let guess = if likely { plan.guess(queue, cells, pitch, outs, &scan)? } else { None };
             let present = scan.finish(queue)?;
-            let valid = (0..=255).all(|byte| !present.bytes[usize::from(byte)] || is_code(byte));
-            if let Some(prepared) = guess.filter(|_| valid) {
+            let mut others = (0..=255).filter(|&byte| present.bytes[usize::from(byte)] && !is_code(byte));
+            let (other, more) = (others.next(), others.next().is_some());
+            if let Some(prepared) = guess.filter(|_| other.is_none()) {
                 return Ok(plan.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
             }
-            (directly, scan_seconds) = (valid.then_some(pitch), present.seconds);
+            // Where nodata alone has another code than itself, most kernels take it as it is.
+            let is_nodata = |&byte: &u8| coding.nodata.is_some_and(|code| steps.code(byte.into()) == Some(code));
+            if let Some(byte) = other.filter(is_nodata).filter(|_| !more) {
+                let theirs = Coding { nodata: Some(byte), ..coding.clone() };
+                their_plan = self.plan_as_they_are::<T>(&theirs, cells, observer)?;
+            }
+            let as_it_is = other.is_none() || their_plan.is_some();
+            (directly, scan_seconds) = (as_it_is.then_some(pitch), present.seconds);
         }
+        let plan = their_plan.as_ref().unwrap_or(&plan);
         let input = match directly {
             Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
@@ -163,6 +172,20 @@ impl Entropy {
         let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
         let kernel_seconds = scan_seconds + report.kernel_seconds;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
+    }
+
+    /// The plan for codes that the cells are, if the kernel takes nodata where it is: some count it like a level, so that it has to be next to those. To make
+    /// other codes takes as long as some kernels.
+    fn plan_as_they_are<'o, T: Real>(
+        &self,
+        coding: &Coding,
+        cells: Cells<'_>,
+        observer: &'o dyn Observer,
+    ) -> Result<Option<Plan<'o>>, Error> {
+        let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), coding, observer);
+        let is_near = coding.nodata.is_none_or(|code| usize::from(code) <= coding.levels);
+        let fits = is_near || !pick(self.kernel, &plan.work, cells.device())?.counts_nodata();
+        Ok(fits.then_some(plan))
     }
 
     /// The same of bytes that are levels.
@@ -193,14 +216,18 @@ impl Entropy {
             Ok(Error::Value { row, col, value: value.into(), levels: self.levels.unwrap_or(BYTE_LEVELS) })
         };
         let valid = (0..=255u8).all(|byte| !present.bytes[usize::from(byte)] || is_level(byte));
-        let coding = match Coding::promised(self.levels, self.nodata_byte()) {
-            Some(promised) => promised,
-            None => Coding::of_present(&present.bytes, self.nodata_byte(), true),
-        };
+        let coding_of = |compact| Coding::of_present(&present.bytes, self.nodata_byte(), compact);
+        let mut coding = Coding::promised(self.levels, self.nodata_byte()).unwrap_or_else(|| coding_of(false));
         if let Some(prepared) = guess.filter(|_| valid && coding.levels <= FEW && coding.codes.is_none()) {
             return Ok(supposed.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
         }
-        let plan = self.plan::<T>(shape, &coding, observer);
+        let plan = match self.plan_as_they_are::<T>(&coding, cells, observer)? {
+            Some(plan) => plan,
+            None => {
+                coding = coding_of(true);
+                self.plan::<T>(shape, &coding, observer)
+            }
+        };
         // Where there is an error, encoding finds the cell.
         let code =
             |byte: u8| is_level(byte).then(|| coding.codes.as_ref().map_or(byte, |codes| codes[usize::from(byte)]));
@@ -322,7 +349,7 @@ impl Plan<'_> {
     }
 
     /// Memory for what a launch over `most` rows makes first, or over fewer where there is not enough; how many.
-    fn room_for_heads(
+    fn room_for_scratch(
         &self,
         prepared: &Prepared,
         device: &Arc<dyn Device>,
@@ -336,6 +363,15 @@ impl Plan<'_> {
         let seen = |rows: usize| (rows + halo).min(all);
         // A row of codes and one of results have to fit too.
         let (spare, wanted) = ((1 + self.planes * size_of::<f64>()) * pitch(cols), (SCRATCH / bytes).min(seen(most)));
+        // Where one launch takes everything, it is known what that needs.
+        let whole = prepared.scratch_for(all, cols, self.grid.0);
+        if most == self.grid.0 && whole <= 2 * SCRATCH {
+            match shrinking(device, whole, 1, 1, spare) {
+                Ok((memory, _)) => return Ok((Some(memory), most)),
+                Err(DeviceError::OutOfMemory { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         let (memory, room) = shrinking(device, bytes, wanted.max(seen(1)), seen(1), spare)?;
         Ok((Some(memory), if room < seen(most) { room - halo } else { most }))
     }
@@ -362,7 +398,7 @@ impl Plan<'_> {
         let frame = Frame {
             cells: &from,
             out: &to,
-            heads: None,
+            scratch: None,
             rows: rows as u32,
             cols: cols as u32,
             stride: stride as u32,
@@ -412,15 +448,15 @@ impl Plan<'_> {
             Some(codes) if codes.room < self.all_seen().len() => most.min(codes.room - 2 * self.radius.0),
             _ => most,
         };
-        let (heads, most) = self.room_for_heads(&prepared, device, seen_cols, most)?;
+        let (scratch, most) = self.room_for_scratch(&prepared, device, seen_cols, most)?;
         let in_place = self.writable(outs, most == rows);
         let out_pitch = in_place.unwrap_or_else(|| pitch(seen_cols));
-        let (scratch, band) = match in_place {
+        let (staged, band) = match in_place {
             Some(_) => (None, most),
             None => {
                 let row = self.planes * out_pitch * size_of::<T>();
-                let (scratch, band) = shrinking(device, row, (SCRATCH / row).clamp(1, most), 1, 0)?;
-                (Some(scratch), band)
+                let (staged, band) = shrinking(device, row, (SCRATCH / row).clamp(1, most), 1, 0)?;
+                (Some(staged), band)
             }
         };
         tracing::debug!(
@@ -428,7 +464,7 @@ impl Plan<'_> {
             kernel = kernel.name(),
             rows = band,
             reads_itself = codes.is_none(),
-            writes_itself = scratch.is_none(),
+            writes_itself = staged.is_none(),
             "arrays on a device"
         );
         let mut report = Report { kernel: Some(kernel), ..Report::default() };
@@ -449,15 +485,15 @@ impl Plan<'_> {
                 }
                 (None, Input::Coded(_)) => unreachable!("there is room for the codes"),
             };
-            let to = match &scratch {
-                Some(scratch) => scratch.part(0, scratch.bytes()),
+            let to = match &staged {
+                Some(staged) => staged.part(0, staged.bytes()),
                 None if outs.len() > 1 => DeviceGridMut::planes(outs, out_pitch),
                 None => outs[0].layout.rows_from(own.start, own.len(), out_pitch),
             };
             let frame = Frame {
                 cells: &from,
                 out: &to,
-                heads: heads.as_ref(),
+                scratch: scratch.as_ref(),
                 rows: seen.len() as u32,
                 cols: seen_cols as u32,
                 stride: stride as u32,
@@ -466,13 +502,13 @@ impl Plan<'_> {
                 out_stride: out_pitch as u32,
             };
             prepared.launch_on(queue, &frame)?;
-            if let Some(scratch) = &scratch {
+            if let Some(staged) = &staged {
                 for (plane, out) in outs.iter().enumerate() {
                     // The halo columns on the left have results too, which are not those of their own windows.
                     let first = plane * own.len() * out_pitch + skip;
                     arrays::copy_results(
                         queue,
-                        scratch,
+                        staged,
                         Rows { first, pitch: out_pitch, rows: own.len() },
                         out,
                         own.start,
@@ -518,3 +554,6 @@ fn shrinking(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

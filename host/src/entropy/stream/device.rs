@@ -22,7 +22,7 @@ pub(super) const SLOTS: usize = 3;
 struct Slot {
     cells: Buffer,
     out: Buffer,
-    heads: Option<Buffer>,
+    scratch: Option<Buffer>,
 }
 
 /// Works on pieces until there are none, or the device fails.
@@ -76,8 +76,8 @@ impl<'p> Worker<'p> {
             // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
             device.fill(&cells, 0)?;
             device.fill(&out, 0x7E)?;
-            let heads = prepared.heads(seen_rows, pitch(seen_cols))?;
-            Ok::<_, Error>(Slot { cells, out, heads })
+            let scratch = prepared.scratch(seen_rows, pitch(seen_cols))?;
+            Ok::<_, Error>(Slot { cells, out, scratch })
         };
         let slots = (0..plan.slots.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
         tracing::debug!(device = device.name(), kernel = kernel.name(), rows, cols = plan.piece.1, "pieces");
@@ -147,7 +147,7 @@ impl<'p> Worker<'p> {
         let frame = Frame {
             cells: &slot.cells,
             out: &slot.out,
-            heads: slot.heads.as_ref(),
+            scratch: slot.scratch.as_ref(),
             rows: rows as u32,
             cols: cols as u32,
             stride: pitch as u32,

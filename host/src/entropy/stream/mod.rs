@@ -40,7 +40,7 @@ use store::Destination;
 
 use super::census::Coding;
 use super::frame::{pick, pitch};
-use super::launch::{Work, head_bytes};
+use super::launch::{SCRATCH_COLS, Work, scratch_bytes};
 use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu;
@@ -54,7 +54,7 @@ use crate::observe::{Cancelled, Observer};
 use crate::part::{Axis, LARGE_BAND, LARGE_STRIP, Part, SMALL};
 use crate::profile::stage;
 use crate::raster::{Cells, ResultSink};
-use crate::threads::Inherited;
+use crate::threads::{Inherited, wait_until};
 
 /// Cells of a piece, where nothing requires another number: a launch and a copy of so many take far longer than to start them.
 const CELLS: usize = 1 << 22;
@@ -385,9 +385,9 @@ impl Plan<'_> {
                 let launch = device.limits().launch_cells;
                 let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
-                // A cell, and its share of what kernels make of a row.
-                let (kernel, cols) = (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, 32));
-                seen = seen.max(1 + kernel.map_or(0, |kernel| head_bytes(kernel, &self.work, cols).div_ceil(cols)));
+                // A cell, and its share of what kernels make first for a row.
+                let (kernel, cols) = (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, SCRATCH_COLS));
+                seen = seen.max(1 + kernel.map_or(0, |kernel| scratch_bytes(kernel, &self.work, cols).div_ceil(cols)));
             }
         }
         let mut requirements = Requirements {
@@ -536,7 +536,7 @@ fn run<'m, T: Real, C: Code>(
             Workers::Devices(devices) => {
                 let work = |device| move || Guard(queue).during(|| device::work::<T>(plan, device, queue));
                 let threads: Vec<_> = devices.iter().filter_map(|device| start(scope, queue, work(device))).collect();
-                queue.wait_until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
+                wait_until(|| threads.iter().all(|thread| thread.is_finished()) && are_finished());
                 let mut total = Report::default();
                 for thread in threads {
                     // A panic on a worker's thread is propagated.
@@ -549,7 +549,7 @@ fn run<'m, T: Real, C: Code>(
                 total
             }
         };
-        queue.wait_until(are_finished);
+        wait_until(are_finished);
         for thread in beside.into_iter().flatten() {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }

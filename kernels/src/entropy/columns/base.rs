@@ -11,7 +11,6 @@
 use simt::shared::Shared;
 use simt::{four, shared, thread, warp};
 
-use super::codes::Sweep;
 use super::counters::{Counts, class_of};
 use super::strip::{Before, Frame};
 use crate::entropy::NOTHING;
@@ -71,16 +70,16 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
 
     /// Counts four cells.
     #[inline(always)]
-    fn count(self, frame: &Frame, sweep: &Sweep, y: i32, word: Word, offset: u32) {
+    fn count(self, frame: &Frame, base: u32, y: i32, word: Word, offset: u32) {
         if !frame.has_row(y) {
             return;
         }
-        let codes = frame.codes::<NODATA, MANY>(sweep, frame.word(y, word.at)) | word.outside;
+        let codes = frame.codes::<NODATA, MANY>(frame.word(y, word.at)) | word.outside;
         if codes == NOTHING {
             return;
         }
-        // Of a sweep over cells that are their own codes: those of 16 classes have the same upper half of a byte.
-        let classes = codes ^ (sweep.base / 8 * 0x0101_0101);
+        // The 16 classes of a sweep have the same upper half of a byte.
+        let classes = codes ^ (base / 8 * 0x0101_0101);
         four!(K => {
             let class = classes >> (8 * K) & 0xFF;
             self.counters.atomic_add(offset + class.min(OTHERS), 1);
@@ -94,19 +93,19 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
 
 impl<C: Counts, const NODATA: bool, const MANY: bool> Before<C> for Base<NODATA, MANY> {
     #[inline(always)]
-    fn slide(&mut self, frame: &Frame, sweep: &Sweep, (entering, leaving): (i32, i32)) {
+    fn slide(&mut self, frame: &Frame, base: u32, (entering, leaving): (i32, i32)) {
         let lane = warp::lane_id();
         // Counters are read before the next row comes.
         warp::sync_warp(warp::FULL);
         if frame.size <= SMALL {
             let (y, offset) = if lane < 16 { (entering, 0) } else { (leaving, COUNTERS) };
-            self.count(frame, sweep, y, self.first, offset);
+            self.count(frame, base, y, self.first, offset);
             return;
         }
         let (mut word, mut n) = (self.first, lane);
         loop {
-            self.count(frame, sweep, entering, word, 0);
-            self.count(frame, sweep, leaving, word, COUNTERS);
+            self.count(frame, base, entering, word, 0);
+            self.count(frame, base, leaving, word, COUNTERS);
             n += 32;
             // A window begins anywhere in its first word.
             if n - lane > frame.size.div_ceil(4) {

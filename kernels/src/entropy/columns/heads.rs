@@ -19,7 +19,6 @@ use simt::math::{byte_permute, dot4, shift_left_clamped};
 use simt::{four, kernel, thread, unroll, warp};
 
 use super::COLUMNS_STRIP;
-use super::codes::Sweep;
 use super::counters::Counts;
 use super::strip::{Before, Frame};
 
@@ -65,7 +64,7 @@ impl<C: Counts> Heads<C> {
 
 impl<C: Counts> Before<C> for Heads<C> {
     #[inline(always)]
-    fn slide(&mut self, frame: &Frame, _: &Sweep, (entering, leaving): (i32, i32)) {
+    fn slide(&mut self, frame: &Frame, _: u32, (entering, leaving): (i32, i32)) {
         self.count = self.count.wrapping_add(self.of(frame, entering)).wrapping_sub(self.of(frame, leaving));
     }
 

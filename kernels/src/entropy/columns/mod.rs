@@ -17,15 +17,15 @@
 //! A D is 16 counters of 16 bits in eight words. Borrows out of a low half are cancelled by the carries that made them,
 //! so that words are added up as they are; a window has at most 65,025 cells, and the kernel for larger ones sums 32 bits.
 //!
-//! Windows beyond [`COLUMNS_SMALL`] have kernels of their own where there are up to 16 classes ([`large`]).
+//! Windows beyond [`COLUMNS_SMALL`] have kernels of their own where there are up to 16 classes, and beyond [`COLUMNS_SIZE`] for more ([`large`]).
 //!
 //! F is looked up 16 times a cell. With random counts 32 lanes would have bank conflicts, so the
 //! table is kept `copies` times, element by element, and lane l reads copy l modulo `copies`:
 //! with 32 copies there are no conflicts.
 //!
-//! Where there are more than 16 classes, those of a strip are found first ([`codes`]) and numbered, and one sweep over the strip
-//! is made for every 16: partial sums are kept in the results. Each sweep knows the number of valid cells by a counter of
-//! its own, since it does not see all of them.
+//! Where there are more than 16 classes, those of a tile of strips are numbered first, by a kernel of their own ([`recode`]), and one sweep over a strip
+//! is made for every 16 that its tile has: partial sums are kept in the results. Each sweep knows the number of valid cells by a counter of
+//! its own, since it does not see all of them; one that does takes what a map of 16 classes takes.
 //!
 //! Nodata may leave few cells of a large window. A table whose largest entry fits 32 bits is too coarse for them; but they need only
 //! its beginning, so there are up to three: a fine one for windows of few valid cells, one for more, one for all ([`Scale`]).
@@ -36,18 +36,21 @@ use simt::shared::Shared;
 use simt::{kernel, shared, thread, unroll, warp};
 
 mod base;
-mod codes;
 mod counters;
 mod heads;
 mod large;
 mod measures;
+mod recode;
 mod strip;
 
 pub use heads::*;
 pub use large::*;
 pub use measures::*;
+pub use recode::*;
 
-use counters::{Counts, Packed, Steps, Wide};
+use counters::{Counts, Packed, Steps};
+pub(super) use recode::surveyed;
+use recode::{Cut, Tiles, goes_on};
 use strip::{Finish, Frame, Windows};
 
 /// Threads of a block.
@@ -213,11 +216,14 @@ impl Tables {
 }
 
 macro_rules! columns {
-    ($(#[$doc:meta])* $name:ident, ($($own:ident: $type:ty),*), |$frame:ident, $tables:ident, $near:ident| $march:expr) => {
+    (
+        $(#[$doc:meta])* $name:ident, ($($own:ident: $type:ty),*), |$cells:ident, $cut:ident| if $goes_on:expr,
+        |$frame:ident, $tables:ident, $near:ident| $march:expr
+    ) => {
         $(#[$doc])*
         #[kernel(threads = 256, blocks = 2)]
         pub unsafe fn $name(
-            cells: In<u8>,
+            $cells: In<u8>,
             out: Out<f32>,
             table: In<u32>,
             $($own: $type,)*
@@ -237,11 +243,15 @@ macro_rules! columns {
             middle_scale: f32,
             scale: f32,
         ) {
+            let $cut = Cut { rows, cols, first, count, size, rows_each };
+            if !$goes_on {
+                return;
+            }
             let scales = [fine_scale, middle_scale, scale];
             let $tables = Tables { table, size, nodata, copies, fine, middle, scales, out };
             let $near = $tables.near();
             let $frame =
-                Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
+                Frame::of_warp($cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
             if $frame.begin < $frame.end {
                 $march
             }
@@ -266,7 +276,7 @@ columns! {
     /// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
     /// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; cells are below 16
     /// or equal to `nodata`; `fine` ≤ `middle` ≤ size², 0 without nodata; the launch has the block size and the shared memory above.
-    entropy_columns, (), |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
+    entropy_columns, (), |cells, _cut| if true, |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
         (true, false) => frame.march_few::<_, Packed, false>(tables.finish::<true, false>(near)),
         (true, true) => frame.march_few::<_, Packed, true>(tables.finish::<true, true>(near)),
         (false, false) => frame.march_few::<_, Packed, false>(tables.finish::<false, false>(near)),
@@ -275,26 +285,21 @@ columns! {
 }
 
 columns! {
-    /// The same for up to 256 `levels`: those of a strip are numbered, and counted 16 at a time.
+    /// The same for up to 256 classes: those of each tile have been numbered by [`entropy_columns_recode`](fn@entropy_columns_recode), and are counted 16 at
+    /// a time.
+    ///
+    /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each` and `strips_each`; `stride` is not read, and of `nodata` only
+    /// whether it is above 255. Nothing is done where the survey has found more than `most` sweeps; it is not read where `most` is the largest number.
     ///
     /// # Safety
-    /// As [`entropy_columns`](fn@entropy_columns), but that cells are below `levels` or equal to `nodata`.
-    entropy_columns_many, (levels: u32), |frame, tables, near| match (tables.copies > 0, tables.nodata <= 255) {
-        (true, false) => frame.march_many::<_, Packed, false>(tables.finish::<true, false>(near), levels),
-        (true, true) => frame.march_many::<_, Packed, true>(tables.finish::<true, true>(near), levels),
-        (false, false) => frame.march_many::<_, Packed, false>(tables.finish::<false, false>(near), levels),
-        (false, true) => frame.march_many::<_, Packed, true>(tables.finish::<false, true>(near), levels),
-    }
-}
-
-columns! {
-    /// [`entropy_columns_many`](fn@entropy_columns_many) for windows of up to [`COLUMNS_WIDE_SIZE`], with sums of 32 bits and tables in global memory.
-    ///
-    /// # Safety
-    /// As [`entropy_columns_many`](fn@entropy_columns_many), `copies` being 0.
-    entropy_columns_wide_many, (levels: u32), |frame, tables, near| if tables.nodata <= 255 {
-        frame.march_many::<_, Wide, true>(tables.finish::<false, true>(near), levels);
-    } else {
-        frame.march_many::<_, Wide, false>(tables.finish::<false, false>(near), levels);
+    /// As [`entropy_columns`](fn@entropy_columns), but for cells and stride.
+    entropy_columns_many, (strips_each: u32, most: u32), |cells, cut| if goes_on(cells.cast(), most), |frame, tables, near| {
+        let (coded, tiles) = (cells.cast(), Tiles::new(cut, strips_each));
+        match (tables.copies > 0, tables.nodata <= 255) {
+            (true, false) => frame.march_many::<_, Packed, false>(coded, &tiles, tables.finish::<true, false>(near)),
+            (true, true) => frame.march_many::<_, Packed, true>(coded, &tiles, tables.finish::<true, true>(near)),
+            (false, false) => frame.march_many::<_, Packed, false>(coded, &tiles, tables.finish::<false, false>(near)),
+            (false, true) => frame.march_many::<_, Packed, true>(coded, &tiles, tables.finish::<false, true>(near)),
+        }
     }
 }

@@ -12,16 +12,16 @@ use simt::math::funnel_shift_right;
 use simt::{four, thread, warp};
 
 use super::base::Base;
-use super::codes::{Classes, Flags, Sweep};
 use super::counters::{Column, Counts, Steps, WarpScan, halves, one_hot, step};
 use super::heads::Heads;
-use super::{COLUMNS_STRIP, opaque};
+use super::recode::{COLUMNS_PLANE, Tiles};
+use super::{COLUMNS_CLASSES, COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
 
 /// The window before a strip's first one.
 pub trait Before<C: Counts> {
-    /// Row `entering` enters the window and row `leaving` leaves it; those outside the grid have nothing.
-    fn slide(&mut self, frame: &Frame, sweep: &Sweep, rows: (i32, i32));
+    /// Row `entering` enters the window and row `leaving` leaves it; those outside the grid have nothing. `base` is as for [`one_hot`].
+    fn slide(&mut self, frame: &Frame, base: u32, rows: (i32, i32));
     /// The lane's word of the window's counts, which is word `lane` modulo how many there are; and how many cells are valid, where these classes are
     /// not all.
     fn counts(&self) -> (u32, u32);
@@ -88,6 +88,8 @@ pub struct Frame {
     pub rows: i32,
     pub cols: i32,
     pub stride: u32,
+    /// Added to the words of cells, modulo the largest number.
+    pub origin: usize,
     pub first: i32,
     pub out_stride: u32,
     pub size: u32,
@@ -117,7 +119,7 @@ impl Frame {
     #[inline(always)]
     pub fn of_grid(cells: In<u8>, (rows, cols, stride): (u32, u32, u32), size: u32, nodata: u32) -> Self {
         let (rows, cols) = (rows as i32, cols as i32);
-        Self { cells, rows, cols, stride, first: 0, out_stride: 0, size, nodata, begin: 0, end: 0, left: 0 }
+        Self { cells, rows, cols, stride, origin: 0, first: 0, out_stride: 0, size, nodata, begin: 0, end: 0, left: 0 }
     }
 
     /// The warp's strip, and the rows of it: strips of `rows_each` of the `count` rows from `first` are numbered along the rows and then down.
@@ -157,7 +159,8 @@ impl Frame {
     /// Four cells unchanged, the first at a multiple of 4.
     #[inline(always)]
     pub fn word(&self, y: i32, at: u32) -> u32 {
-        self.cells.cast::<u32>().load(y as usize * (self.stride / 4) as usize + at as usize)
+        let word = y as usize * (self.stride / 4) as usize + at as usize;
+        self.cells.cast::<u32>().load(word.wrapping_add(self.origin))
     }
 
     /// 255 in the bytes of those of four cells from `x` on that do not lie in `from..to`.
@@ -171,22 +174,20 @@ impl Frame {
         outside
     }
 
-    /// Four cells in the form that counters take.
+    /// Four cells in the form that counters take; of several sweeps, they have it.
     #[inline(always)]
-    pub fn codes<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, word: u32) -> u32 {
-        if MANY {
-            sweep.codes(word, if NODATA { self.nodata } else { 256 })
-        } else if NODATA {
-            self.plain(word)
-        } else {
-            word
-        }
+    pub fn codes<const NODATA: bool, const MANY: bool>(&self, word: u32) -> u32 {
+        if NODATA && !MANY { self.plain(word) } else { word }
     }
 
-    /// Four cells of up to 16 classes in the form that counters take: other numbers are not counted.
+    /// Four cells of up to 16 classes in the form that counters take: numbers from 16 on are not counted.
+    ///
+    /// A nodata below 16 gets its byte's highest bit. Bytes below 128 can be compared without a carry into the next; where nodata is from 16 on, they are compared
+    /// with 127: valid cells differ from it, and the carries that larger bytes make do not change that.
     #[inline(always)]
     pub fn plain(&self, word: u32) -> u32 {
-        if self.nodata < 16 { word | equal_bytes(word, self.nodata * 0x0101_0101) } else { word }
+        let nodata = if self.nodata < 16 { self.nodata * 0x0101_0101 } else { 0x7F7F_7F7F };
+        word | (!(word ^ nodata).wrapping_add(0x7F7F_7F7F) & 0x8080_8080)
     }
 
     #[inline(always)]
@@ -197,7 +198,7 @@ impl Frame {
 
     /// The codes at both positions of a row.
     #[inline(always)]
-    fn pair<const NODATA: bool, const MANY: bool>(&self, sweep: &Sweep, y: i32, positions: [Position; 2]) -> [u32; 2] {
+    fn pair<const NODATA: bool, const MANY: bool>(&self, y: i32, positions: [Position; 2]) -> [u32; 2] {
         if !self.has_row(y) {
             return [NOTHING; 2];
         }
@@ -206,7 +207,7 @@ impl Frame {
         while n < 2 {
             let Position { low, high, shift, outside } = positions[n];
             let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
-            codes[n] = self.codes::<NODATA, MANY>(sweep, word) | outside;
+            codes[n] = self.codes::<NODATA, MANY>(word) | outside;
             n += 1;
         }
         codes
@@ -216,49 +217,39 @@ impl Frame {
     #[inline(always)]
     pub fn march_few<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F) {
         let before: Base<NODATA, false> = Base::new(self);
-        self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
+        self.sweep::<F, C, _, NODATA, false>(finish, before, 0, (true, true));
     }
 
     /// The same with heads, for large windows.
     #[inline(always)]
     pub fn march_with<F: Finish<C>, C: Counts, const NODATA: bool>(&self, heads: In<u32>, finish: F) {
         let before: Heads<C> = Heads::new(self, heads);
-        self.sweep::<F, C, _, NODATA, false>(finish, before, &Classes::few().sweep(0), (true, true));
+        self.sweep::<F, C, _, NODATA, false>(finish, before, 0, (true, true));
     }
 
-    /// Computes the strip, of any classes below `levels`.
+    /// Computes the strip, of any classes, from their codes.
     #[inline(always)]
-    pub fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F, levels: u32) {
-        let classes = self.classes(levels);
+    pub(super) fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(
+        &self,
+        coded: In<u32>,
+        tiles: &Tiles,
+        finish: F,
+    ) {
+        const SWEEPS: u32 = COLUMNS_PLANE / COLUMNS_CLASSES;
+        let (classes, frame) = tiles.coded(coded, self);
+        let sweeps = classes.max(1).div_ceil(COLUMNS_CLASSES);
+        if NODATA && sweeps == 1 {
+            // All classes at once: their counts add up to the valid cells.
+            return frame.march_few::<F, C, true>(finish);
+        }
         let mut sweep = 0;
-        while sweep < classes.sweeps {
-            let ends = (sweep == 0, sweep + 1 == classes.sweeps);
-            let codes = classes.sweep(sweep);
-            self.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(self), &codes, ends);
+        while sweep < sweeps {
+            let ends = (sweep == 0, sweep + 1 == sweeps);
+            let frame = tiles.in_plane(&frame, sweep / SWEEPS);
+            let base = 8 * COLUMNS_CLASSES * (sweep % SWEEPS);
+            frame.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(&frame), base, ends);
             sweep += 1;
         }
-    }
-
-    /// Numbers the classes of the strip.
-    #[inline(always)]
-    fn classes(&self, levels: u32) -> Classes {
-        let flags = Flags::new();
-        let r = (self.size / 2) as i32;
-        let lane = warp::lane_id();
-        let from = (self.left - 1 - r) & !3;
-        let words = ((self.left + COLUMNS_STRIP as i32 + r).min(self.cols) - from + 3) / 4;
-        let (mut y, end) = ((self.begin - r).max(0), (self.end + r).min(self.rows));
-        while y < end {
-            let mut n = 0;
-            while n < words {
-                let x = from + 4 * (n + lane as i32);
-                let bytes = if x < 0 { 0 } else { self.cols - x };
-                flags.mark(if bytes > 0 { self.word(y, self.word_at(x)) } else { 0 }, bytes);
-                n += 32;
-            }
-            y += 1;
-        }
-        Classes::number(flags, levels, self.nodata)
     }
 
     /// Counts 16 classes down the strip's rows: the (first, last) ones or not.
@@ -267,7 +258,7 @@ impl Frame {
         &self,
         finish: F,
         mut before: B,
-        sweep: &Sweep,
+        base: u32,
         ends: (bool, bool),
     ) {
         let lane = warp::lane_id();
@@ -285,10 +276,10 @@ impl Frame {
             let mut columns: [Column; 4] = [[0; 4]; 4];
             let mut valid_columns = 0u32;
             while row < until {
-                let [entering, leaving] = self.pair::<NODATA, MANY>(sweep, row, positions);
-                before.slide(self, sweep, (row, -1));
+                let [entering, leaving] = self.pair::<NODATA, MANY>(row, positions);
+                before.slide(self, base, (row, -1));
                 four!(K => {
-                    let (new, old) = (one_hot(entering, K as u32, sweep.base), one_hot(leaving, K as u32, sweep.base));
+                    let (new, old) = (one_hot(entering, K as u32, base), one_hot(leaving, K as u32, base));
                     let mut w = 0;
                     while w < 4 {
                         columns[K][w] = columns[K][w].wrapping_add(new[w]).wrapping_sub(old[w]);
@@ -316,13 +307,13 @@ impl Frame {
         while y < self.end {
             // Nothing leaves the first window.
             let above = if y == self.begin { -1 } else { y - r - 1 };
-            let [entering, leaving] = self.pair::<NODATA, MANY>(sweep, y + r, positions);
-            let [entering_above, leaving_above] = self.pair::<NODATA, MANY>(sweep, above, positions);
-            before.slide(self, sweep, (y + r, above));
+            let [entering, leaving] = self.pair::<NODATA, MANY>(y + r, positions);
+            let [entering_above, leaving_above] = self.pair::<NODATA, MANY>(above, positions);
+            before.slide(self, base, (y + r, above));
             four!(K => {
-                let (new, old) = (one_hot(entering, K as u32, sweep.base), one_hot(leaving, K as u32, sweep.base));
+                let (new, old) = (one_hot(entering, K as u32, base), one_hot(leaving, K as u32, base));
                 let (new_above, old_above) =
-                    (one_hot(entering_above, K as u32, sweep.base), one_hot(leaving_above, K as u32, sweep.base));
+                    (one_hot(entering_above, K as u32, base), one_hot(leaving_above, K as u32, base));
                 step(&mut steps[K], changes([new, old_above], [old, new_above], 2), 2);
             });
             let mut counts = C::inclusive_sum(&steps, &scan);

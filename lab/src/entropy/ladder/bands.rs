@@ -236,7 +236,7 @@ impl<'j> Worker<'j> {
         let frame = Frame {
             cells: &self.cells,
             out: &self.out,
-            heads: None,
+            scratch: None,
             rows: rows.len() as u32,
             cols: cols.len() as u32,
             stride: pitch as u32,

@@ -1,0 +1,150 @@
+//! What a launch of the columns kernels makes first, in memory that comes with the band: row histograms at the heads of strips for large windows, codes of
+//! tiles for more than 16 classes.
+//!
+//! A band's strips are tiles too, a few of them side by side: both are cut here.
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::{Arg, KernelEntry, LaunchConfig};
+
+use super::{Prepared, Work, share_rows};
+use crate::entropy::Kernel;
+use crate::entropy::frame::Frame;
+use crate::exec::Buffer;
+
+/// Columns by whose [`scratch_bytes`] those of wider rows are estimated: two strips.
+pub(in crate::entropy) const SCRATCH_COLS: usize = 2 * kernels::COLUMNS_STRIP as usize;
+
+/// Bytes of what a launch makes first, for each row of `cols` cells that a frame has; 0 where it makes nothing.
+pub(in crate::entropy) fn scratch_bytes(kernel: Kernel, work: &Work, cols: usize) -> usize {
+    let word = size_of::<u32>();
+    if kernel.has_heads(work) {
+        cols.div_ceil(kernels::COLUMNS_STRIP as usize) * kernels::COLUMNS_HEAD as usize * word
+    } else if kernel.has_codes(work) {
+        let strips = tile_strips(work);
+        let across = cols.div_ceil((kernels::COLUMNS_STRIP * strips) as usize);
+        let words = kernels::columns_tile_words(work.size as u32, strips) as usize;
+        let tiles = across * (work.planes() * words.min(cols.div_ceil(4)) + 1);
+        // A piece of `count` rows has at most 1 + count / least tiles; and where there is more than one of them, that is 2 · count / least.
+        let overlap = 1.0 + 2.0 * work.size as f64 / f64::from(tile_rows_least(work));
+        ((tiles * word) as f64 * overlap) as usize + kernels::COLUMNS_SURVEY as usize * word
+    } else {
+        0
+    }
+}
+
+/// Where what a launch makes first is.
+pub(super) fn scratch_of<'a>(frame: &Frame<'a>) -> &'a Buffer {
+    frame.scratch.expect("memory for what is made first")
+}
+
+/// Strips of a tile of codes: a tile is about as wide as what windows see beside it, or wider.
+pub(super) fn tile_strips(work: &Work) -> u32 {
+    (work.size as u32 / 2 * 2).div_ceil(kernels::COLUMNS_STRIP).max(1)
+}
+
+/// Rows of a tile of codes at least, where there are several below each other: tiles overlap by the size of a window.
+pub(super) fn tile_rows_least(work: &Work) -> u32 {
+    (work.size as u32 * 2 / 3).max(24)
+}
+
+/// Cells of a grid from which on a survey of its classes and three more launches are worth their time.
+pub(super) const ADAPTIVE_CELLS: usize = 1 << 19;
+
+/// Sweeps of a tile, on the average, from which on the histogram is faster.
+///
+/// Its cost is that of random cells. Where tiles have fewer classes than the map, cells are clustered: then neighbours update the same counters one
+/// after another, and it takes up to 1.4 times as long (2.85 ms for 96 classes at 21 × 21, 10,240², where the columns kernel takes 2.40).
+pub(super) fn adaptive_sweeps(work: &Work) -> f64 {
+    let (all, histogram) = (work.sweeps() as f64, Kernel::Histogram.cost(work));
+    let of = |histogram: f64| (histogram - RECODING) * all / (Kernel::Columns.cost(work) - RECODING);
+    of(histogram.max(0.34 * work.size as f64)).min(all - 0.25).max(of(histogram))
+}
+
+/// Cost of the codes of tiles.
+pub(super) const RECODING: f64 = 0.5;
+
+impl Prepared {
+    /// Bytes of what is made first for a frame of so many rows, `count` of which are computed: often much less than by [`scratch_bytes`], which holds for any number
+    /// of rows.
+    pub(in crate::entropy) fn scratch_for(&self, rows: usize, cols: usize, count: usize) -> usize {
+        if !self.kernel.has_codes(&self.work) {
+            return rows * scratch_bytes(self.kernel, &self.work, cols);
+        }
+        let (tiles, rows_each, strips) = self.tiles(cols as u32, count as u32);
+        let words = kernels::columns_tile_words(self.work.size as u32, strips) as usize;
+        let height = (rows_each as usize + self.work.size - 1).min(rows);
+        let tile = 1 + self.work.planes() * words.min(cols.div_ceil(4)) * height;
+        (kernels::COLUMNS_SURVEY as usize + tiles as usize * tile) * size_of::<u32>()
+    }
+
+    /// The launches before that of the kernel itself.
+    pub(super) fn launches_before(&self, frame: &Frame<'_>) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
+        if self.kernel.has_heads(&self.work) {
+            let (config, args) = self.head_arguments(frame);
+            return vec![(kernels::entropy_columns_heads::ENTRY, config, args)];
+        }
+        if !self.kernel.has_codes(&self.work) {
+            return Vec::new();
+        }
+        let recoding = |survey| {
+            let (config, args) = self.code_arguments(frame, survey);
+            (kernels::entropy_columns_recode::ENTRY, config, args)
+        };
+        let surveys: &[bool] = if self.crowded.is_some() { &[true, false] } else { &[false] };
+        surveys.iter().copied().map(recoding).collect()
+    }
+
+    /// How the columns kernels cut a frame: how many blocks there are, and rows of each strip.
+    pub(super) fn columns_strips(&self, cols: u32, count: u32) -> (u32, u32) {
+        let (across, strips_each) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
+        // A row of the first window costs about a sixth of an output row.
+        let startup = self.work.size as u32 / 6 + 1;
+        let mut rows_each = share_rows(count, across, self.resident * strips_each, startup);
+        if self.kernel.has_codes(&self.work) {
+            let pieces = count.div_ceil(rows_each.max(tile_rows_least(&self.work)));
+            rows_each = count.div_ceil(pieces);
+        }
+        ((across * count.div_ceil(rows_each)).div_ceil(strips_each), rows_each)
+    }
+
+    /// Sweeps of the tiles that a survey looks at, up to which they are made.
+    pub(super) fn most_sweeps(&self, frame: &Frame<'_>) -> u32 {
+        if self.crowded.is_none() {
+            return u32::MAX;
+        }
+        let tiles = self.tiles(frame.cols, frame.count).0.min(kernels::COLUMNS_SURVEY);
+        (adaptive_sweeps(&self.work) * f64::from(tiles)) as u32
+    }
+
+    /// How many tiles of codes there are, rows of each, and strips.
+    fn tiles(&self, cols: u32, count: u32) -> (u32, u32, u32) {
+        let (_, rows_each) = self.columns_strips(cols, count);
+        let strips = tile_strips(&self.work);
+        let across = cols.div_ceil(kernels::COLUMNS_STRIP * strips);
+        (across * count.div_ceil(rows_each), rows_each, strips)
+    }
+
+    /// The grid, the block and what the kernel is given that makes codes, or surveys them.
+    fn code_arguments(&self, frame: &Frame<'_>, survey: bool) -> (LaunchConfig, Vec<Arg>) {
+        let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
+        let (tiles, rows_each, strips) = self.tiles(cols, count);
+        let mut args = vec![cells.input::<u8>(), scratch_of(frame).output::<u32>()];
+        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips];
+        args.extend(shape.into_iter().chain([survey.into(), self.most_sweeps(frame)]).map(Arg::U32));
+        let blocks = if survey { kernels::COLUMNS_SURVEY } else { tiles };
+        (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
+    }
+
+    /// The grid, the block and what the kernel is given that makes heads.
+    fn head_arguments(&self, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
+        let Frame { cells, rows, cols, stride, .. } = *frame;
+        let (size, across) = (self.work.size as u32, cols.div_ceil(kernels::COLUMNS_STRIP));
+        // Eight threads count a strip's window, or slide from one to the next: the cells that enter and leave are two strips' worth.
+        let strips_each = if size <= 2 * kernels::COLUMNS_STRIP { 1 } else { (size / 64).min(across) };
+        let threads = u64::from(rows) * u64::from(across.div_ceil(strips_each)) * 8;
+        let blocks = threads.div_ceil(u64::from(kernels::COLUMNS_THREADS)) as u32;
+        let mut args = vec![cells.input::<u8>(), scratch_of(frame).output::<u32>()];
+        args.extend([rows, cols, stride, size, self.nodata, strips_each].map(Arg::U32));
+        (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
+    }
+}

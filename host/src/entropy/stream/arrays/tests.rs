@@ -1,0 +1,45 @@
+//! Arrays in the memory of an emulated device. What they give is compared with the streaming plan's, and the oracle's, in the tests over all engines.
+
+use std::sync::Arc;
+
+use crate::classes::Classes;
+use crate::entropy::{Entropy, Kernel};
+use crate::exec::emulator::EmulatedDevice;
+use crate::exec::{Buffer, Device, DeviceGrid, DeviceGridMut};
+use crate::io::Nodata;
+use crate::numbers::ValueType;
+
+/// Arrays whose nodata is a byte far above the levels: kernels that take it as it is give the bits of those for which codes are made.
+#[test]
+fn nodata_far_above_the_levels_changes_no_bit() {
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    let (rows, cols) = (40, 160);
+    let at = |nodata: u8| -> Vec<u8> {
+        let cell = |i: usize| if i.is_multiple_of(7) { nodata } else { 1 + (i * i / 3 % 11) as u8 };
+        (0..rows * cols).map(cell).collect()
+    };
+    let shape = (cols as isize, 1);
+    for (size, kernel) in [(5, None), (9, None), (9, Some(Kernel::Histogram)), (5, Some(Kernel::Measures))] {
+        let run = |nodata: u8, by_classes: bool| {
+            let theirs = Buffer::from_slice(&device, &at(nodata)).unwrap();
+            let out = Buffer::new(&device, rows * cols * 4).unwrap();
+            // SAFETY: the buffers outlive the grids, and nothing else uses them.
+            let (grid, place) = unsafe {
+                (
+                    DeviceGrid::new(&device, theirs.address(), ValueType::U8, rows, cols, shape).unwrap(),
+                    DeviceGridMut::<f32>::new(&device, out.address(), rows, cols, shape).unwrap(),
+                )
+            };
+            let classes = Classes::identity(12, Some(Nodata::Whole(nodata.into()))).unwrap();
+            let classes = by_classes.then_some(&classes);
+            let entropy = Entropy::new().size(size).kernel(kernel).nodata(Some(nodata.into()));
+            entropy.measure_on_device(&grid, classes, None, vec![place], &()).unwrap();
+            out.to_vec::<u32>().unwrap()
+        };
+        let near = run(12, false);
+        assert!(near.iter().any(|&bits| f32::from_bits(bits).is_nan()) && near.iter().any(|&bits| bits > 0));
+        for (nodata, by_classes) in [(12, true), (255, false), (255, true), (16, true), (0, false), (0, true)] {
+            assert!(run(nodata, by_classes) == near, "{size}, {kernel:?}, nodata {nodata}, by classes: {by_classes}");
+        }
+    }
+}
