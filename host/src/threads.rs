@@ -2,7 +2,7 @@
 //!
 //! The engines take the current rayon pool. The streaming plan has threads besides, which read and write, and shortest paths have some for each of
 //! several devices: these have the pool do what can be done in parallel. Rayon has no way for them to ask which pool that was, so [`Threads::run`] leaves it
-//! where they find it; and what has started them waits by [`wait_until`], since it may be on the pool's only thread.
+//! where they find it; and what has started them waits by `wait_until`, since it may be on the pool's only thread.
 //!
 //! A pool of one's own matters most after a `fork`: the child has none of its parent's threads, and would wait for the global pool for
 //! ever.
