@@ -12,7 +12,7 @@ pub struct Frame<'a> {
     pub cells: &'a Buffer,
     /// Room for `count` rows, `out_stride` elements apart.
     pub out: &'a Buffer,
-    /// What [`Launcher::scratch`](super::Launcher::scratch) gave for a frame of this size or a larger one.
+    /// What [`Launcher::scratch`](super::Launcher::scratch) gave for a frame of this size or a larger one, or as much as this frame needs.
     pub scratch: Option<&'a Buffer>,
     /// Rows of cells, halos among them.
     pub rows: u32,

@@ -12,7 +12,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 use scratch::{ADAPTIVE_CELLS, RECODING, adaptive_sweeps, scratch_of, tile_strips};
-pub(super) use scratch::{SCRATCH_COLS, scratch_bytes};
+pub(super) use scratch::{scratch_bytes, scratch_cols};
 
 use super::Kernel;
 use super::algorithm::Launcher;
@@ -303,7 +303,7 @@ pub(super) struct Work {
     pub rows: usize,
     pub cols: usize,
     pub levels: usize,
-    /// Whether there are nodata cells; their code is then `levels` or below it.
+    /// Whether there are nodata cells; their code is then `levels` or below it, or any byte where the kernel does not count nodata like a level.
     pub nodata: bool,
     /// Cells of the largest window that fits in the whole grid.
     pub largest: usize,

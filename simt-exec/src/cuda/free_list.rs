@@ -80,7 +80,8 @@ pub(super) struct PinnedPool(pub(super) Arc<Mutex<FreeList>>);
 impl Owner for PinnedPool {
     fn take_back(&self, address: NonNull<u8>, _: usize) {
         let address = address.as_ptr().expose_provenance() as u64;
-        for freed in self.0.lock().unwrap_or_else(PoisonError::into_inner).recycle(address) {
+        let freed = self.0.lock().unwrap_or_else(PoisonError::into_inner).recycle(address);
+        for freed in freed {
             // SAFETY: it came from `cuMemHostAlloc`, as all of this list, and its owner has given it back.
             unsafe { free_host(std::ptr::with_exposed_provenance_mut(freed as usize)) };
         }

@@ -11,8 +11,10 @@ use crate::entropy::Kernel;
 use crate::entropy::frame::Frame;
 use crate::exec::Buffer;
 
-/// Columns by whose [`scratch_bytes`] those of wider rows are estimated: two strips.
-pub(in crate::entropy) const SCRATCH_COLS: usize = 2 * kernels::COLUMNS_STRIP as usize;
+/// Columns by whose [`scratch_bytes`] those of wider rows are estimated: two tiles.
+pub(in crate::entropy) fn scratch_cols(work: &Work) -> usize {
+    2 * (kernels::COLUMNS_STRIP * tile_strips(work)) as usize
+}
 
 /// Bytes of what a launch makes first, for each row of `cols` cells that a frame has; 0 where it makes nothing.
 pub(in crate::entropy) fn scratch_bytes(kernel: Kernel, work: &Work, cols: usize) -> usize {
@@ -64,8 +66,8 @@ pub(super) fn adaptive_sweeps(work: &Work) -> f64 {
 pub(super) const RECODING: f64 = 0.5;
 
 impl Prepared {
-    /// Bytes of what is made first for a frame of so many rows, `count` of which are computed: often much less than by [`scratch_bytes`], which holds for any number
-    /// of rows.
+    /// Bytes of what is made first for a frame of so many rows, `count` of which are computed: often much less than by [`scratch_bytes`], which holds
+    /// for any number of rows. Fewer rows may take more.
     pub(in crate::entropy) fn scratch_for(&self, rows: usize, cols: usize, count: usize) -> usize {
         if !self.kernel.has_codes(&self.work) {
             return rows * scratch_bytes(self.kernel, &self.work, cols);
@@ -128,6 +130,8 @@ impl Prepared {
     fn code_arguments(&self, frame: &Frame<'_>, survey: bool) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
         let (tiles, rows_each, strips) = self.tiles(cols, count);
+        let needed = self.scratch_for(rows as usize, cols as usize, count as usize);
+        assert!(scratch_of(frame).bytes() >= needed, "{needed} bytes for codes, not {}", scratch_of(frame).bytes());
         let mut args = vec![cells.input::<u8>(), scratch_of(frame).output::<u32>()];
         let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips];
         args.extend(shape.into_iter().chain([survey.into(), self.most_sweeps(frame)]).map(Arg::U32));

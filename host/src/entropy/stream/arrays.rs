@@ -56,7 +56,8 @@ impl Entropy {
     ///
     /// Fastest are bytes that are their own codes, in rows of a multiple of 4 columns that begin at multiples of 4 bytes, next to each other; and
     /// for results of one measure rows that begin at multiples of 16 bytes. Such arrays are read and written by the entropy kernels
-    /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB, and as much where there are more than 16 classes.
+    /// themselves, unless the [edge](Self::edge) extends the grid; for others there is scratch memory on the device, up to 1 GiB, and as much where there are
+    /// more than 16 classes.
     ///
     /// When this returns, also with an error, the device has nothing of it in flight. After an error the contents of the results are
     /// unspecified. The observer is notified of finished cells and may stop the work. The calling thread's current CUDA context is left unchanged.
@@ -153,7 +154,9 @@ impl Entropy {
             }
             // Where nodata alone has another code than itself, most kernels take it as it is.
             let is_nodata = |&byte: &u8| coding.nodata.is_some_and(|code| steps.code(byte.into()) == Some(code));
-            if let Some(byte) = other.filter(is_nodata).filter(|_| !more) {
+            // Another byte that means nodata too, and is its own code, would be counted.
+            let twice = coding.nodata.is_some_and(|code| present.bytes[usize::from(code)]);
+            if let Some(byte) = other.filter(is_nodata).filter(|_| !more && !twice) {
                 let theirs = Coding { nodata: Some(byte), ..coding.clone() };
                 their_plan = self.plan_as_they_are::<T>(&theirs, cells, observer)?;
             }
@@ -458,6 +461,17 @@ impl Plan<'_> {
                 let (staged, band) = shrinking(device, row, (SCRATCH / row).clamp(1, most), 1, 0)?;
                 (Some(staged), band)
             }
+        };
+        // Fewer rows than there is scratch memory for may be cut into shorter pieces, which overlap more.
+        let seen_by = |count: usize| (count + 2 * self.radius.0).min(self.all_seen().len());
+        let counts = [band.min(rows), rows % band].into_iter().filter(|&count| count > 0);
+        let needed = counts.map(|count| prepared.scratch_for(seen_by(count), seen_cols, count)).max().unwrap_or(0);
+        let scratch = match scratch {
+            Some(memory) if memory.bytes() < needed => {
+                drop(memory);
+                Some(Buffer::new(device, needed)?)
+            }
+            scratch => scratch,
         };
         tracing::debug!(
             device = device.name(),

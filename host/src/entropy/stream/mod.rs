@@ -40,7 +40,7 @@ use store::Destination;
 
 use super::census::Coding;
 use super::frame::{pick, pitch};
-use super::launch::{SCRATCH_COLS, Work, scratch_bytes};
+use super::launch::{Work, scratch_bytes, scratch_cols};
 use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu;
@@ -386,7 +386,8 @@ impl Plan<'_> {
                 let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
                 // A cell, and its share of what kernels make first for a row.
-                let (kernel, cols) = (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, SCRATCH_COLS));
+                let (kernel, cols) =
+                    (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, scratch_cols(&self.work)));
                 seen = seen.max(1 + kernel.map_or(0, |kernel| scratch_bytes(kernel, &self.work, cols).div_ceil(cols)));
             }
         }

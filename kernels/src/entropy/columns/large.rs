@@ -9,8 +9,8 @@
 //! wherever classes are clustered: three times the time of random cells at 1,001 × 1,001. The special-function unit computes a logarithm of
 //! n / N with a relative error of 2^-22, and that is the error of H for any N; so no finer table is needed where nodata leaves few cells.
 //!
-//! More than 16 classes have tables up to 255 × 255, which is faster by a seventh, and logarithms beyond. How they fall into sweeps depends on the tile; so that results do not, terms are rounded to whole numbers, in
-//! units that depend on N alone, and the sums of sweeps are integers.
+//! More than 16 classes have tables up to 255 × 255, which is faster by a seventh, and logarithms beyond. How they fall into sweeps depends on the
+//! tile; so that results do not, terms are rounded to whole numbers, in units that depend on N alone, and the sums of sweeps are integers.
 //!
 //! A window of one class has H = 0 exactly: the value computed for it is below 2^-20, and the least H of any other window is above 10^-5.
 

@@ -11,7 +11,7 @@
 //! where cells are counted: sixteen lookups for four results, which depend on each other, and a warp that looks through its strip before. That took 1.7
 //! times as long as everything else; here a cell is looked up once, by as many threads as there is room for.
 //!
-//! Tiles overlap, since a class has another number in each: at 21 × 21, 1.2 bytes are written for a cell. Beyond 255 numbers of one byte do not
+//! Tiles overlap, since a class has another number in each: at 21 × 21, 1.5 bytes are written for a cell. Beyond 255 numbers of one byte do not
 //! suffice, and 240 is the most that sweeps of sixteen take beside 255; so there are planes of 240 numbers each.
 //!
 //! Whether this is worth its time depends on the map. A first launch looks at up to [`COLUMNS_SURVEY`] tiles that lie evenly over the grid,

@@ -182,8 +182,8 @@ impl Frame {
 
     /// Four cells of up to 16 classes in the form that counters take: numbers from 16 on are not counted.
     ///
-    /// A nodata below 16 gets its byte's highest bit. Bytes below 128 can be compared without a carry into the next; where nodata is from 16 on, they are compared
-    /// with 127: valid cells differ from it, and the carries that larger bytes make do not change that.
+    /// A nodata below 16 gets its byte's highest bit. Bytes below 128 can be compared without a carry into the next; where nodata is from 16 on, they
+    /// are compared with 127: valid cells differ from it, and the carries that larger bytes make do not change that.
     #[inline(always)]
     pub fn plain(&self, word: u32) -> u32 {
         let nodata = if self.nodata < 16 { self.nodata * 0x0101_0101 } else { 0x7F7F_7F7F };
@@ -207,7 +207,8 @@ impl Frame {
         while n < 2 {
             let Position { low, high, shift, outside } = positions[n];
             let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
-            codes[n] = self.codes::<NODATA, MANY>(word) | outside;
+            // What is outside would carry into its neighbours.
+            codes[n] = self.codes::<NODATA, MANY>(word & !outside) | outside;
             n += 1;
         }
         codes

@@ -43,3 +43,28 @@ fn nodata_far_above_the_levels_changes_no_bit() {
         }
     }
 }
+
+/// Two bytes mean nodata, and one of them is its own code: both are nodata.
+#[test]
+fn two_bytes_of_nodata_are_both_not_counted() {
+    let device: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None));
+    let (rows, cols, shape) = (8, 16, (16, 1));
+    let cells: Vec<u8> = (0..rows * cols).map(|i| [0, 1, 2, 3, 255][(i * 7 + i / 16) % 5]).collect();
+    let run = |cells: &[u8]| {
+        let theirs = Buffer::from_slice(&device, cells).unwrap();
+        let out = Buffer::new(&device, rows * cols * 4).unwrap();
+        // SAFETY: the buffers outlive the grids, and nothing else uses them.
+        let (grid, place) = unsafe {
+            (
+                DeviceGrid::new(&device, theirs.address(), ValueType::U8, rows, cols, shape).unwrap(),
+                DeviceGridMut::<f32>::new(&device, out.address(), rows, cols, shape).unwrap(),
+            )
+        };
+        let classes = Classes::parse("0\n1\n2\n*, nodata\n", "list", None).unwrap();
+        Entropy::new().measure_on_device(&grid, Some(&classes), None, vec![place], &()).unwrap();
+        out.to_vec::<u32>().unwrap()
+    };
+    let one = cells.iter().map(|&cell| if cell == 3 { 255 } else { cell }).collect::<Vec<_>>();
+    assert!(cells.contains(&3) && cells.contains(&255));
+    assert!(run(&cells) == run(&one));
+}
