@@ -151,11 +151,11 @@ pub fn run<C: Consumer>(
     isa: Isa,
 ) {
     match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-        #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { avx2(layout, updates, rect, consumer, scratch, isa) },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         Kind::Avx512 => unsafe { avx512(layout, updates, rect, consumer, scratch, isa) },
         _ => body(layout, updates, rect, consumer, scratch, isa),
     }
@@ -379,8 +379,8 @@ impl<'a> RowRing<'a> {
 fn add(isa: Isa, bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u16]) {
     let counts: &mut [u16; STRIP] = counts.try_into().expect("a count for each column");
     match isa.kind() {
-        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         Kind::Avx512 => unsafe {
             // Fewer than 64 offsets need fewer digits.
             match offsets.len() {
@@ -388,8 +388,8 @@ fn add(isa: Isa, bits: &[u64], offsets: &[BitOffset], less: u16, counts: &mut [u
                 _ => x86_bits::add_avx512::<8>(bits, offsets, less, counts),
             }
         },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         Kind::Avx2 => unsafe {
             match offsets.len() {
                 0..64 => x86_bits::add_avx2::<6>(bits, offsets, less, counts),

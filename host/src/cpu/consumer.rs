@@ -31,8 +31,8 @@ pub trait Consumer {
 #[inline(always)]
 pub fn prefetch<V>(isa: Isa, row: &[V]) {
     match isa.kind() {
-        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         Kind::Avx512 => unsafe { x86_sliding_counts::prefetch(row) },
         _ => {
             let _ = row;

@@ -76,9 +76,9 @@ pub trait Lookup: Fixed {
 impl Lookup for u32 {
     fn add_small(isa: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
         match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums) },
             // For AVX2 the compiler would make slower gathers of the lookups.
             _ => small(counts, group, tables, sums),
@@ -87,9 +87,9 @@ impl Lookup for u32 {
 
     fn add_large(isa: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
         match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums) },
             _ => large(counts, group, tables, sums),
         }
@@ -99,9 +99,9 @@ impl Lookup for u32 {
 impl Lookup for u64 {
     fn add_small(isa: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
         match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { x86::small64_avx512(counts, group, tables, sums) },
             _ => small(counts, group, tables, sums),
         }

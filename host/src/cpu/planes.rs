@@ -83,11 +83,11 @@ pub fn run<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, s
         return sliding_counts::run(layout, rect, consumer, &mut scratch.sliding, isa);
     }
     match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-        #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { avx2(layout, rect, consumer, scratch, isa) },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         Kind::Avx512 => unsafe { avx512(layout, rect, consumer, scratch, isa) },
         _ => body(layout, rect, consumer, scratch, isa),
     }
@@ -210,8 +210,8 @@ fn body<C: Consumer>(layout: &Layout<'_>, rect: TileRect, consumer: &mut C, scra
 #[inline(always)]
 fn slide_all(isa: Isa, columns: &mut [u8], stride: usize, values: &[u8], entering: &[u8], leaving: &[u8]) {
     match isa.kind() {
-        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
         Kind::Avx512 => unsafe { super::x86::slide_avx512(columns, stride, values, entering, leaving) },
         _ => {
             for (plane, &value) in values.iter().enumerate() {

@@ -145,11 +145,11 @@ pub fn run<C: Count>(
     isa: Isa,
 ) {
     match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-        #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { avx2(layout, rect, consumer, scratch, isa) },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         Kind::Avx512 => unsafe { avx512(layout, rect, consumer, scratch, isa) },
         _ => body(layout, rect, consumer, scratch, isa),
     }
@@ -450,9 +450,9 @@ fn members(planes: Option<&[u8]>, base: u8) -> u32 {
 #[inline(always)]
 fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, offsets: &[u16], size: usize) {
     match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
         // of lanes up to NONE.
-        #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe { x86_sliding_counts::add_avx512(counts, stride, offsets, size) },
         _ => add_plain(counts, stride, offsets, size),
     }

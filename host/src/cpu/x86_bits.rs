@@ -32,8 +32,8 @@ fn adder(sum: &mut __m512i, a: __m512i, b: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 fn shifted(bits: &[u64], at: BitOffset) -> __m512i {
     let words: &[u64; 2 * WORDS] = bits[at.word as usize..].first_chunk().expect("two copies of a row");
-    // SAFETY: the first and the last eight of sixteen words.
     let (low, high) =
+        // SAFETY: the first and the last eight of sixteen words.
         unsafe { (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_si512(words.as_ptr().add(WORDS).cast())) };
     // A shift by 64 leaves nothing.
     let low = _mm512_srl_epi64(low, _mm_cvtsi32_si128(at.shift as i32));
