@@ -11,7 +11,7 @@ use std::sync::Arc;
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
-use scratch::{ADAPTIVE_CELLS, RECODING, adaptive_sweeps, scratch_of, tile_strips};
+use scratch::{ADAPTIVE_CELLS, Cut, RECODING, adaptive_sweeps, scratch_of};
 pub(super) use scratch::{scratch_bytes, scratch_cols};
 
 use super::Kernel;
@@ -551,12 +551,11 @@ impl Prepared {
 
     /// What a band takes: what the kernel reads beside the cells comes first.
     fn launches(&self, frame: &Frame<'_>) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
-        let mut launches = self.launches_before(frame);
-        let (config, args) = self.arguments(frame, None);
-        launches.push((self.entry, config, args));
-        if let Some(crowded) = &self.crowded {
-            let (config, args) = crowded.arguments(frame, Some(self.most_sweeps(frame) + 1));
-            launches.push((crowded.entry, config, args));
+        let cut = self.kernel.columns().then(|| self.cut(frame.cols, frame.count));
+        let mut launches = cut.as_ref().map_or_else(Vec::new, |cut| self.launches_before(frame, cut));
+        for prepared in [Some(self), self.crowded.as_deref()].into_iter().flatten() {
+            let (config, args) = prepared.arguments(frame, cut.as_ref());
+            launches.push((prepared.entry, config, args));
         }
         launches
     }
@@ -576,10 +575,10 @@ impl Prepared {
         unsafe { queue.launch(&kernels::entropy_tensor_guarded::ENTRY, &config, &args) }
     }
 
-    /// The grid, the block and what the kernel is given; the histogram kernel, from how many sweeps of a survey on it works.
-    fn arguments(&self, frame: &Frame<'_>, least: Option<u32>) -> (LaunchConfig, Vec<Arg>) {
+    /// The grid, the block and what the kernel is given. `cut` is that of the columns kernels; the histogram kernel works beside one of them, or alone.
+    fn arguments(&self, frame: &Frame<'_>, cut: Option<&Cut>) -> (LaunchConfig, Vec<Arg>) {
         if let Some(program) = &self.program {
-            return self.program_arguments(program, frame);
+            return self.program_arguments(program, frame, cut);
         }
         let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let size = self.work.size as u32;
@@ -605,19 +604,19 @@ impl Prepared {
                 args.extend([size, self.work.counters(), self.nodata, self.near, rows_each].map(Arg::U32));
                 if self.kernel == Kernel::Histogram {
                     // Without a survey any words do: they are not read.
-                    args.push(if least.is_some() { scratch_of(frame) } else { cells }.input::<u32>());
-                    args.push(Arg::U32(least.unwrap_or(0)));
+                    args.push(if cut.is_some() { scratch_of(frame) } else { cells }.input::<u32>());
+                    args.push(Arg::U32(cut.map_or(0, |cut| cut.most + 1)));
                 }
                 ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
             }
             Kernel::Columns | Kernel::Adaptive => {
-                let (blocks, rows_each) = self.columns_strips(frame.cols, frame.count);
+                let &Cut { blocks, rows_each, strips_each, most, .. } = cut.expect("the columns kernels cut the frame");
                 // A function's own arguments follow the table, if there is one.
                 let shape = args.split_off(args.len() - 6);
                 if self.kernel.has_heads(&self.work) {
                     args.push(scratch_of(frame).input::<u32>());
                 } else if has_codes {
-                    args.extend([tile_strips(&self.work), self.most_sweeps(frame)].map(Arg::U32));
+                    args.extend([strips_each, most].map(Arg::U32));
                 }
                 args.extend(shape);
                 args.extend([size, self.nodata].map(Arg::U32));
@@ -661,9 +660,8 @@ impl Prepared {
     }
 
     /// The same for the kernels for measures.
-    fn program_arguments(&self, program: &Program, frame: &Frame<'_>) -> (LaunchConfig, Vec<Arg>) {
-        if self.kernel.columns() {
-            let (blocks, rows_each) = self.columns_strips(frame.cols, frame.count);
+    fn program_arguments(&self, program: &Program, frame: &Frame<'_>, cut: Option<&Cut>) -> (LaunchConfig, Vec<Arg>) {
+        if let Some(&Cut { blocks, rows_each, .. }) = cut {
             let numbers = [self.work.size as u32, self.nodata, self.near, rows_each];
             let args = program.args_of_columns(frame, scratch_of(frame), self.kernel.is_f64(), numbers);
             let grid = [blocks, 1, 1];

@@ -40,12 +40,12 @@ pub(super) fn scratch_of<'a>(frame: &Frame<'a>) -> &'a Buffer {
 }
 
 /// Strips of a tile of codes: a tile is about as wide as what windows see beside it, or wider.
-pub(super) fn tile_strips(work: &Work) -> u32 {
+fn tile_strips(work: &Work) -> u32 {
     (work.size as u32 / 2 * 2).div_ceil(kernels::COLUMNS_STRIP).max(1)
 }
 
 /// Rows of a tile of codes at least, where there are several below each other: tiles overlap by the size of a window.
-pub(super) fn tile_rows_least(work: &Work) -> u32 {
+fn tile_rows_least(work: &Work) -> u32 {
     (work.size as u32 * 2 / 3).max(24)
 }
 
@@ -65,22 +65,56 @@ pub(super) fn adaptive_sweeps(work: &Work) -> f64 {
 /// Cost of the codes of tiles.
 pub(super) const RECODING: f64 = 0.5;
 
+/// How the columns kernels cut a frame.
+pub(super) struct Cut {
+    /// Blocks of them, which have a strip a warp.
+    pub(super) blocks: u32,
+    /// Rows of a strip, and of a tile.
+    pub(super) rows_each: u32,
+    /// Tiles of codes, and strips of each.
+    tiles: u32,
+    pub(super) strips_each: u32,
+    /// Sweeps of the tiles that a survey looks at, up to which they are made.
+    pub(super) most: u32,
+}
+
 impl Prepared {
+    /// How a frame of so many columns is cut, `count` rows of which are computed.
+    pub(super) fn cut(&self, cols: u32, count: u32) -> Cut {
+        let (across, warps) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
+        // A row of the first window costs about a sixth of an output row.
+        let startup = self.work.size as u32 / 6 + 1;
+        let mut rows_each = share_rows(count, across, self.resident * warps, startup);
+        if self.kernel.has_codes(&self.work) {
+            let pieces = count.div_ceil(rows_each.max(tile_rows_least(&self.work)));
+            rows_each = count.div_ceil(pieces);
+        }
+        let (pieces, strips_each) = (count.div_ceil(rows_each), tile_strips(&self.work));
+        let tiles = cols.div_ceil(kernels::COLUMNS_STRIP * strips_each) * pieces;
+        let surveyed = f64::from(tiles.min(kernels::COLUMNS_SURVEY));
+        let most = if self.crowded.is_some() { (adaptive_sweeps(&self.work) * surveyed) as u32 } else { u32::MAX };
+        Cut { blocks: (across * pieces).div_ceil(warps), rows_each, tiles, strips_each, most }
+    }
+
     /// Bytes of what is made first for a frame of so many rows, `count` of which are computed: often much less than by [`scratch_bytes`], which holds
     /// for any number of rows. Fewer rows may take more.
     pub(in crate::entropy) fn scratch_for(&self, rows: usize, cols: usize, count: usize) -> usize {
         if !self.kernel.has_codes(&self.work) {
             return rows * scratch_bytes(self.kernel, &self.work, cols);
         }
-        let (tiles, rows_each, strips) = self.tiles(cols as u32, count as u32);
-        let words = kernels::columns_tile_words(self.work.size as u32, strips) as usize;
-        let height = (rows_each as usize + self.work.size - 1).min(rows);
+        self.code_bytes(&self.cut(cols as u32, count as u32), rows, cols)
+    }
+
+    /// Bytes of the codes of a frame.
+    fn code_bytes(&self, cut: &Cut, rows: usize, cols: usize) -> usize {
+        let words = kernels::columns_tile_words(self.work.size as u32, cut.strips_each) as usize;
+        let height = (cut.rows_each as usize + self.work.size - 1).min(rows);
         let tile = 1 + self.work.planes() * words.min(cols.div_ceil(4)) * height;
-        (kernels::COLUMNS_SURVEY as usize + tiles as usize * tile) * size_of::<u32>()
+        (kernels::COLUMNS_SURVEY as usize + cut.tiles as usize * tile) * size_of::<u32>()
     }
 
     /// The launches before that of the kernel itself.
-    pub(super) fn launches_before(&self, frame: &Frame<'_>) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
+    pub(super) fn launches_before(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
         if self.kernel.has_heads(&self.work) {
             let (config, args) = self.head_arguments(frame);
             return vec![(kernels::entropy_columns_heads::ENTRY, config, args)];
@@ -88,53 +122,24 @@ impl Prepared {
         if !self.kernel.has_codes(&self.work) {
             return Vec::new();
         }
+        let (there, needed) =
+            (scratch_of(frame).bytes(), self.code_bytes(cut, frame.rows as usize, frame.cols as usize));
+        assert!(there >= needed, "{needed} bytes for codes, not {there}");
         let recoding = |survey| {
-            let (config, args) = self.code_arguments(frame, survey);
+            let (config, args) = self.code_arguments(frame, cut, survey);
             (kernels::entropy_columns_recode::ENTRY, config, args)
         };
         let surveys: &[bool] = if self.crowded.is_some() { &[true, false] } else { &[false] };
         surveys.iter().copied().map(recoding).collect()
     }
 
-    /// How the columns kernels cut a frame: how many blocks there are, and rows of each strip.
-    pub(super) fn columns_strips(&self, cols: u32, count: u32) -> (u32, u32) {
-        let (across, strips_each) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
-        // A row of the first window costs about a sixth of an output row.
-        let startup = self.work.size as u32 / 6 + 1;
-        let mut rows_each = share_rows(count, across, self.resident * strips_each, startup);
-        if self.kernel.has_codes(&self.work) {
-            let pieces = count.div_ceil(rows_each.max(tile_rows_least(&self.work)));
-            rows_each = count.div_ceil(pieces);
-        }
-        ((across * count.div_ceil(rows_each)).div_ceil(strips_each), rows_each)
-    }
-
-    /// Sweeps of the tiles that a survey looks at, up to which they are made.
-    pub(super) fn most_sweeps(&self, frame: &Frame<'_>) -> u32 {
-        if self.crowded.is_none() {
-            return u32::MAX;
-        }
-        let tiles = self.tiles(frame.cols, frame.count).0.min(kernels::COLUMNS_SURVEY);
-        (adaptive_sweeps(&self.work) * f64::from(tiles)) as u32
-    }
-
-    /// How many tiles of codes there are, rows of each, and strips.
-    fn tiles(&self, cols: u32, count: u32) -> (u32, u32, u32) {
-        let (_, rows_each) = self.columns_strips(cols, count);
-        let strips = tile_strips(&self.work);
-        let across = cols.div_ceil(kernels::COLUMNS_STRIP * strips);
-        (across * count.div_ceil(rows_each), rows_each, strips)
-    }
-
     /// The grid, the block and what the kernel is given that makes codes, or surveys them.
-    fn code_arguments(&self, frame: &Frame<'_>, survey: bool) -> (LaunchConfig, Vec<Arg>) {
+    fn code_arguments(&self, frame: &Frame<'_>, cut: &Cut, survey: bool) -> (LaunchConfig, Vec<Arg>) {
         let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
-        let (tiles, rows_each, strips) = self.tiles(cols, count);
-        let needed = self.scratch_for(rows as usize, cols as usize, count as usize);
-        assert!(scratch_of(frame).bytes() >= needed, "{needed} bytes for codes, not {}", scratch_of(frame).bytes());
+        let Cut { rows_each, tiles, strips_each, most, .. } = *cut;
         let mut args = vec![cells.input::<u8>(), scratch_of(frame).output::<u32>()];
-        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips];
-        args.extend(shape.into_iter().chain([survey.into(), self.most_sweeps(frame)]).map(Arg::U32));
+        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips_each];
+        args.extend(shape.into_iter().chain([survey.into(), most]).map(Arg::U32));
         let blocks = if survey { kernels::COLUMNS_SURVEY } else { tiles };
         (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
     }
