@@ -4,7 +4,6 @@
 //! and a GPU is worth it where they are fewer. The estimates were fitted to measurements and are right within a factor of two there;
 //! a choice that is wrong by as much costs little.
 
-use crate::codes::BYTE_LEVELS;
 use std::fmt;
 use std::str::FromStr;
 
@@ -140,12 +139,6 @@ impl Workload {
     /// assert!(workload.recommend(2, false).gpu && !workload.recommend(64, false).gpu);
     /// ```
     pub fn recommend(self, threads: usize, open: bool) -> Recommendation {
-        if self.levels > BYTE_LEVELS {
-            return Recommendation {
-                gpu: false,
-                why: format!("GPUs count up to {BYTE_LEVELS} classes, and there are {}", self.levels),
-            };
-        }
         if self.cells < Self::WORTH_AN_ESTIMATE {
             return Recommendation { gpu: false, why: format!("{} cells are too few to start a GPU for", self.cells) };
         }
@@ -224,12 +217,6 @@ mod tests {
         assert!((0.5..2.0).contains(&(small.on_cpu(2) / 0.052)), "{}", small.on_cpu(2));
         assert!(STARTUP + small.on_gpu() > small.on_cpu(2) && STARTUP + large.on_gpu() < large.on_cpu(16));
         assert!((0.5..3.0).contains(&((STARTUP + large.on_gpu()) / 1.6)), "{}", large.on_gpu());
-    }
-
-    #[test]
-    fn many_classes_are_for_the_cpu() {
-        let workload = Workload { cells: 1 << 30, size: 21, levels: 257, bytes: 4 };
-        assert!(!workload.recommend(1, true).gpu && Workload { levels: 256, ..workload }.recommend(1, true).gpu);
     }
 
     #[test]

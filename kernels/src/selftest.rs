@@ -13,7 +13,7 @@ use simt::texture::{Texture1d, Texture2d};
 use simt::{clock, constant, kernel, shared, thread, warp};
 
 /// Words that each thread writes.
-pub const WORDS: usize = 47;
+pub const WORDS: usize = 48;
 /// Width of the two-dimensional texture; it has 5 rows, the other one 70 elements.
 pub const TEXTURE_WIDTH: u32 = 50;
 /// Threads of a block; any number of blocks.
@@ -105,6 +105,7 @@ pub unsafe fn selftest(
     tallies.atomic_add(value % 4, value);
     tallies.atomic_max(4, value);
     tallies.atomic_min(5, 0);
+    tallies.atomic_or(6, value);
     thread::sync_threads();
     words[25] = wide.cast::<u32>().load(t ^ 1);
     words[26] = (wide.slice(t, THREADS - t).load(0) >> 32) as u32;
@@ -113,6 +114,8 @@ pub unsafe fn selftest(
         words[27 + i as usize] = tallies.load(i);
         i += 1;
     }
+
+    words[47] = tallies.load(6);
 
     // Global atomics: what each thread gets back depends on the order, so only the end result counts.
     counters.atomic_add(0, value);

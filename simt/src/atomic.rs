@@ -33,6 +33,8 @@ operations! {
     atomic_min Min;
     /// Makes the element the larger of itself and `value`; returns it from before.
     atomic_max Max;
+    /// Sets the bits of `value`; returns the element from before.
+    atomic_or Or;
     /// Puts `value` in; returns the element from before.
     atomic_exchange Exchange;
 }

@@ -12,6 +12,7 @@ pub mod runner;
 pub mod selftest;
 #[cfg(unix)]
 pub mod soak;
+pub mod words;
 
 /// The middle one of some times, of two the later; no number where there are none.
 pub fn median(times: &[f64]) -> f64 {

@@ -368,7 +368,7 @@ impl Run<'_> {
 fn explain(error: Error, name: &str) -> anyhow::Error {
     let advice = match &error {
         Error::KernelMisfit { .. } => "choose another kernel or auto",
-        Error::NoKernel { .. } | Error::TooWide { .. } | Error::ManyClasses { .. } => "choose --device cpu",
+        Error::NoKernel { .. } | Error::TooWide { .. } => "choose --device cpu",
         Error::Memory { .. } => "allow more with --memory, or take a smaller window",
         Error::Threads(_) => "allow more processes or memory (ulimit -u, ulimit -v), or fewer --threads",
         // It names the file that it is about.

@@ -15,7 +15,9 @@ pub(crate) struct Encoder {
     codes: Buffer,
     steps: usize,
     /// The code of masked cells.
-    masked: u8,
+    masked: u16,
+    /// Bytes of a code.
+    width: usize,
 }
 
 /// Rows and columns of a grid that become rows and columns of codes.
@@ -27,20 +29,21 @@ pub(crate) enum Selection<'a> {
 }
 
 impl Encoder {
-    /// Uploads the codes: `codes[i]` for keys from `starts[i]` on, which is 0 for the first.
+    /// Uploads the codes: `codes[i]` for keys from `starts[i]` on, which is 0 for the first. What is encoded takes `width` bytes a code, 1 or 2.
     pub fn new(
         queue: &mut Queue<'_>,
         device: &Arc<dyn Device>,
         starts: &[u64],
-        codes: &[u16],
-        masked: u8,
+        codes: &[u32],
+        masked: u16,
+        width: usize,
     ) -> Result<Self, DeviceError> {
         assert_eq!(starts.first(), Some(&0), "every key has a code");
         let (starts_there, codes_there) = (table(queue, device, starts)?, table(queue, device, codes)?);
-        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), masked })
+        Ok(Self { starts: starts_there, codes: codes_there, steps: starts.len().min(codes.len()), masked, width })
     }
 
-    /// Enqueues the encoding of `rows` × `cols` cells to `out`, rows `pitch` bytes apart. Then
+    /// Enqueues the encoding of `rows` × `cols` cells to `out`, rows `pitch` codes apart. Then
     /// [`wait_for_codes`] returns the first cell whose number has no code.
     pub fn encode(
         &self,
@@ -53,7 +56,10 @@ impl Encoder {
     ) -> Result<Encoding, DeviceError> {
         let kernel = kernels::arrays_encode::ENTRY;
         let device = cells.device();
-        assert!(rows * pitch <= out.bytes() && cols <= pitch && pitch.is_multiple_of(4), "room for all codes");
+        assert!(
+            rows * pitch * self.width <= out.bytes() && cols <= pitch && pitch.is_multiple_of(4),
+            "room for all codes"
+        );
         let (named, top, left) = match *selection {
             Selection::Window(top, left) => {
                 assert!(top + rows <= cells.grid.rows() && left + cols <= cells.grid.cols(), "cells of the grid");
@@ -69,12 +75,12 @@ impl Encoder {
         let blocks = blocks(device, &kernel, rows * pitch)?;
         let unmatched = small(device, blocks as usize * 8)?;
         let mut args = cells.buffers().to_vec();
-        args.extend([self.starts.input::<u64>(), self.codes.input::<u16>()]);
+        args.extend([self.starts.input::<u64>(), self.codes.input::<u32>()]);
         args.push(named.as_ref().unwrap_or(&self.starts).input::<u32>());
         args.extend([out.output::<u8>(), unmatched.output::<u64>()]);
         args.extend(cells.args());
         args.extend([count(self.steps), Arg::U32(self.masked.into()), count(cells.grid.cols())]);
-        args.push(Arg::U32(u32::from(named.is_some())));
+        args.extend([named.is_some(), self.width > 1].map(|is| Arg::U32(is.into())));
         args.extend([top, left, rows, cols, pitch].map(count));
         // SAFETY: grid and mask are of one shape and promise to hold their numbers; rows and columns are inside, as has just been checked, and
         // so is the room for codes; steps begin at 0; there is a word for every block.

@@ -114,7 +114,7 @@ fn bytes(records: u32) -> usize {
 
 /// Which numbers occur.
 pub(crate) struct Distinct {
-    /// Keys, in no order; some of them, where they are more than there are codes.
+    /// Keys, in no order; none where there are more than 65,536.
     pub keys: Vec<u64>,
     /// How many there are, if not too many to be counted.
     pub count: usize,
@@ -124,7 +124,11 @@ pub(crate) struct Distinct {
     pub fraction: Option<(usize, usize)>,
 }
 
-/// Finds which numbers of more than 8 bits occur. Floating-point numbers of the magnitude with the bits `large` and beyond are treated/// as not whole.
+/// Keys that are listed beside the set.
+const LISTED: usize = kernels::DISTINCT_LIST as usize;
+
+/// Finds which numbers of more than 8 bits occur. Floating-point numbers of the magnitude with the bits `large` and beyond are treated
+/// as not whole.
 pub(crate) fn distinct(
     queue: &mut Queue<'_>,
     cells: Cells<'_>,
@@ -161,7 +165,15 @@ pub(crate) fn distinct(
     let (fetched, _) = fetched(queue.wait())?;
     let word = |at: usize, i: usize| fetched[at].0.as_slice::<u64>()[i];
     let counted = fetched[1].0.as_slice::<u32>()[0] as usize;
-    let mut keys: Vec<u64> = (0..counted.min(kernels::DISTINCT_LIST as usize)).map(|i| word(2, i)).collect();
+    // Where there are more than the list has room for, and not too many, they are all in the set.
+    let mut keys: Vec<u64> = match counted {
+        0..=LISTED => (0..counted).map(|i| word(2, i)).collect(),
+        _ if counted <= kernels::DISTINCT_MOST as usize => {
+            fetch(queue, &places, kernels::DISTINCT_SLOTS as usize * 8)?;
+            only::<u64>(queue.wait())?.into_iter().filter(|&key| key != u64::MAX).collect()
+        }
+        _ => Vec::new(),
+    };
     let (mut fraction, mut flags) = (u64::MAX, 0);
     for block in 0..blocks as usize {
         fraction = fraction.min(word(0, 2 * block));

@@ -8,7 +8,7 @@ use super::steps::first_key;
 use super::survey::MOST;
 use super::{BinRule, Classes, ClassesError};
 use crate::arrays::{self, Cells, Numbers};
-use crate::codes::BYTE_LEVELS;
+use crate::codes::MAX_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{ContextGuard, DeviceError, DeviceGrid};
 use crate::io::{Nodata, Value};
@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 const NAME: &str = "the array";
 
 impl Classes {
-    /// The values that occur in a grid on a device, 256 at most with no data, are the classes, as [`survey`](Self::survey) says; cells that `mask` hides, where it is 0 or
+    /// The values that occur in a grid on a device, 65,536 at most with no data, are the classes, as [`survey`](Self::survey) says; cells that `mask` hides, where it is 0 or
     /// NaN, count for nothing.
     ///
     /// ```
@@ -52,7 +52,7 @@ impl Classes {
         Self::of_values(values, nodata, occurs)
     }
 
-    /// Bins of the numbers of a grid on a device, 256 at most, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
+    /// Bins of the numbers of a grid on a device, 65,536 at most, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
     /// nothing. Quantiles of wide numbers bring counters of 4 MiB to the host in every pass.
     pub fn bins_on(
         grid: &DeviceGrid<'_>,
@@ -61,8 +61,8 @@ impl Classes {
         rule: BinRule,
         nodata: Option<Nodata>,
     ) -> Result<Self, ClassesError> {
-        if !(1..=BYTE_LEVELS).contains(&bins) {
-            return Err(ClassesError::Count { what: "bins", most: BYTE_LEVELS, got: bins });
+        if !(1..=MAX_LEVELS).contains(&bins) {
+            return Err(ClassesError::Count { what: "bins", most: MAX_LEVELS, got: bins });
         }
         let cells = cells(grid, mask)?;
         let _context = ContextGuard::of(&**grid.device());
@@ -114,7 +114,7 @@ fn survey<T: Cell>(
         seen: seen.min(MOST),
         more: seen > MOST,
         nodata,
-        most: BYTE_LEVELS,
+        most: MAX_LEVELS,
     };
     let whole = |key: u64| T::of_key(key).value().whole();
     if values.bytes() == 1 {
@@ -122,7 +122,7 @@ fn survey<T: Cell>(
         let keys = (0..256).filter(|&bits| present.bytes[bits as usize]).map(|bits| T::of_bits(bits).key());
         let (without, keys): (Vec<_>, Vec<_>) = keys.partition(|&key| Some(key) == number.nodata);
         let occurs = !without.is_empty();
-        if keys.len() + usize::from(occurs) > BYTE_LEVELS {
+        if keys.len() + usize::from(occurs) > MAX_LEVELS {
             return Err(too_many(keys.len(), occurs));
         }
         return Ok((keys.into_iter().filter_map(whole).collect(), occurs));
@@ -137,7 +137,7 @@ fn survey<T: Cell>(
         let value = T::of_bits(cells.grid.bits(row, col)?).value().show();
         return Err(ClassesError::Fraction { name: NAME.into(), row, col, value });
     }
-    if found.count + usize::from(found.nodata) > BYTE_LEVELS {
+    if found.count + usize::from(found.nodata) > MAX_LEVELS {
         return Err(too_many(found.count, found.nodata));
     }
     Ok((found.keys.into_iter().filter_map(whole).collect(), found.nodata))

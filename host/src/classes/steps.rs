@@ -3,30 +3,32 @@
 //! Whatever the rule, a code changes at few keys only: where a listed number begins and ends, at the edges of bins, at the number that is no
 //! data, and where NaNs end and begin. There the rule is asked; in between nothing changes.
 
+use halotile_kernels::arrays as kernels;
+
 use super::{Classes, Rule};
 use crate::numbers::ValueType;
 use crate::raster::cell::{Cell, of_type};
 
-/// What is no class: what kernels know as such. Devices count no more codes than are below.
-const NO_CODE: u16 = 1 << 8;
+/// What is no class: what kernels know as such.
+const NO_CODE: u32 = kernels::ENCODE_MISFIT;
 
 /// Every key has the code of the last start that is not larger, or [`NO_CODE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Steps {
     /// Ascending, from 0 on.
     pub starts: Vec<u64>,
-    pub codes: Vec<u16>,
+    pub codes: Vec<u32>,
 }
 
 impl Steps {
     /// The codes of bytes.
     pub fn of_bytes(code: impl Fn(u8) -> Option<u8>) -> Self {
-        let code = |byte: u8| code(byte).map_or(NO_CODE, u16::from);
+        let code = |byte: u8| code(byte).map_or(NO_CODE, u32::from);
         Self::of_codes((0..=255u8).map(|byte| (u64::from(byte), code(byte))))
     }
 
     /// Codes at ascending keys, the first of which is 0.
-    fn of_codes(codes: impl Iterator<Item = (u64, u16)>) -> Self {
+    fn of_codes(codes: impl Iterator<Item = (u64, u32)>) -> Self {
         let (mut starts, mut kept) = (Vec::new(), Vec::new());
         for (key, code) in codes {
             if kept.last() != Some(&code) {
@@ -38,14 +40,14 @@ impl Steps {
     }
 
     /// The code of a key; `None` where it has none.
-    pub fn code(&self, key: u64) -> Option<u8> {
+    pub fn code(&self, key: u64) -> Option<u16> {
         let code = self.codes[self.starts.partition_point(|&start| start <= key) - 1];
-        (code != NO_CODE).then_some(code as u8)
+        (code != NO_CODE).then_some(code as u16)
     }
 }
 
 impl Classes {
-    /// The codes of all numbers of a type, of which there are 256 at most.
+    /// The codes of all numbers of a type.
     pub(crate) fn steps(&self, values: ValueType) -> Steps {
         of_type!(values, T => self.steps_of::<T>())
     }
@@ -70,7 +72,7 @@ impl Classes {
         keys.retain(|&key| key <= largest);
         keys.sort_unstable();
         keys.dedup();
-        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)).min(NO_CODE.into()) as u16)))
+        Steps::of_codes(keys.into_iter().map(|key| (key, self.code_of(T::of_key(key)).min(NO_CODE))))
     }
 }
 

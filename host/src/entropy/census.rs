@@ -184,6 +184,24 @@ fn present(cells: GridView<'_, u8>, nodata: Option<u8>) -> [bool; 256] {
     all
 }
 
+/// How cells are numbered that are words: by any numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WordCoding {
+    /// How many there may be.
+    pub levels: usize,
+    /// The one that is not counted; `None` when no cell has it.
+    pub nodata: Option<u16>,
+    /// All of them are below this.
+    pub span: usize,
+}
+
+impl WordCoding {
+    /// Codes below `levels`, and one for no data.
+    pub fn below(levels: usize, nodata: Option<u16>) -> Self {
+        Self { levels, nodata, span: levels.max(nodata.map_or(0, |code| usize::from(code) + 1)) }
+    }
+}
+
 /// What is known of a grid of words: which values occur.
 pub(crate) struct Words {
     /// Not [`nodata`](Self::nodata).
@@ -227,6 +245,12 @@ impl Words {
             _ => present.iter().filter(|&&is| is).count(),
         };
         Ok(Self { present, levels, nodata })
+    }
+
+    /// The words as codes.
+    pub fn coding(&self) -> WordCoding {
+        let largest = self.present.iter().rposition(|&is| is).max(self.nodata.map(usize::from));
+        WordCoding { levels: self.levels, nodata: self.nodata, span: largest.map_or(1, |code| code + 1) }
     }
 
     /// Numbers that are bytes, if so many are enough.

@@ -14,11 +14,11 @@ use simt::launch::{Arg, KernelEntry, LaunchConfig};
 use scratch::{ADAPTIVE_CELLS, Cut, RECODING, adaptive_sweeps, scratch_of};
 pub(super) use scratch::{scratch_bytes, scratch_cols};
 
-use super::Kernel;
 use super::algorithm::Launcher;
 use super::census::Coding;
 use super::frame::Frame;
 use super::program::{self, Near, Program};
+use super::{BYTE_LEVELS, Kernel};
 use crate::arrays::PresenceScan;
 use crate::exec::queue::Queue;
 use crate::exec::{Buffer, Device, DeviceError, Limits};
@@ -84,14 +84,16 @@ impl Kernel {
             Self::Histogram => histogram(4),
             Self::HistogramWide | Self::HistogramF64 => 1.2 * histogram(8),
             Self::Measures | Self::MeasuresF64 => 2.2 + 0.6 * work.runs.map_or(size, |runs| runs as f64),
-            Self::Columns if work.sweeps() == 1 && size > f64::from(kernels::COLUMNS_SMALL) => 3.0 + 0.002 * size,
-            Self::Columns if work.sweeps() == 1 => 2.25 + 0.006 * size,
+            Self::Columns if !work.is_coded() && size > f64::from(kernels::COLUMNS_SMALL) => 3.0 + 0.002 * size,
+            Self::Columns if !work.is_coded() => 2.25 + 0.006 * size,
             // Sums of 32 bits: twice the words.
             Self::Columns if size > f64::from(kernels::COLUMNS_SIZE) => work.sweeps() as f64 * (4.0 + 0.0133 * size),
             // Each sweep of several counts the valid cells again. Of a map's many classes a tile has mostly fewer.
             Self::Columns => {
                 let nodata = if work.nodata { 1.25 } else { 1.0 };
-                RECODING + 0.95 * nodata * work.sweeps() as f64 * (2.45 + 0.0097 * size)
+                // Words are for maps with many classes in all, which are far fewer in one place.
+                let sweeps = if work.words.is_some() { work.sweeps().min(4) } else { work.sweeps() };
+                RECODING + 0.95 * nodata * sweeps as f64 * (2.45 + 0.0097 * size)
             }
             // What it costs is not known before; it is worth its launches where a tile of few classes would gain from it.
             Self::Adaptive if work.rows * work.cols < ADAPTIVE_CELLS || adaptive_sweeps(work) < 1.2 => {
@@ -114,6 +116,21 @@ impl Kernel {
         let Work { size, levels, nodata, largest, f64, .. } = *work;
         if f64 != self.is_f64() {
             return Some(if f64 { "it computes in f32" } else { "it computes in f64" }.into());
+        }
+        if work.words.is_some() {
+            if self != Self::Columns || work.runs.is_some() {
+                return Some(format!("it counts up to {BYTE_LEVELS} codes, and there are more"));
+            }
+            if size > kernels::COLUMNS_SIZE as usize {
+                let most = kernels::COLUMNS_SIZE;
+                return Some(format!(
+                    "of codes of 16 bits it takes windows of up to {most} x {most}, not {size} x {size}"
+                ));
+            }
+            let error = Nested::error(size, work.least(), levels, work.finer().unwrap_or_default());
+            if error > WORST_ERROR {
+                return Some(format!("its 32-bit sums are too coarse for {levels} levels in {size} x {size} windows"));
+            }
         }
         if let Some(reason) = self.entry().and_then(|entry| limits.lacks_arch(entry.arch)) {
             return Some(reason);
@@ -144,7 +161,7 @@ impl Kernel {
             return Some("it counts every cell, and there are nodata cells".into());
         }
         let decides = self == Self::Adaptive && self.has_codes(work);
-        if decides && nodata && Nested::len(size, true) > size * size + 3 {
+        if decides && nodata && Nested::len(size, work.finer()) > size * size + 3 {
             return Some(format!("it takes {size} x {size} windows without nodata alone"));
         }
         if decides && self.shape(work, limits.shared_per_block).near == 0 {
@@ -177,7 +194,7 @@ impl Kernel {
     /// The entry that is launched: the columns kernel has others for larger windows, and for more classes.
     fn entry_for(self, work: &Work) -> Option<KernelEntry> {
         Some(match self {
-            Self::Columns | Self::Adaptive => match (work.size as u32, work.sweeps() > 1) {
+            Self::Columns | Self::Adaptive => match (work.size as u32, self.has_codes(work)) {
                 (..=kernels::COLUMNS_SMALL, false) => kernels::entropy_columns::ENTRY,
                 (..=kernels::COLUMNS_SIZE, false) => kernels::entropy_columns_large::ENTRY,
                 (_, false) => kernels::entropy_columns_wide::ENTRY,
@@ -197,12 +214,12 @@ impl Kernel {
     /// True when a launch needs row histograms at the heads of strips, which another makes before.
     fn has_heads(self, work: &Work) -> bool {
         let large = self.measures() || work.size as u32 > kernels::COLUMNS_SMALL;
-        self.columns() && work.sweeps() == 1 && large
+        self.columns() && !work.is_coded() && large
     }
 
     /// True when it reads codes of tiles, which a launch before makes.
     fn has_codes(self, work: &Work) -> bool {
-        self.columns() && !self.measures() && work.sweeps() > 1
+        self.columns() && !self.measures() && work.is_coded()
     }
 
     /// The least shared memory of a block that the kernel runs with.
@@ -214,7 +231,9 @@ impl Kernel {
             Self::Histogram | Self::HistogramWide | Self::HistogramF64 => histogram_counters(work.counters()),
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()) + kernels::MEASURES_STATIC,
             Self::Adaptive => COLUMNS_STATIC.max(histogram_counters(work.counters())),
-            Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => COLUMNS_STATIC,
+            Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => {
+                COLUMNS_STATIC.max(work.words.map_or(0, |span| kernels::columns_recode_bytes(span as u32)))
+            }
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,
             Self::Tensor | Self::TensorCounted => kernels::TENSOR_PAIRS * 32 * 4,
@@ -238,7 +257,7 @@ impl Kernel {
             Self::Columns | Self::Adaptive => {
                 // As many copies as keep the occupancy that registers allow; addresses in them are numbers of 16 bits.
                 let room = columns_room(shared_per_block).min(1 << 16);
-                let entries = Nested::len(work.size, work.nodata) as u32;
+                let entries = Nested::len(work.size, work.finer()) as u32;
                 let fits = |copies: &u32| work.size as u32 <= kernels::COLUMNS_SIZE && entries * 4 * copies <= room;
                 let copies = [32, 16, 8, 4, 2, 1].into_iter().find(fits).unwrap_or(0);
                 (copies, entries * 4 * copies, kernels::COLUMNS_THREADS)
@@ -280,6 +299,7 @@ impl Kernel {
             f64: self.is_f64(),
             runs: None,
             square: true,
+            words: None,
         };
         let Shape { shared_bytes, threads, .. } = self.shape(&work, shared_per_block);
         Some((threads, shared_bytes))
@@ -294,6 +314,9 @@ struct Shape {
     shared_bytes: u32,
     threads: u32,
 }
+
+/// What kernels take for a code of no data where there is none: above all codes.
+const NO_NODATA: u32 = 1 << 16;
 
 /// What decides which kernels fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,6 +336,8 @@ pub(super) struct Work {
     pub runs: Option<usize>,
     /// Whether the window is a square.
     pub square: bool,
+    /// Where codes are words: all of them are below this, those of no data too. They may be any, and `levels` of them occur.
+    pub words: Option<usize>,
 }
 
 impl Work {
@@ -332,7 +357,13 @@ impl Work {
             f64: size_of::<T>() == 8,
             runs: None,
             square: true,
+            words: None,
         }
+    }
+
+    /// The same for codes of 16 bits, with those of no data below `span`.
+    pub fn of_words(self, nodata: bool, span: usize) -> Self {
+        Self { nodata, words: Some(span), ..self }
     }
 
     /// The same for any measures in a window of any shape.
@@ -353,9 +384,38 @@ impl Work {
         self.levels.div_ceil(kernels::COLUMNS_CLASSES as usize).max(1)
     }
 
-    /// Planes of codes.
+    /// True where the classes of tiles are numbered first.
+    fn is_coded(&self) -> bool {
+        self.sweeps() > 1 || self.words.is_some()
+    }
+
+    /// Bytes of a cell.
+    pub fn cell_bytes(&self) -> usize {
+        if self.words.is_some() { size_of::<u16>() } else { size_of::<u8>() }
+    }
+
+    /// Planes of codes that are in memory at a time.
     fn planes(&self) -> usize {
-        (self.levels.min(256) as u32).div_ceil(kernels::COLUMNS_PLANE).max(1) as usize
+        // Tiles of more classes than these planes number are rare, and need many sweeps over each.
+        const MOST: usize = 4;
+        self.levels.div_ceil(kernels::COLUMNS_PLANE as usize).clamp(1, MOST)
+    }
+
+    /// Valid cells of the smallest window: at a corner of the grid.
+    fn least(&self) -> usize {
+        let corner = |len: usize| (self.size / 2 + 1).min(len);
+        if self.nodata { 1 } else { corner(self.rows) * corner(self.cols) }
+    }
+
+    /// Valid cells that finer tables of F are for, where there are some.
+    fn finer(&self) -> Option<[usize; 2]> {
+        match self.words {
+            None => self.nodata.then(|| Nested::cells(self.size, true)),
+            Some(_) => {
+                let cells = Nested::cells_of_many(self.size, self.least());
+                (self.nodata || cells != [0, 0]).then_some(cells)
+            }
+        }
     }
 
     /// Counters that a histogram needs: nodata has one of its own.
@@ -363,6 +423,9 @@ impl Work {
         (self.levels + usize::from(self.nodata)) as u32
     }
 }
+
+/// The largest error in nats that sums of codes of 16 bits may have, f32's own not counted.
+const WORST_ERROR: f64 = 1.8e-6;
 
 /// Static shared memory of the columns kernels: at most.
 const COLUMNS_STATIC: u32 = 34_816;
@@ -424,7 +487,7 @@ impl Prepared {
         kernel: Kernel,
         device: &Arc<dyn Device>,
         work: Work,
-        nodata: Option<u8>,
+        nodata: Option<u16>,
         window: &Window,
         put: Put<'_>,
     ) -> Result<Self, DeviceError> {
@@ -441,7 +504,7 @@ impl Prepared {
             entry,
             device: Arc::clone(device),
             work,
-            nodata: nodata.map_or(256, u32::from),
+            nodata: nodata.map_or(NO_NODATA, u32::from),
             table: None,
             program: Some(Program::new(window, put)?),
             crowded: None,
@@ -459,7 +522,7 @@ impl Prepared {
         kernel: Kernel,
         device: &Arc<dyn Device>,
         work: Work,
-        nodata: Option<u8>,
+        nodata: Option<u16>,
         scale: f64,
         put: Put<'_>,
     ) -> Result<Self, DeviceError> {
@@ -490,14 +553,14 @@ impl Prepared {
                 (Some(put(bytemuck::cast_slice(&table))?), scale / units)
             }
             Kernel::Columns | Kernel::Adaptive => {
-                let tables = Nested::of(work.size, work.largest, work.levels, work.nodata);
+                let tables = Nested::of(work.size, work.largest, work.levels, work.finer());
                 let [fine_scale, middle_scale, all] = tables.units.map(|units| scale / units);
                 finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
                 (Some(put(bytemuck::cast_slice(&tables.entries))?), all)
             }
             Kernel::Histogram => {
                 // That of the columns kernel: both give the same bits. One more entry than windows have cells, as above.
-                let tables = Nested::of(work.size, work.largest, work.levels, false);
+                let tables = Nested::of(work.size, work.largest, work.levels, None);
                 let table: Vec<u32> = tables.entries.iter().copied().chain([0]).collect();
                 (Some(put(bytemuck::cast_slice(&table))?), scale / tables.units[2])
             }
@@ -513,7 +576,7 @@ impl Prepared {
             }
             _ => None,
         };
-        let nodata = nodata.map_or(256, u32::from);
+        let nodata = nodata.map_or(NO_NODATA, u32::from);
         let device = Arc::clone(device);
         Ok(Self {
             kernel,
@@ -552,10 +615,14 @@ impl Prepared {
     /// What a band takes: what the kernel reads beside the cells comes first.
     fn launches(&self, frame: &Frame<'_>) -> Vec<(KernelEntry, LaunchConfig, Vec<Arg>)> {
         let cut = self.kernel.columns().then(|| self.cut(frame.cols, frame.count));
-        let mut launches = cut.as_ref().map_or_else(Vec::new, |cut| self.launches_before(frame, cut));
-        for prepared in [Some(self), self.crowded.as_deref()].into_iter().flatten() {
-            let (config, args) = prepared.arguments(frame, cut.as_ref());
-            launches.push((prepared.entry, config, args));
+        let mut launches = Vec::new();
+        let passes = cut.map_or_else(|| vec![None], |cut| self.passes(frame, cut).map(Some).collect());
+        for cut in passes {
+            launches.extend(cut.iter().flat_map(|cut| self.launches_before(frame, cut)));
+            for prepared in [Some(self), self.crowded.as_deref()].into_iter().flatten() {
+                let (config, args) = prepared.arguments(frame, cut.as_ref());
+                launches.push((prepared.entry, config, args));
+            }
         }
         launches
     }
@@ -610,16 +677,23 @@ impl Prepared {
                 ([across, count.div_ceil(rows_each), 1], [kernels::HISTOGRAM_THREADS, 1, 1])
             }
             Kernel::Columns | Kernel::Adaptive => {
-                let &Cut { blocks, rows_each, strips_each, most, .. } = cut.expect("the columns kernels cut the frame");
+                let &Cut { blocks, rows_each, strips_each, most, plane, planes, .. } =
+                    cut.expect("the columns kernels cut the frame");
                 // A function's own arguments follow the table, if there is one.
                 let shape = args.split_off(args.len() - 6);
                 if self.kernel.has_heads(&self.work) {
                     args.push(scratch_of(frame).input::<u32>());
                 } else if has_codes {
-                    args.extend([strips_each, most].map(Arg::U32));
+                    args.extend([strips_each, most, plane, planes].map(Arg::U32));
                 }
                 args.extend(shape);
-                args.extend([size, self.nodata].map(Arg::U32));
+                // Codes of tiles have one of their own for it, and finer tables are for nodata.
+                let nodata = match self.work.words {
+                    Some(_) if self.work.finer().is_some() => 255,
+                    Some(_) => NO_NODATA,
+                    None => self.nodata,
+                };
+                args.extend([size, nodata].map(Arg::U32));
                 if self.table.is_some() {
                     let [(fine, fine_scale), (middle, middle_scale)] = self.finer;
                     args.extend([self.near, rows_each, fine, middle].map(Arg::U32));
@@ -680,6 +754,10 @@ impl Prepared {
 }
 
 impl Launcher for Prepared {
+    fn cell_bytes(&self) -> usize {
+        self.work.cell_bytes()
+    }
+
     fn bytes_per_row(&self, pitch: usize) -> usize {
         scratch_bytes(self.kernel, &self.work, pitch)
     }
@@ -794,6 +872,7 @@ mod tests {
             f64,
             runs: None,
             square: true,
+            words: None,
         };
         assert_eq!(Kernel::choose(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(Kernel::choose(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));

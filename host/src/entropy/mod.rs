@@ -35,7 +35,7 @@ mod stream;
 
 pub use crate::numbers::Planes;
 pub use algorithm::{Algorithm, Custom, Launcher, Task};
-use census::Coding;
+use census::{Coding, WordCoding};
 pub use frame::Frame;
 #[doc(hidden)]
 pub use frame::{allocate, pitch};
@@ -80,14 +80,6 @@ pub enum Error {
     /// More levels than there are codes of a byte.
     #[error("{0} levels are too many for codes that are bytes, which are 256 at most; give codes of 16 bits")]
     LevelsOfBytes(usize),
-    /// Devices were asked for, and there are more classes than their kernels have counters.
-    #[error(
-        "a map of {levels} classes, or of 256 and no data, is for the CPU engine: the kernels of devices count up to 256 codes"
-    )]
-    ManyClasses {
-        /// Levels of the map.
-        levels: usize,
-    },
     /// There is nothing to measure, or too much.
     #[error("there are from 1 to {MAX_MEASURES} measures at a time, not {0}")]
     Measures(usize),
@@ -222,7 +214,7 @@ impl From<ClassesError> for Error {
 impl Error {
     /// True where devices cannot do the work and the CPU engine can: no kernel takes the task, or a device failed.
     pub fn is_for_cpu(&self) -> bool {
-        matches!(self, Self::NoKernel { .. } | Self::TooWide { .. } | Self::ManyClasses { .. } | Self::Device(_))
+        matches!(self, Self::NoKernel { .. } | Self::TooWide { .. } | Self::Device(_))
     }
 
     /// True where the observer asked to stop.
@@ -587,7 +579,8 @@ impl Entropy {
 
     /// All measures of every cell, by `engine`, into `outs`, one for each measure in their order, each of the grid's shape.
     ///
-    /// More than 256 different values are computed by the CPU engine alone ([`Error::ManyClasses`]). Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
+    /// Devices compute Shannon's entropy in squares of up to 255 × 255 of more than 256 different values, in f32, and nothing else
+    /// ([`Error::NoKernel`]). Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
     /// within 2e-6 (of Hill's numbers: times the number; richness is exact).
     ///
     /// ```
@@ -656,7 +649,7 @@ impl Entropy {
             let bytes = numbers.of(cells)?;
             return self.compute_coded(engine, bytes.view(), &coding, false, outs, observer);
         }
-        self.compute_words(engine, Codes { cells, levels: counted.levels, nodata: counted.nodata }, outs, observer)
+        self.compute_words(engine, cells, counted.coding(), outs, observer)
     }
 
     /// All measures of every cell of a grid whose codes are known, into `outs`, one for each measure in their order, each of the
@@ -701,7 +694,9 @@ impl Entropy {
                 let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
                 self.compute_coded(engine, cells, &coding, false, outs, observer)
             }
-            CodesView::Words(cells) => self.compute_words(engine, Codes { cells, levels, nodata }, outs, observer),
+            CodesView::Words(cells) => {
+                self.compute_words(engine, cells, WordCoding::below(levels, nodata), outs, observer)
+            }
         }
     }
 
@@ -709,18 +704,20 @@ impl Entropy {
     fn compute_words<T: Real>(
         &self,
         engine: &Engine,
-        codes: Codes<'_, u16>,
+        cells: GridView<'_, u16>,
+        codes: WordCoding,
         outs: Vec<GridViewMut<'_, T>>,
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
-        let Codes { cells, levels, nodata } = codes;
-        if let Some(kernel) = self.kernel {
+        let WordCoding { levels, nodata, .. } = codes;
+        if let Some(kernel @ Kernel::Custom(_)) = self.kernel {
             let reason = format!("it counts up to {BYTE_LEVELS} codes, and there are more");
             return Err(Error::KernelMisfit { kernel: kernel.name(), reason });
         }
         let report = match (engine, self.edge.extends() || self.edge == Edge::Nodata) {
-            (Engine::Devices(_), _) => return Err(Error::ManyClasses { levels }),
-            (Engine::Cpu, true) => stream::words_in_memory(self, codes, outs, observer)?,
+            (Engine::Devices(_), _) | (Engine::Cpu, true) => {
+                stream::words_in_memory(self, engine, cells, codes, outs, observer)?
+            }
             (Engine::Cpu, false) => {
                 let task = cpu::Task {
                     grid: self.whole.unwrap_or((cells.rows(), cells.cols())),

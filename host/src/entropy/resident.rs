@@ -56,7 +56,8 @@ impl<T: Real> Resident<T> {
             kernel => {
                 let work = Work::new::<T>(cells, coding, size);
                 let kernel = pick(kernel, &work, device)?;
-                let prepared = Prepared::new(kernel, device, work, coding.nodata, scale, &mut at_once(device))?;
+                let prepared =
+                    Prepared::new(kernel, device, work, coding.nodata.map(u16::from), scale, &mut at_once(device))?;
                 (kernel, Box::new(prepared))
             }
         };

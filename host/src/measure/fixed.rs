@@ -67,32 +67,64 @@ pub(crate) struct Nested {
 /// Valid cells from which on tables for windows of up to 255 × 255 are fine enough.
 const STEPS: [usize; 2] = [31 * 31, 101 * 101];
 
+/// Valid cells up to which one table is fine enough for any number of classes: 3/8 of a unit is less than 2e-6 of a window then.
+const FEW_CELLS: usize = 51 * 51;
+
 impl Nested {
-    /// Cells that the fine and the middle table are for.
-    fn cells(size: usize, nodata: bool) -> [usize; 2] {
+    /// Cells that the fine and the middle table are for; 0 where there is none.
+    pub fn cells(size: usize, nodata: bool) -> [usize; 2] {
         let steps = if nodata { STEPS.map(|cells| if cells < size * size { cells } else { 0 }) } else { [0; 2] };
         // Where one finer table is enough it is the middle one.
         if steps[1] == 0 { [0, steps[0]] } else { steps }
     }
 
-    /// Entries of all tables.
-    pub fn len(size: usize, nodata: bool) -> usize {
-        let [fine, middle] = Self::cells(size, nodata);
-        size * size + 1 + if nodata { middle + 1 + fine + 1 } else { 0 }
+    /// The same for hundreds of classes and more, where windows have `least` cells or more. The error is that of as many roundings as there are classes, if
+    /// those are as unlucky as can be, over N: so that the next table begins where it is about as large.
+    pub fn cells_of_many(size: usize, least: usize) -> [usize; 2] {
+        let all = size * size;
+        if all <= FEW_CELLS {
+            return [0, 0];
+        }
+        let times = |cells: usize, ratio: f64| (cells as f64 * ratio) as usize;
+        if least > FEW_CELLS {
+            let ratio = (all as f64 / least as f64).cbrt();
+            [times(least, ratio), times(least, ratio * ratio)]
+        } else {
+            [FEW_CELLS, times(FEW_CELLS, (all as f64 / FEW_CELLS as f64).sqrt())]
+        }
+    }
+
+    /// The largest error of a result in nats, before it is rounded to an f32, for windows of `least` cells or more with up to `levels` classes and these
+    /// tables.
+    pub fn error(size: usize, least: usize, levels: usize, [fine, middle]: [usize; 2]) -> f64 {
+        let of = |from: usize, to: usize| {
+            let from = from.max(least).max(4);
+            // A class of one cell is exact.
+            let roundings = levels.min(from / 2) as f64 + 1.0;
+            let units = f64::from(u32::MAX) / (to as f64 * (levels.min(to).max(2) as f64).ln());
+            if from > to { 0.0 } else { 0.5 * roundings / from as f64 / units }
+        };
+        of(1, fine).max(of(fine + 1, middle)).max(of(middle + 1, size * size))
+    }
+
+    /// Entries of all tables; those of the finer ones are there where they may be needed.
+    pub fn len(size: usize, finer: Option<[usize; 2]>) -> usize {
+        size * size + 1 + finer.map_or(0, |[fine, middle]| middle + 1 + fine + 1)
     }
 
     /// The tables, made or kept.
-    pub fn of(size: usize, largest: usize, levels: usize, nodata: bool) -> Arc<Self> {
-        static NESTED: TableCache<(usize, usize, usize, bool), Nested> = TableCache::new();
-        NESTED.get((size, largest, levels, nodata), || Self::new(size, largest, levels, nodata))
+    pub fn of(size: usize, largest: usize, levels: usize, finer: Option<[usize; 2]>) -> Arc<Self> {
+        type Key = (usize, usize, usize, Option<[usize; 2]>);
+        static NESTED: TableCache<Key, Nested> = TableCache::new();
+        NESTED.get((size, largest, levels, finer), || Self::new(size, largest, levels, finer))
     }
 
-    fn new(size: usize, largest: usize, levels: usize, nodata: bool) -> Self {
+    fn new(size: usize, largest: usize, levels: usize, finer: Option<[usize; 2]>) -> Self {
         let all = size * size;
-        let [fine, middle] = Self::cells(size, nodata);
+        let [fine, middle] = finer.unwrap_or_default();
         // Kernels take classes by sixteens, so that the exact number of classes changes no bit.
         let levels = levels.next_multiple_of(16);
-        let mut entries = Vec::with_capacity(Self::len(size, nodata));
+        let mut entries = Vec::with_capacity(Self::len(size, finer));
         let mut table = |cells: usize, largest: usize| {
             let most = largest.min(cells);
             // Half a thousand units are left for roundings. A window of one cell has F = 0 only; any unit does.
@@ -104,7 +136,8 @@ impl Nested {
             units
         };
         let coarse = table(all, largest);
-        let units = if nodata { [table(middle, largest), table(fine, largest), coarse] } else { [1.0, 1.0, coarse] };
+        let units =
+            if finer.is_some() { [table(middle, largest), table(fine, largest), coarse] } else { [1.0, 1.0, coarse] };
         let [of_middle, of_fine, coarse] = units;
         Self { entries, cells: [fine, middle], units: [of_fine, of_middle, coarse] }
     }
@@ -238,7 +271,7 @@ mod tests {
         for (size, levels, nodata) in [(3, 2, false), (21, 16, true), (51, 17, true), (255, 256, true), (255, 2, false)]
         {
             let all = size * size;
-            let nested = Nested::new(size, all, levels, nodata);
+            let nested = Nested::new(size, all, levels, nodata.then(|| Nested::cells(size, true)));
             let [fine, middle] = nested.cells;
             let begins = [all + middle + 2, all + 1, 0];
             let least = if nodata { 1 } else { all / 4 };
@@ -268,6 +301,39 @@ mod tests {
                     assert!(counts.len() > 1 || h == 0.0);
                 }
             }
+        }
+    }
+
+    /// As many classes as can be have the same count, which a table rounds by as much as it can.
+    #[test]
+    fn tables_for_hundreds_of_classes_are_as_exact_as_is_said_of_them() {
+        for (size, least, levels) in
+            [(21, 1, 65_536), (51, 1, 65_536), (101, 2601, 900), (101, 1, 900), (255, 16_384, 900), (255, 16_384, 300)]
+        {
+            let all = size * size;
+            let finer = Nested::cells_of_many(size, least);
+            let (nested, said) =
+                (Nested::new(size, all, levels, Some(finer)), Nested::error(size, least, levels, finer));
+            assert!(said < 1.9e-6 || (size, least) == (101, 1), "{size}, {least}, {levels}: {said}");
+            let [fine, middle] = finer;
+            let mut worst = 0.0f64;
+            for count in 2..=all {
+                for classes in [all / count, fine / count, middle / count, least / count, 2].map(|n| n.min(levels)) {
+                    let n = count * classes;
+                    if n < least.max(1) || n > all {
+                        continue;
+                    }
+                    let (which, begin) = match n {
+                        n if n <= fine => (0, all + middle + 2),
+                        n if n <= middle => (1, all + 1),
+                        _ => (2, 0),
+                    };
+                    let sum = nested.entries[begin + count].wrapping_mul(classes as u32);
+                    let h = f64::from(nested.entries[begin + n].wrapping_sub(sum)) / nested.units[which] / n as f64;
+                    worst = worst.max((h - (classes as f64).ln()).abs());
+                }
+            }
+            assert!(worst <= said && worst > 0.1 * said, "{size}, {least}, {levels}: {worst}, {said}");
         }
     }
 

@@ -5,20 +5,21 @@
 //! classes and numbers: a search for the last step that begins at or before the key. Bytes are looked up once for each of
 //! them; for wider numbers a thread remembers the last one, since land cover comes in patches.
 //!
-//! A thread makes four codes, a word. Codes beyond an edge that extends the grid are those of the cells that the host
+//! A thread makes four codes, of a byte or of two. Codes beyond an edge that extends the grid are those of the cells that the host
 //! names; that of a number without a class is 0, a valid code, until the host has seen the error.
 
 use simt::global::{In, Out};
+use simt::math::byte_permute;
 use simt::shared::Shared;
 use simt::{kernel, shared, thread, warp};
 
 use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, WARPS, WIDTH, by_width, key};
 
 /// The code of a number that has none.
-pub const ENCODE_MISFIT: u16 = 1 << 8;
+pub const ENCODE_MISFIT: u32 = 1 << 16;
 
 shared! {
-    static ENCODE_BYTES: [u16; 256];
+    static ENCODE_BYTES: [u32; 256];
     static ENCODE_WARPS: [u64; 8];
 }
 
@@ -26,13 +27,13 @@ shared! {
 #[derive(Clone, Copy)]
 struct Steps {
     starts: In<u64>,
-    codes: In<u16>,
+    codes: In<u32>,
     count: u32,
 }
 
 impl Steps {
     #[inline(always)]
-    fn code(self, key: u64) -> u16 {
+    fn code(self, key: u64) -> u32 {
         let (mut from, mut to) = (0, self.count);
         while to - from > 1 {
             let middle = (from + to) / 2;
@@ -55,13 +56,15 @@ struct Task {
     kind: u32,
     steps: Steps,
     /// The steps, looked up for every byte.
-    bytes: Shared<u16>,
-    hidden: u16,
+    bytes: Shared<u32>,
+    hidden: u32,
     /// Columns of the array.
     width: u32,
     /// Rows and columns of the array for those of `out`, where `mapped`.
     indices: In<u32>,
     mapped: bool,
+    /// Codes are words.
+    wide: bool,
     top: u32,
     left: u32,
     out: Out<u8>,
@@ -79,7 +82,7 @@ fn encode<B: Bits>(task: &Task) -> u64 {
     let mut cursor = GridStride::new(task.pitch / 4);
     while cursor.row < task.rows {
         let y = if task.mapped { task.indices.load(cursor.row as usize) } else { task.top + cursor.row };
-        let mut word = 0;
+        let mut codes = 0;
         let mut k = 0;
         while k < 4 {
             let column = 4 * cursor.col + k;
@@ -102,18 +105,23 @@ fn encode<B: Bits>(task: &Task) -> u64 {
                 if code == ENCODE_MISFIT {
                     misfit = misfit.min(u64::from(y) * u64::from(task.width) + u64::from(x));
                 }
-                word |= u32::from(code & 255) << (8 * k);
+                codes |= u64::from(code & 0xFFFF) << (16 * k);
             }
             k += 1;
         }
         let at = cursor.row as usize * task.pitch as usize / 4 + cursor.col as usize;
-        task.out.cast::<u32>().store(at, word);
+        if task.wide {
+            task.out.cast::<u64>().store(at, codes);
+        } else {
+            // The low bytes of all four.
+            task.out.cast::<u32>().store(at, byte_permute(codes as u32, (codes >> 32) as u32, 0x6420));
+        }
         cursor.step();
     }
     misfit
 }
 
-/// Writes the codes of cells to `rows` rows of `cols` bytes, `pitch` apart, and 0 in between.
+/// Writes the codes of cells to `rows` rows of `cols` bytes, or of words where `wide` is not 0, `pitch` of them apart, and 0 in between.
 ///
 /// Row r of `out` is row `top` + r of the array, column c is column `left` + c; or, where `mapped` is not 0, those that `indices` names, first
 /// for all rows and then for all columns. The code of a key is that of the last of `steps` `starts` that is not larger; that of a cell
@@ -122,14 +130,14 @@ fn encode<B: Bits>(task: &Task) -> u64 {
 ///
 /// # Safety
 /// `cells` and `mask` hold what their kinds and strides say for all rows and columns named; `starts`, ascending from 0 on, and `codes` have `steps`
-/// numbers, at least one; `indices` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes, `pitch` is a
+/// numbers, at least one; `indices` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes or words, `pitch` is a
 /// multiple of 4 and not less than `cols`; `misfits` has a number for every block; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
 #[kernel(threads = 256)]
 pub unsafe fn arrays_encode(
     cells: In<u8>,
     mask: In<u8>,
     starts: In<u64>,
-    codes: In<u16>,
+    codes: In<u32>,
     indices: In<u32>,
     out: Out<u8>,
     misfits: Out<u64>,
@@ -145,6 +153,7 @@ pub unsafe fn arrays_encode(
     hidden: u32,
     width: u32,
     mapped: u32,
+    wide: u32,
     top: u32,
     left: u32,
     rows: u32,
@@ -167,10 +176,11 @@ pub unsafe fn arrays_encode(
         kind,
         steps,
         bytes,
-        hidden: hidden as u16,
+        hidden,
         width,
         indices,
         mapped: mapped != 0,
+        wide: wide != 0,
         top,
         left,
         out,

@@ -8,11 +8,12 @@
 //! | [`entropy_histogram_wide`](fn@entropy_histogram_wide) | any | 256 | the same with sums of 64 bits |
 //! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
 //! | [`entropy_columns`](fn@entropy_columns) | up to 255 | 16 | how windows change along a row, and sums of that over a warp |
-//! | [`entropy_columns_many`](fn@entropy_columns_many) | up to 255 | 256 | the same, 16 classes of those that a tile has at a time |
+//! | [`entropy_columns_many`](fn@entropy_columns_many) | up to 255 | 65,536 | the same, 16 classes of those that a tile has at a time |
 //! | [`entropy_columns_recode`](fn@entropy_columns_recode) | | 256 | input of those for many levels: the classes of each tile, numbered |
+//! | [`entropy_columns_recode_words`](fn@entropy_columns_recode_words) | | 65,536 | the same for cells of 16 bits |
 //! | [`entropy_columns_large`](fn@entropy_columns_large) | up to 255 | 16 | the first with logarithms in place of tables |
 //! | [`entropy_columns_wide`](fn@entropy_columns_wide) | up to 1,023 | 16 | the same with sums of 32 bits |
-//! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 256 | that for many levels with logarithms and sums of 32 bits |
+//! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 65,536 | that for many levels with logarithms and sums of 32 bits |
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
@@ -75,6 +76,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns::ENTRY,
     entropy_columns_many::ENTRY,
     entropy_columns_recode::ENTRY,
+    entropy_columns_recode_words::ENTRY,
     entropy_columns_large::ENTRY,
     entropy_columns_wide::ENTRY,
     entropy_columns_wide_many::ENTRY,

@@ -33,6 +33,7 @@ pub enum AtomicOp {
     Add,
     Min,
     Max,
+    Or,
     Exchange,
 }
 
@@ -175,6 +176,7 @@ macro_rules! atomics {
             const ADD: u8 = AtomicOp::Add as u8;
             const MIN: u8 = AtomicOp::Min as u8;
             const MAX: u8 = AtomicOp::Max as u8;
+            const OR: u8 = AtomicOp::Or as u8;
             // SAFETY: the caller's handle makes the address one of a live 32-bit word.
             unsafe {
                 match OP {
@@ -183,6 +185,8 @@ macro_rules! atomics {
                     MIN => asm!(concat!("atom.", $space, ".min.u32 {o}, [{a}], {v};"),
                         o = out(reg32) old, a = in($register) address, v = in(reg32) value, options(nostack)),
                     MAX => asm!(concat!("atom.", $space, ".max.u32 {o}, [{a}], {v};"),
+                        o = out(reg32) old, a = in($register) address, v = in(reg32) value, options(nostack)),
+                    OR => asm!(concat!("atom.", $space, ".or.b32 {o}, [{a}], {v};"),
                         o = out(reg32) old, a = in($register) address, v = in(reg32) value, options(nostack)),
                     _ => asm!(concat!("atom.", $space, ".exch.b32 {o}, [{a}], {v};"),
                         o = out(reg32) old, a = in($register) address, v = in(reg32) value, options(nostack)),

@@ -36,6 +36,7 @@ pub enum AtomicOp {
     Add,
     Min,
     Max,
+    Or,
     Exchange,
 }
 
@@ -44,10 +45,12 @@ impl AtomicOp {
         const ADD: u8 = AtomicOp::Add as u8;
         const MIN: u8 = AtomicOp::Min as u8;
         const MAX: u8 = AtomicOp::Max as u8;
+        const OR: u8 = AtomicOp::Or as u8;
         match op {
             ADD => old.wrapping_add(value),
             MIN => old.min(value),
             MAX => old.max(value),
+            OR => old | value,
             _ => value,
         }
     }

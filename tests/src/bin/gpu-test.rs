@@ -24,7 +24,7 @@ use halotile_lab::primer;
 use halotile_lab::resources;
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
-use halotile_tests::{apsp, arrays, measures};
+use halotile_tests::{apsp, arrays, measures, words};
 
 /// Tests halotile's kernels on a GPU.
 #[derive(Parser)]
@@ -79,6 +79,8 @@ fn main() -> Result<()> {
             println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         the_arrays(&device, &table)?;
+        let (cases, worst) = words::check(&device, 1)?;
+        println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");
         occupancy(&cuda)?;
         little_memory(&cuda)?;
         several_devices(&device)?;
@@ -88,6 +90,7 @@ fn main() -> Result<()> {
     if args.bench {
         bench(&args, &cuda)?;
         time_arrays(&args, &device)?;
+        time_words(&args, &device)?;
     }
     Ok(())
 }
@@ -159,6 +162,41 @@ fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
         for rule in [BinRule::EqualWidth, BinRule::Quantile] {
             let bins = || Classes::bins_on(&words, None, levels.min(16), rule, None).map(|_| 0.0).map_err(Error::from);
             time(&format!("u32, bins {rule:?}"), &bins)?;
+        }
+    }
+    Ok(())
+}
+
+/// Maps of 900 classes, from device to device: as codes of 16 bits, a few in one place or all of them.
+fn time_words(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
+    let side = 10_240;
+    let regions = |r: usize, c: usize| (r / 640 * 16 + c / 640) * 4 % 900 + (r * r * 7 + c * c * 3 + r * c) % 4;
+    let noise = |r: usize, c: usize| (r * r * 7 + c * c * 3 + r * c).wrapping_mul(0x9E37_79B9) / 65_536 % 900;
+    let map = |class: &dyn Fn(usize, usize) -> usize| -> Vec<u16> {
+        (0..side * side).map(|i| class(i / side, i % side) as u16).collect()
+    };
+    for (name, cells, sizes) in [("regions", map(&regions), &[5, 21, 51, 101, 255][..]), ("noise", map(&noise), &[21])]
+    {
+        let words = Buffer::from_slice(device, &cells)?;
+        let out = Buffer::new(device, side * side * 4)?;
+        let strides = (side as isize, 1);
+        // SAFETY: the buffers hold so many numbers, outlive the grids and are used by nothing else.
+        let grid = unsafe { DeviceGrid::new(device, words.address(), ValueType::U16, side, side, strides)? };
+        let classes = Classes::survey_on(&grid, None, None)?;
+        for &size in sizes {
+            let (mut calls, mut kernels) = (Vec::new(), Vec::new());
+            for _ in 0..args.runs.min(10) + 3 {
+                let start = Instant::now();
+                // SAFETY: as above.
+                let place = unsafe { DeviceGridMut::<f32>::new(device, out.address(), side, side, strides)? };
+                let report =
+                    Entropy::new().size(size).measure_on_device(&grid, Some(&classes), None, vec![place], &())?;
+                calls.push(start.elapsed().as_secs_f64());
+                kernels.push(report.kernel_seconds);
+            }
+            let of = |times: &[f64]| halotile_tests::median(&times[3..]) * 1e3;
+            let (calls, kernels) = (of(&calls), of(&kernels));
+            println!("u16    {name:26} {size:3} 900 {side} x {side} {calls:9.4} ms, kernels {kernels:9.4} ms");
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ mod apsp_whole;
 mod arrays;
 mod ladder;
 mod selftest;
+mod words;
 
 use std::sync::LazyLock;
 

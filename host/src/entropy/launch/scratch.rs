@@ -65,7 +65,8 @@ pub(super) fn adaptive_sweeps(work: &Work) -> f64 {
 /// Cost of the codes of tiles.
 pub(super) const RECODING: f64 = 0.5;
 
-/// How the columns kernels cut a frame.
+/// How the columns kernels cut a frame, and the planes of codes that a launch takes.
+#[derive(Clone, Copy)]
 pub(super) struct Cut {
     /// Blocks of them, which have a strip a warp.
     pub(super) blocks: u32,
@@ -76,6 +77,9 @@ pub(super) struct Cut {
     pub(super) strips_each: u32,
     /// Sweeps of the tiles that a survey looks at, up to which they are made.
     pub(super) most: u32,
+    /// Planes of codes: the first one, and how many are in memory.
+    pub(super) plane: u32,
+    pub(super) planes: u32,
 }
 
 impl Prepared {
@@ -93,7 +97,24 @@ impl Prepared {
         let tiles = cols.div_ceil(kernels::COLUMNS_STRIP * strips_each) * pieces;
         let surveyed = f64::from(tiles.min(kernels::COLUMNS_SURVEY));
         let most = if self.crowded.is_some() { (adaptive_sweeps(&self.work) * surveyed) as u32 } else { u32::MAX };
-        Cut { blocks: (across * pieces).div_ceil(warps), rows_each, tiles, strips_each, most }
+        let planes = self.work.planes() as u32;
+        Cut { blocks: (across * pieces).div_ceil(warps), rows_each, tiles, strips_each, most, plane: 0, planes }
+    }
+
+    /// The same for each of the launches that a frame takes, one after another: all planes of codes that a tile may have, as many at a time as there is
+    /// memory for.
+    pub(super) fn passes(&self, frame: &Frame<'_>, cut: Cut) -> impl Iterator<Item = Cut> + use<> {
+        let (width, height) = self.tile(&cut, frame.rows as usize, frame.cols as usize);
+        let classes = self.work.levels.min(4 * width * height);
+        let planes =
+            if self.kernel.has_codes(&self.work) { classes.div_ceil(kernels::COLUMNS_PLANE as usize) } else { 1 };
+        (0..planes.max(1) as u32).step_by(cut.planes as usize).map(move |plane| Cut { plane, ..cut })
+    }
+
+    /// Words of a row of a tile's codes, and rows, at most.
+    fn tile(&self, cut: &Cut, rows: usize, cols: usize) -> (usize, usize) {
+        let words = kernels::columns_tile_words(self.work.size as u32, cut.strips_each) as usize;
+        (words.min(cols.div_ceil(4)), (cut.rows_each as usize + self.work.size - 1).min(rows))
     }
 
     /// Bytes of what is made first for a frame of so many rows, `count` of which are computed: often much less than by [`scratch_bytes`], which holds
@@ -107,9 +128,8 @@ impl Prepared {
 
     /// Bytes of the codes of a frame.
     fn code_bytes(&self, cut: &Cut, rows: usize, cols: usize) -> usize {
-        let words = kernels::columns_tile_words(self.work.size as u32, cut.strips_each) as usize;
-        let height = (cut.rows_each as usize + self.work.size - 1).min(rows);
-        let tile = 1 + self.work.planes() * words.min(cols.div_ceil(4)) * height;
+        let (width, height) = self.tile(cut, rows, cols);
+        let tile = 1 + self.work.planes() * width * height;
         (kernels::COLUMNS_SURVEY as usize + cut.tiles as usize * tile) * size_of::<u32>()
     }
 
@@ -125,6 +145,10 @@ impl Prepared {
         let (there, needed) =
             (scratch_of(frame).bytes(), self.code_bytes(cut, frame.rows as usize, frame.cols as usize));
         assert!(there >= needed, "{needed} bytes for codes, not {there}");
+        if let Some(span) = self.work.words {
+            let (config, args) = self.word_arguments(frame, cut, span as u32);
+            return vec![(kernels::entropy_columns_recode_words::ENTRY, config, args)];
+        }
         let recoding = |survey| {
             let (config, args) = self.code_arguments(frame, cut, survey);
             (kernels::entropy_columns_recode::ENTRY, config, args)
@@ -142,6 +166,17 @@ impl Prepared {
         args.extend(shape.into_iter().chain([survey.into(), most]).map(Arg::U32));
         let blocks = if survey { kernels::COLUMNS_SURVEY } else { tiles };
         (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
+    }
+
+    /// The same where cells are words below `span`.
+    fn word_arguments(&self, frame: &Frame<'_>, cut: &Cut, span: u32) -> (LaunchConfig, Vec<Arg>) {
+        let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
+        let Cut { rows_each, tiles, strips_each, plane, planes, .. } = *cut;
+        let mut args = vec![cells.input::<u16>(), scratch_of(frame).output::<u32>()];
+        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips_each];
+        args.extend(shape.into_iter().chain([span, plane, planes]).map(Arg::U32));
+        let shared_bytes = kernels::columns_recode_bytes(span);
+        (LaunchConfig { grid: [tiles, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes }, args)
     }
 
     /// The grid, the block and what the kernel is given that makes heads.

@@ -40,7 +40,8 @@ fn launch_of<T: Real>(
     if kernel.misfit(&work, &device.limits()).is_some() {
         return None;
     }
-    let prepared = Prepared::of_window(kernel, device, work, code, &window, &mut at_once(device)).unwrap();
+    let prepared =
+        Prepared::of_window(kernel, device, work, code.map(u16::from), &window, &mut at_once(device)).unwrap();
     let pitch = prepared.pitch(cols);
     let mut bytes = vec![0u8; rows * pitch];
     for (row, bytes) in bytes.chunks_mut(pitch).enumerate() {

@@ -26,7 +26,7 @@ use crate::classes::steps::Steps;
 use crate::classes::{Classes, UnknownValue};
 use crate::codes::{self, Code};
 use crate::entropy::algorithm::Launcher as _;
-use crate::entropy::census::{Coding, FEW};
+use crate::entropy::census::{Coding, FEW, WordCoding};
 use crate::entropy::frame::{Frame, pick, pitch};
 use crate::entropy::launch::Prepared;
 use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
@@ -134,12 +134,12 @@ impl Entropy {
         classes.reserve_for(cells.grid.value_type());
         let (levels, nodata) = (classes.levels(), classes.nodata_code());
         if codes::width(levels, nodata) > 1 {
-            return Err(Error::ManyClasses { levels });
+            return self.of_words(queue, cells, &classes, outs, observer);
         }
         let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
         let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), &coding, observer);
         let steps = classes.steps(cells.grid.value_type());
-        let is_code = |byte: u8| steps.code(byte.into()) == Some(byte);
+        let is_code = |byte: u8| steps.code(byte.into()) == Some(byte.into());
         let (mut directly, mut their_plan) = (None, None);
         let mut scan_seconds = 0.0;
         if let Some(pitch) = plan.readable(cells).filter(|_| (0..=255).any(is_code)) {
@@ -153,7 +153,7 @@ impl Entropy {
                 return Ok(plan.guessed(&prepared, &present, self.levels.unwrap_or(coding.levels)));
             }
             // Where nodata alone has another code than itself, most kernels take it as it is.
-            let is_nodata = |&byte: &u8| coding.nodata.is_some_and(|code| steps.code(byte.into()) == Some(code));
+            let is_nodata = |&byte: &u8| coding.nodata.is_some_and(|code| steps.code(byte.into()) == Some(code.into()));
             // Another byte that means nodata too, and is its own code, would be counted.
             let twice = coding.nodata.is_some_and(|code| present.bytes[usize::from(code)]);
             if let Some(byte) = other.filter(is_nodata).filter(|_| !more && !twice) {
@@ -168,13 +168,25 @@ impl Entropy {
             Some(pitch) => Input::InPlace(pitch),
             None => Input::Coded(&steps),
         };
-        let problem = |row: usize, col: usize| -> Result<Error, Error> {
-            let unknown = UnknownValue { index: col, value: show(cells.grid, row, col)? };
-            Ok(classes.problem(&unknown).at("the array", Place::cell(row, col)).into())
-        };
-        let report = plan.over_arrays(queue, cells, input, outs, &problem)?;
+        let report = plan.over_arrays(queue, cells, input, outs, &unknown(cells, &classes))?;
         let kernel_seconds = scan_seconds + report.kernel_seconds;
         Ok(Report { levels: self.levels.unwrap_or(coding.levels), kernel_seconds, ..report })
+    }
+
+    /// The same where codes are words.
+    fn of_words<T: Real>(
+        &self,
+        queue: &mut Queue<'_>,
+        cells: Cells<'_>,
+        classes: &Classes,
+        outs: &[DeviceGridMut<'_, T>],
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        let coding = WordCoding::below(classes.levels(), classes.nodata_code());
+        let plan = self.plan_words::<T>((cells.grid.rows(), cells.grid.cols()), coding, observer);
+        let steps = classes.steps(cells.grid.value_type());
+        let report = plan.over_arrays(queue, cells, Input::Coded(&steps), outs, &unknown(cells, classes))?;
+        Ok(Report { levels: self.levels.unwrap_or(coding.levels), ..report })
     }
 
     /// The plan for codes that the cells are, if the kernel takes nodata where it is: some count it like a level, so that it has to be next to those. To make
@@ -245,6 +257,14 @@ impl Entropy {
     }
 }
 
+/// The error for a cell whose number is no class.
+fn unknown<'a>(cells: Cells<'a>, classes: &'a Classes) -> impl Fn(usize, usize) -> Result<Error, Error> + 'a {
+    move |row, col| {
+        let unknown = UnknownValue { index: col, value: show(cells.grid, row, col)? };
+        Ok(classes.problem(&unknown).at("the array", Place::cell(row, col)).into())
+    }
+}
+
 /// What the kernels read.
 #[derive(Clone, Copy)]
 enum Input<'a> {
@@ -258,8 +278,9 @@ enum Input<'a> {
 struct Codes {
     encoder: Encoder,
     memory: Buffer,
-    /// Bytes from a row to the next.
+    /// Codes from a row to the next, and bytes.
     pitch: usize,
+    row: usize,
     /// Rows that fit.
     room: usize,
     /// Rows that are present; beyond the edges where the grid is extended.
@@ -298,13 +319,14 @@ impl Plan<'_> {
     ) -> Result<Codes, Error> {
         let device = cells.device();
         // The code of masked cells, of which there are none without a mask.
-        let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata_byte().unwrap_or(0))?;
+        let encoder = Encoder::new(queue, device, &steps.starts, &steps.codes, self.nodata.unwrap_or(0), self.width)?;
         let (pitch, all) = (pitch(cols), self.all_seen().len());
+        let row = pitch * self.width;
         let least = (2 * self.radius.0 + 1).min(all);
         // A row of results has to fit too.
-        let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / pitch).clamp(least, all.max(least)));
-        let (memory, room) = shrinking(device, pitch, rows, least, spare)?;
-        Ok(Codes { encoder, memory, pitch, room, rows: 0..0, in_flight: None })
+        let (spare, rows) = (self.planes * pitch * size_of::<f64>(), (SCRATCH / row).clamp(least, all.max(least)));
+        let (memory, room) = shrinking(device, row, rows, least, spare)?;
+        Ok(Codes { encoder, memory, pitch, row, room, rows: 0..0, in_flight: None })
     }
 
     /// Makes the codes of the rows in `seen`, unless they are present, and of as many rows after them as fit.
@@ -340,8 +362,8 @@ impl Plan<'_> {
     fn prepared(&self, queue: &mut Queue<'_>, kernel: Kernel, device: &Arc<dyn Device>) -> Result<Prepared, Error> {
         let mut put = |bytes: &[u8]| arrays::table(queue, device, bytes);
         Ok(match &self.window {
-            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata_byte(), window, &mut put)?,
-            None => Prepared::new(kernel, device, self.work, self.nodata_byte(), self.scale, &mut put)?,
+            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window, &mut put)?,
+            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale, &mut put)?,
         })
     }
 
@@ -492,7 +514,7 @@ impl Plan<'_> {
                 (Some(codes), _) => {
                     self.encode(queue, cells, codes, &seen)?;
                     let before = (seen.start - codes.rows.start) as usize;
-                    (codes.memory.part(before * codes.pitch, seen.len() * codes.pitch), codes.pitch)
+                    (codes.memory.part(before * codes.row, seen.len() * codes.row), codes.pitch)
                 }
                 (None, Input::InPlace(stride)) => {
                     (cells.grid.layout.rows_from(seen.start as usize, seen.len(), stride), stride)

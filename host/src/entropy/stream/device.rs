@@ -64,14 +64,13 @@ pub(super) struct Worker<'p> {
 impl<'p> Worker<'p> {
     pub fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
         let kernel = pick(plan.kernel, &plan.work, device)?;
-        let nodata = plan.nodata_byte();
         let prepared = match &plan.window {
-            Some(window) => Prepared::of_window(kernel, device, plan.work, nodata, window, &mut at_once(device))?,
-            None => Prepared::new(kernel, device, plan.work, nodata, plan.scale, &mut at_once(device))?,
+            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window, &mut at_once(device))?,
+            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale, &mut at_once(device))?,
         };
         let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
         let slot = |_| {
-            let cells = Buffer::new(device, seen_rows * pitch(seen_cols))?;
+            let cells = Buffer::new(device, seen_rows * pitch(seen_cols) * plan.width)?;
             let out = Buffer::new(device, plan.planes * rows * pitch(seen_cols) * size_of::<T>())?;
             // Kernels load whole words, so the padding is read; and a cell that no kernel wrote shows as an absurd number.
             device.fill(&cells, 0)?;
@@ -139,11 +138,12 @@ impl<'p> Worker<'p> {
         let (first, skip) = piece.first();
         let (pitch, planes, count) = (pitch(cols), self.plan.planes, piece.rows.len());
         let width = piece.cols.len() * size_of::<T>();
-        let source_pitch = piece.pitch;
+        // Rows of codes, in bytes.
+        let (source_pitch, row) = (piece.pitch * self.plan.width, pitch * self.plan.width);
         let Some(memory) = piece.input.take() else { return Ok(()) };
         // Rows without gaps are copied as one.
-        let copied = if source_pitch == pitch { (pitch * rows, 1) } else { (cols, rows) };
-        queue.upload(&slot.cells, 0, pitch, Source { memory, pitch: source_pitch, width: copied.0, rows: copied.1 })?;
+        let copied = if source_pitch == row { (row * rows, 1) } else { (cols * self.plan.width, rows) };
+        queue.upload(&slot.cells, 0, row, Source { memory, pitch: source_pitch, width: copied.0, rows: copied.1 })?;
         let frame = Frame {
             cells: &slot.cells,
             out: &slot.out,

@@ -38,10 +38,10 @@ use piece_queue::{Memory, PieceQueue, Stopped};
 use shape::{Requirements, TooLarge, seen_along};
 use store::Destination;
 
-use super::census::Coding;
+use super::census::{Coding, WordCoding};
 use super::frame::{pick, pitch};
 use super::launch::{Work, scratch_bytes, scratch_cols};
-use super::{BYTE_LEVELS, Codes, Engine, Entropy, Error, Kernel, Report};
+use super::{BYTE_LEVELS, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu;
 use crate::exec::queue::{Target, Writable};
@@ -138,11 +138,6 @@ impl Plan<'_> {
         (along(self.piece.0, self.radius.0, self.grid.0), along(self.piece.1, self.radius.1, self.grid.1))
     }
 
-    /// The code of no data where codes are bytes, as on devices.
-    fn nodata_byte(&self) -> Option<u8> {
-        self.nodata.and_then(u8::of)
-    }
-
     /// Results so near to the top, bottom, left and right are nodata, and nothing else writes them.
     fn border(&self) -> Option<[usize; 4]> {
         let (rows, cols) = self.radius;
@@ -222,10 +217,13 @@ impl Entropy {
         let (levels, nodata) = (cells.levels(), cells.nodata_code());
         let grid = (cells.rows(), cells.cols());
         self.check_whole(grid)?;
-        let mut plan = self.plan_codes::<T>(grid, levels, nodata, observer);
-        if plan.width > 1 && matches!(workers, Workers::Devices(_)) {
-            return Err(Error::ManyClasses { levels });
-        }
+        let mut plan = match codes::width(levels, nodata) {
+            1 => {
+                let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
+                self.plan::<T>(grid, &coding, observer)
+            }
+            _ => self.plan_words::<T>(grid, WordCoding::below(levels, nodata), observer),
+        };
         // What is read passes through as it was stored, and blocks that two pieces share are kept; what is written is
         // compressed from a copy.
         let temporary = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
@@ -245,17 +243,17 @@ impl Entropy {
         Ok(Report { levels: self.levels.unwrap_or(levels), ..report })
     }
 
-    /// The plan for codes of any number of levels. More than bytes have codes for are no work for devices.
-    fn plan_codes<'o, T: Real>(
+    /// The plan for codes of 16 bits.
+    fn plan_words<'o, T: Real>(
         &self,
         grid: (usize, usize),
-        levels: usize,
-        nodata: Option<u16>,
+        WordCoding { levels, nodata, span }: WordCoding,
         observer: &'o dyn Observer,
     ) -> Plan<'o> {
-        let coding = Coding { levels: levels.min(BYTE_LEVELS), nodata: nodata.and_then(u8::of), codes: None };
-        let width = codes::width(levels, nodata);
-        Plan { levels, nodata, width, ..self.plan::<T>(grid, &coding, observer) }
+        let coding = Coding { levels, nodata: None, codes: None };
+        let plan = self.plan::<T>(grid, &coding, observer);
+        let work = plan.work.of_words(nodata.is_some(), span);
+        Plan { nodata, width: size_of::<u16>(), work, ..plan }
     }
 
     fn plan<'o, T: Real>(&self, grid: (usize, usize), coding: &Coding, observer: &'o dyn Observer) -> Plan<'o> {
@@ -348,7 +346,7 @@ impl Plan<'_> {
     fn on_device<T: Real>(&self) -> usize {
         let ((rows, cols), slots) = (self.most_seen(), self.slots.min(self.pieces()));
         let result = size_of::<T>() * self.planes;
-        slots * pitch(cols).saturating_mul(rows + result * self.piece.0)
+        slots * pitch(cols).saturating_mul(rows * self.width + result * self.piece.0)
     }
 
     /// Bytes that the CPU engine takes for large windows, with pieces of any size: F of all numbers of cells, the shape and its copies, and
@@ -377,7 +375,7 @@ impl Plan<'_> {
         free: Option<usize>,
     ) -> Result<(), Error> {
         let (result, reserved) = (size_of::<T>() * self.planes, reserved(self.grid) + self.of_large_window());
-        let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, 1);
+        let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, self.width);
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
             rows_at_most = 1 << 19;
@@ -388,7 +386,9 @@ impl Plan<'_> {
                 // A cell, and its share of what kernels make first for a row.
                 let (kernel, cols) =
                     (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, scratch_cols(&self.work)));
-                seen = seen.max(1 + kernel.map_or(0, |kernel| scratch_bytes(kernel, &self.work, cols).div_ceil(cols)));
+                seen = seen.max(
+                    self.width + kernel.map_or(0, |kernel| scratch_bytes(kernel, &self.work, cols).div_ceil(cols)),
+                );
             }
         }
         let mut requirements = Requirements {
@@ -481,21 +481,21 @@ pub(super) fn in_memory<T: Real>(
     run::<T, u8>(&plan, &workers, from, Destination::Grids(outs), in_place, None)
 }
 
-/// The same of words, by the CPU engine.
+/// The same of words.
 pub(super) fn words_in_memory<T: Real>(
     entropy: &Entropy,
-    codes: Codes<'_, u16>,
+    engine: &Engine,
+    cells: GridView<'_, u16>,
+    codes: WordCoding,
     outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
-    let Codes { cells, levels, nodata } = codes;
-    let mut plan = entropy.plan_codes::<T>((cells.rows(), cells.cols()), levels, nodata, observer);
-    // Also where so few levels would do with bytes.
-    plan.width = size_of::<u16>();
+    let workers = Workers::new(engine)?;
+    let mut plan = entropy.plan_words::<T>((cells.rows(), cells.cols()), codes, observer);
     let file = File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 };
-    plan.cut::<T>(&Workers::Cpu, file, usize::MAX)?;
+    plan.cut::<T>(&workers, file, usize::MAX)?;
     let from = CellSource::Grid { cells, codes: None, below: None };
-    run::<T, u16>(&plan, &Workers::Cpu, from, Destination::Grids(outs), None, None)
+    run::<T, u16>(&plan, &workers, from, Destination::Grids(outs), None, None)
 }
 
 /// Where each piece's results are to be, in the pieces' order.

@@ -19,8 +19,8 @@ use simt::math::{fused_multiply_add, log2_fast, reciprocal_fast};
 use simt::{kernel, unroll};
 
 use super::counters::{Counts, Packed, Steps, Wide};
-use super::recode::{Cut, Tiles, goes_on};
 use super::strip::{Finish, Frame, Windows};
+use super::tiles::{Cut, Planes, Tiles, goes_on};
 
 /// Below this an entropy in bits counts as 0.
 const LEAST: f32 = 1.0 / (1 << 20) as f32;
@@ -181,6 +181,8 @@ pub unsafe fn entropy_columns_wide_many(
     out: Out<f32>,
     strips_each: u32,
     most: u32,
+    plane: u32,
+    planes: u32,
     rows: u32,
     cols: u32,
     stride: u32,
@@ -198,11 +200,12 @@ pub unsafe fn entropy_columns_wide_many(
     let frame = Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
     if frame.begin < frame.end {
         let tiles = Tiles::new(Cut { rows, cols, first, count, size, rows_each }, strips_each);
+        let coded = Planes { coded: cells.cast(), tiles, first: plane, count: planes };
         let finish = Rounded(Logarithms { scale, out });
         if nodata <= 255 {
-            frame.march_many::<_, Wide, true>(cells.cast(), &tiles, finish);
+            frame.march_many::<_, Wide, true>(&coded, finish);
         } else {
-            frame.march_many::<_, Wide, false>(cells.cast(), &tiles, finish);
+            frame.march_many::<_, Wide, false>(&coded, finish);
         }
     }
 }

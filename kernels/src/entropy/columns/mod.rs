@@ -41,17 +41,21 @@ mod heads;
 mod large;
 mod measures;
 mod recode;
+mod recode_words;
 mod strip;
+mod tiles;
 
 pub use heads::*;
 pub use large::*;
 pub use measures::*;
 pub use recode::*;
+pub use recode_words::*;
+pub use tiles::{COLUMNS_PLANE, COLUMNS_SURVEY, columns_tile_words};
 
 use counters::{Counts, Packed, Steps};
-pub(super) use recode::surveyed;
-use recode::{Cut, Tiles, goes_on};
 use strip::{Finish, Frame, Windows};
+pub(super) use tiles::surveyed;
+use tiles::{Cut, Planes, Tiles, goes_on};
 
 /// Threads of a block.
 pub const COLUMNS_THREADS: u32 = 256;
@@ -285,21 +289,22 @@ columns! {
 }
 
 columns! {
-    /// The same for up to 256 classes: those of each tile have been numbered by [`entropy_columns_recode`](fn@entropy_columns_recode), and are counted 16 at
-    /// a time.
+    /// The same for any number of classes: those of each tile have been numbered by [`entropy_columns_recode`](fn@entropy_columns_recode) or
+    /// [`entropy_columns_recode_words`](fn@entropy_columns_recode_words), and are counted 16 at a time.
     ///
-    /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each` and `strips_each`; `stride` is not read, and of `nodata` only
-    /// whether it is above 255. Nothing is done where the survey has found more than `most` sweeps; it is not read where `most` is the largest number.
+    /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each`, `strips_each`, `plane` and `planes`; `stride` is not read, and of
+    /// `nodata` only whether it is above 255. A launch counts the classes of the `planes` planes from `plane` on, which are in memory; one for those before has been made
+    /// with the same `out`, and results are there when the last has been. Nothing is done where the survey has found more than `most` sweeps; it is not read where `most` is the largest number.
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@entropy_columns), but for cells and stride.
-    entropy_columns_many, (strips_each: u32, most: u32), |cells, cut| if goes_on(cells.cast(), most), |frame, tables, near| {
-        let (coded, tiles) = (cells.cast(), Tiles::new(cut, strips_each));
+    entropy_columns_many, (strips_each: u32, most: u32, plane: u32, planes: u32), |cells, cut| if goes_on(cells.cast(), most), |frame, tables, near| {
+        let coded = Planes { coded: cells.cast(), tiles: Tiles::new(cut, strips_each), first: plane, count: planes };
         match (tables.copies > 0, tables.nodata <= 255) {
-            (true, false) => frame.march_many::<_, Packed, false>(coded, &tiles, tables.finish::<true, false>(near)),
-            (true, true) => frame.march_many::<_, Packed, true>(coded, &tiles, tables.finish::<true, true>(near)),
-            (false, false) => frame.march_many::<_, Packed, false>(coded, &tiles, tables.finish::<false, false>(near)),
-            (false, true) => frame.march_many::<_, Packed, true>(coded, &tiles, tables.finish::<false, true>(near)),
+            (true, false) => frame.march_many::<_, Packed, false>(&coded, tables.finish::<true, false>(near)),
+            (true, true) => frame.march_many::<_, Packed, true>(&coded, tables.finish::<true, true>(near)),
+            (false, false) => frame.march_many::<_, Packed, false>(&coded, tables.finish::<false, false>(near)),
+            (false, true) => frame.march_many::<_, Packed, true>(&coded, tables.finish::<false, true>(near)),
         }
     }
 }

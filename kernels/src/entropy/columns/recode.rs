@@ -11,7 +11,7 @@
 //! where cells are counted: sixteen lookups for four results, which depend on each other, and a warp that looks through its strip before. That took 1.7
 //! times as long as everything else; here a cell is looked up once, by as many threads as there is room for.
 //!
-//! Tiles overlap, since a class has another number in each: at 21 × 21, 1.5 bytes are written for a cell. Beyond 255 numbers of one byte do not
+//! Beyond 255 numbers of one byte do not
 //! suffice, and 240 is the most that sweeps of sixteen take beside 255; so there are planes of 240 numbers each.
 //!
 //! Whether this is worth its time depends on the map. A first launch looks at up to [`COLUMNS_SURVEY`] tiles that lie evenly over the grid,
@@ -22,17 +22,8 @@ use simt::shared::Shared;
 use simt::{four, kernel, shared, thread, unroll, warp};
 
 use super::strip::Frame;
-use super::{COLUMNS_CLASSES, COLUMNS_STRIP, COLUMNS_THREADS};
-
-/// Tiles that a survey looks at, at most.
-pub const COLUMNS_SURVEY: u32 = 128;
-/// Numbers of a plane.
-pub const COLUMNS_PLANE: u32 = 240;
-
-/// Code of a class that another plane has: no sweep counts it.
-const OTHER: u8 = 254;
-/// Code of nodata.
-const NO_DATA: u8 = 255;
+use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, Tiles, Walk, surveyed};
+use super::{COLUMNS_CLASSES, COLUMNS_THREADS};
 
 shared! {
     /// 256 flags of each warp.
@@ -90,151 +81,6 @@ impl Flags {
     }
 }
 
-/// Words of a row of a tile of `strips_each` strips: from that of the column before the first windows to that of the one behind the last.
-pub const fn columns_tile_words(size: u32, strips_each: u32) -> u32 {
-    let r = size / 2;
-    (strips_each * COLUMNS_STRIP + r) / 4 + r / 4 + 2
-}
-
-/// How a frame is cut into strips: `count` rows of results, by `rows_each` rows.
-#[derive(Clone, Copy)]
-pub(super) struct Cut {
-    pub(super) rows: u32,
-    pub(super) cols: u32,
-    pub(super) first: u32,
-    pub(super) count: u32,
-    pub(super) size: u32,
-    pub(super) rows_each: u32,
-}
-
-/// How a frame is cut into tiles, and where their codes are in the memory that this kernel writes, in words: what the survey found, how many classes
-/// each tile has, then planes of the tiles' codes.
-#[derive(Clone, Copy)]
-pub(super) struct Tiles {
-    cut: Cut,
-    /// Tiles side by side, and all of them.
-    across: u32,
-    all: u32,
-    /// Strips of a tile.
-    strips_each: u32,
-    /// The cells that its windows see: words of a row, and rows.
-    width: u32,
-    height: u32,
-}
-
-impl Tiles {
-    /// Those of so many strips each.
-    #[inline(always)]
-    pub(super) fn new(cut: Cut, strips_each: u32) -> Self {
-        let across = cut.cols.div_ceil((COLUMNS_STRIP * strips_each).max(1)).max(1);
-        Self {
-            cut,
-            across,
-            all: across * cut.count.div_ceil(cut.rows_each.max(1)),
-            strips_each,
-            width: columns_tile_words(cut.size, strips_each).min(cut.cols.div_ceil(4)).max(1),
-            height: (cut.rows_each + cut.size - 1).min(cut.rows),
-        }
-    }
-
-    /// The first of a tile's cells: its word of a row, and the row.
-    #[inline(always)]
-    fn corner(&self, tile: u32) -> (u32, u32) {
-        let (r, strip) = ((self.cut.size / 2) as i32, tile % self.across * self.strips_each);
-        let left = (strip * COLUMNS_STRIP) as i32;
-        (((left - 1 - r) >> 2).max(0) as u32, (self.top(tile) as i32 - r).max(0) as u32)
-    }
-
-    /// The first row of results.
-    #[inline(always)]
-    fn top(&self, tile: u32) -> u32 {
-        self.cut.first + tile / self.across * self.cut.rows_each
-    }
-
-    /// The word where a tile's codes begin, in the first plane.
-    #[inline(always)]
-    fn begin(&self, tile: u32) -> usize {
-        (COLUMNS_SURVEY + self.all) as usize + tile as usize * self.size()
-    }
-
-    /// Words of a tile.
-    #[inline(always)]
-    fn size(&self) -> usize {
-        self.width as usize * self.height as usize
-    }
-
-    /// Words from a plane to the next.
-    #[inline(always)]
-    fn plane(&self) -> usize {
-        self.all as usize * self.size()
-    }
-
-    /// How many classes the tile of a strip has, and the strip's frame over the codes of a plane.
-    #[inline(always)]
-    pub(super) fn coded(&self, coded: In<u32>, strip: &Frame) -> (u32, Frame) {
-        let piece = (strip.begin as u32 - self.cut.first) / self.cut.rows_each.max(1);
-        let tile = piece * self.across + strip.left as u32 / (COLUMNS_STRIP * self.strips_each).max(1);
-        let (x, y) = self.corner(tile);
-        // Of the grid's first cell, which is mostly not there: only what the tile has is read.
-        let origin = self.begin(tile).wrapping_sub(y as usize * self.width as usize + x as usize);
-        let nodata = if strip.nodata <= 255 { NO_DATA.into() } else { 256 };
-        let frame = Frame { cells: coded.cast(), stride: 4 * self.width, origin, nodata, ..*strip };
-        (coded.load((COLUMNS_SURVEY + tile) as usize), frame)
-    }
-
-    /// The frame over the codes of plane `n`, from that of the first.
-    #[inline(always)]
-    pub(super) fn in_plane(&self, frame: &Frame, n: u32) -> Frame {
-        Frame { origin: frame.origin.wrapping_add(n as usize * self.plane()), ..*frame }
-    }
-}
-
-/// How many sweeps the tiles of a survey need in all; `load` gives what it found.
-#[inline(always)]
-pub(in crate::entropy) fn surveyed(load: impl Fn(usize) -> u32) -> u32 {
-    let mut sweeps = 0;
-    four!(N => {
-        sweeps += load((warp::lane_id() + 32 * N as u32) as usize);
-    });
-    unroll!(I in 0 1 2 3 4 => {
-        sweeps += warp::warp_shuffle_xor(warp::FULL, sweeps, 1 << I, 32).0;
-    });
-    sweeps
-}
-
-/// Whether a launch goes on that is for surveys of up to `most` sweeps.
-#[inline(always)]
-pub(super) fn goes_on(coded: In<u32>, most: u32) -> bool {
-    most == u32::MAX || surveyed(|n| coded.load(n)) <= most
-}
-
-/// Words of a tile's rows, those of a thread.
-#[derive(Clone, Copy)]
-struct Walk {
-    row: u32,
-    col: u32,
-    width: u32,
-}
-
-impl Walk {
-    #[inline(always)]
-    fn new(width: u32) -> Self {
-        let t = thread::thread_idx_x();
-        Self { row: t / width.max(1), col: t % width.max(1), width }
-    }
-
-    /// The block's next words.
-    #[inline(always)]
-    fn next(&mut self) {
-        self.row += COLUMNS_THREADS / self.width.max(1);
-        self.col += COLUMNS_THREADS % self.width.max(1);
-        if self.col >= self.width {
-            self.col -= self.width;
-            self.row += 1;
-        }
-    }
-}
-
 /// Makes codes of the cells of tiles, and counts their classes, in blocks of [`COLUMNS_THREADS`] threads.
 ///
 /// Tiles of `strips_each` · [`COLUMNS_STRIP`] columns and `rows_each` rows are numbered along the rows and then down the `count` rows from `first`; each
@@ -269,23 +115,19 @@ pub unsafe fn entropy_columns_recode(
     let tiles = Tiles::new(Cut { rows, cols, first, count, size, rows_each }, strips_each);
     let mut tile = block;
     if survey != 0 {
-        if tiles.all > COLUMNS_SURVEY {
-            tile = (u64::from(block) * u64::from(tiles.all) / u64::from(COLUMNS_SURVEY)) as u32;
-        } else if block >= tiles.all {
+        let Some(looked_at) = tiles.surveyed(block) else {
             if t == 0 {
                 coded.store(block as usize, 0);
             }
             return;
-        }
+        };
+        tile = looked_at;
     } else if most < u32::MAX && surveyed(|n| coded.load(n)) > most {
         return;
     }
 
     let frame = Frame::of_grid(cells, (rows, cols, stride), size, nodata);
-    let (x, y) = tiles.corner(tile);
-    // What of the tile lies in the grid.
-    let end = (tiles.top(tile) + rows_each).min(first + count) + size / 2;
-    let (width, height) = (tiles.width.min(cols.div_ceil(4) - x), end.min(rows) - y);
+    let Area { x, y, width, height } = tiles.area(tile);
 
     let flags = Flags::new();
     thread::sync_threads();
@@ -333,7 +175,7 @@ pub unsafe fn entropy_columns_recode(
         return;
     }
     if t == 0 {
-        coded.store((COLUMNS_SURVEY + tile) as usize, classes);
+        coded.store(Tiles::classes_at(tile), classes);
     }
 
     let mut plane = 0;
@@ -344,7 +186,6 @@ pub unsafe fn entropy_columns_recode(
         let code = if own < COLUMNS_PLANE { own as u8 } else { OTHER };
         codes.store(t, if t == nodata { NO_DATA } else { code });
         thread::sync_threads();
-        let begin = tiles.begin(tile) + plane as usize * tiles.plane();
         let mut walk = Walk::new(width);
         while walk.row < height {
             let mut words = [0; 4];
@@ -363,7 +204,7 @@ pub unsafe fn entropy_columns_recode(
                         word |= u32::from(codes.load(words[N] >> (8 * k) & 255)) << (8 * k);
                         k += 1;
                     }
-                    coded.store(begin + walk.row as usize * tiles.width as usize + walk.col as usize, word);
+                    coded.store(tiles.code_at(tile, plane, walk.row, walk.col), word);
                 }
                 walk.next();
             });

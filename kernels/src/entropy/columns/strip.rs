@@ -14,7 +14,7 @@ use simt::{four, thread, warp};
 use super::base::Base;
 use super::counters::{Column, Counts, Steps, WarpScan, halves, one_hot, step};
 use super::heads::Heads;
-use super::recode::{COLUMNS_PLANE, Tiles};
+use super::tiles::{COLUMNS_PLANE, Planes};
 use super::{COLUMNS_CLASSES, COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
 
@@ -230,23 +230,20 @@ impl Frame {
 
     /// Computes the strip, of any classes, from their codes.
     #[inline(always)]
-    pub(super) fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(
-        &self,
-        coded: In<u32>,
-        tiles: &Tiles,
-        finish: F,
-    ) {
+    pub(super) fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(&self, planes: &Planes, finish: F) {
         const SWEEPS: u32 = COLUMNS_PLANE / COLUMNS_CLASSES;
+        let &Planes { coded, tiles, first, count } = planes;
         let (classes, frame) = tiles.coded(coded, self);
         let sweeps = classes.max(1).div_ceil(COLUMNS_CLASSES);
-        if NODATA && sweeps == 1 {
+        let mut sweep = first * SWEEPS;
+        if NODATA && sweeps == 1 && sweep == 0 {
             // All classes at once: their counts add up to the valid cells.
             return frame.march_few::<F, C, true>(finish);
         }
-        let mut sweep = 0;
-        while sweep < sweeps {
+        let end = sweeps.min(sweep + count * SWEEPS);
+        while sweep < end {
             let ends = (sweep == 0, sweep + 1 == sweeps);
-            let frame = tiles.in_plane(&frame, sweep / SWEEPS);
+            let frame = tiles.in_plane(&frame, sweep / SWEEPS - first);
             let base = 8 * COLUMNS_CLASSES * (sweep % SWEEPS);
             frame.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(&frame), base, ends);
             sweep += 1;
