@@ -15,6 +15,8 @@
 pub mod apsp;
 pub mod export;
 pub mod figures;
+#[cfg(test)]
+mod golden;
 pub mod primer;
 mod sweep;
 mod table;

@@ -6,9 +6,9 @@
 //! html        the page
 //! ```
 
-mod export;
-mod html;
-mod table;
+pub(super) mod export;
+pub(super) mod html;
+pub(super) mod table;
 
 use std::sync::atomic::AtomicBool;
 

@@ -5,8 +5,8 @@
 //! export      CSV and Markdown
 //! ```
 
-mod export;
-mod table;
+pub(super) mod export;
+pub(super) mod table;
 
 use std::sync::atomic::AtomicBool;
 
