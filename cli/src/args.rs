@@ -250,8 +250,8 @@ Without --runs and --min-time everything is timed 30 times, but 3 times are enou
 several devices kernels alone are timed on the first, runs from host to host on all. In the emulator times say nothing of a GPU.
 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, \
-ceilings and results (kernel, place, before, idea, rows, cols, status, and reason, or time, host_to_host and the rest \
-of the table). --export-csv writes a row for each kernel and size, --export-markdown a table, --export-html one page \
+ceilings and results (of (rows, cols), kernel, place, parameters, before, idea, status, and reason, or time, host_to_host and the \
+rest of the table). --export-csv writes a row for each kernel and size, --export-markdown a table, --export-html one page \
 with charts that needs no network.";
 
 const BENCH_EXAMPLES: &str = "\

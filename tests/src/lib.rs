@@ -13,10 +13,3 @@ pub mod selftest;
 #[cfg(unix)]
 pub mod soak;
 pub mod words;
-
-/// The middle one of some times, of two the later; no number where there are none.
-pub fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}

@@ -22,8 +22,8 @@ Kernels: cpu is the engine for use, threads the plain one on the CPU; naive, blo
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds.
 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, \
-ceilings and results (kernel, place, before, idea, vertices, status, and reason, or time, copies, host_to_host and the rest \
-of the table). --export-csv writes a row for each kernel and number of vertices, --export-markdown a table, --export-html one page \
+ceilings and results (of (vertices), kernel, place, parameters, before, idea, status, and reason, or time, transfers, host_to_host \
+and the rest of the table). --export-csv writes a row for each kernel and number of vertices, --export-markdown a table, --export-html one page \
 with charts that needs no network.
 
 Examples:

@@ -23,7 +23,7 @@ on average, and its stores; sectors of 32 bytes that its loads from global memor
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds.
 
 --export-json writes one object with every raw time: schema, what, halotile, commit, time, machine, devices, options, ceilings and \
-results (topic, size, elements, kernel, parameters, before, idea, status, and reason, or time and the rest of the table). \
+results (of (topic, size, elements), kernel, place, parameters, before, idea, status, and reason, or time and the rest of the table). \
 --export-csv writes a row for each case, --export-markdown a table for each topic, size and type, --export-html one page with charts \
 that needs no network.";
 

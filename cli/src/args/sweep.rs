@@ -14,8 +14,8 @@ shape and precision at the base's classes; below a row stand the kernels that we
 255. Each setting is compared with the definition first, on a grid of 300 x 300 cells (unless its own is smaller, or emulated) and on a sample of its own. What is not supported \
 says why. At the end stand the five largest ratios of times between neighbours: one step along one axis, from one entry of --sweep-sizes or \
 --sweep-levels to the next, or from the base to another entry of the other lists. Without --runs and --min-time every setting is timed 11 \
-times, but 3 times are enough if they take half a second. --export-json has schema, what, halotile, commit, time, machine, devices, options, ceilings, results (size, levels, \
-nodata, measure, shape, precision, kernel, status, and reason, or time and the rest) and cliffs (axis, ratio, slower, faster).";
+times, but 3 times are enough if they take half a second. --export-json has schema, what, halotile, commit, time, machine, devices, options, ceilings, results (of (levels, \
+nodata, measure, shape, precision), parameters (size), status, and reason, or time, chosen (the kernel) and the rest) and cliffs (axis, ratio, slower, faster).";
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Sweep")]

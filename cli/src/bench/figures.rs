@@ -1,28 +1,9 @@
-//! Numbers as people read them: the columns that the table on the terminal, Markdown and HTML have in common.
+//! Numbers as people read them, in tables and charts.
 
-use halotile_lab::bench::{Row, Timing};
-
-/// The columns after the kernel's name, as headings.
-pub const HEADINGS: [&str; 9] =
-    ["median ms", "min .. max", "Gcell/s", "of copy", "regs", "spill B", "occupancy", "faster", "host ms"];
+use halotile_lab::bench::{Times, Unit};
 
 /// Stands where there is no number.
 const NONE: &str = "-";
-
-/// The columns of a row that was timed, in the order of [`HEADINGS`].
-pub fn columns(timing: &Timing) -> [String; 9] {
-    [
-        ms(timing.time.median),
-        format!("{} .. {}", ms(timing.time.min), ms(timing.time.max)),
-        significant(timing.cells_per_second / 1e9),
-        or_none(timing.share_of_copy.map(percent)),
-        or_none(timing.usage.map(|usage| usage.registers.to_string())),
-        or_none(timing.usage.map(|usage| usage.spill_bytes.to_string())),
-        or_none(timing.occupancy.map(percent)),
-        or_none(timing.speedup.map(|times| format!("{}x", significant(times)))),
-        or_none(timing.host_to_host.as_ref().map(|times| ms(times.median))),
-    ]
-}
 
 /// What stands in a column that may have no number.
 pub fn or_none(text: Option<String>) -> String {
@@ -51,9 +32,34 @@ pub fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// "400 x 300".
-pub fn shape(row: &Row) -> String {
-    format!("{} x {}", row.rows, row.cols)
+/// An amount a second.
+pub fn rate(unit: Unit, per_second: f64) -> String {
+    let (scale, name) = match unit {
+        Unit::Cells => (1e9, "Gcell/s"),
+        Unit::Relaxations => (1e9, "Grelax/s"),
+        Unit::Bytes | Unit::Transferred => (1e9, "GB/s"),
+        Unit::Flops => (1e9, "Gflop/s"),
+        Unit::Accesses => (1e9, "Gacc/s"),
+        Unit::Operations => (1e9, "Gop/s"),
+        Unit::Launches => (1e3, "k/s"),
+        Unit::Clocks => (1e9, "GHz"),
+    };
+    format!("{} {name}", significant(per_second / scale))
+}
+
+/// From the shortest to the longest, in ms.
+pub fn range(times: &Times) -> String {
+    format!("{} .. {}", ms(times.min), ms(times.max))
+}
+
+/// The median in ms, where there are times.
+pub fn median(times: Option<&Times>) -> String {
+    or_none(times.map(|times| ms(times.median)))
+}
+
+/// "1.23x", where it is known.
+pub fn times_as_fast(speedup: Option<f64>) -> String {
+    or_none(speedup.map(|times| format!("{}x", significant(times))))
 }
 
 #[cfg(test)]

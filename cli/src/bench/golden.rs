@@ -11,10 +11,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use halotile_lab::bench::{self, apsp, primer, sweep};
-use serde_json::{Value, from_value, json};
+use halotile_lab::bench::Record;
+use serde_json::Value;
 
-use super::export::{self, Exporter};
+use super::export::{self, written};
+use super::layout;
 
 /// The records: what they are called, where they lie. The first of each kind has its texts kept.
 const RECORDS: [(&str, &str); 12] = [
@@ -61,75 +62,20 @@ fn damaged(mut record: Value) -> Value {
     record
 }
 
-fn written<R>(exporter: &dyn Exporter<R>, record: &R) -> String {
-    let mut bytes = Vec::new();
-    exporter.write(record, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
-}
-
 /// The formats of a record, by the ending of their names.
-fn formats(mut record: Value) -> Vec<(&'static str, String)> {
-    match record["what"].as_str().unwrap() {
-        "entropy" => {
-            let record: bench::Record = from_value(record).unwrap();
-            let mut table = super::table::head(&record);
-            for rows in record.results.chunk_by(|a, b| (a.rows, a.cols) == (b.rows, b.cols)) {
-                table += &super::table::shape(&rows[0]);
-                table.extend(rows.iter().map(super::table::line));
-            }
-            vec![
-                ("txt", table),
-                ("csv", written(&export::Csv, &record)),
-                ("md", written(&export::Markdown, &record)),
-                ("html", written(&export::Html, &record)),
-            ]
-        }
-        "apsp" => {
-            use super::apsp::{export, html, table};
-            let record: apsp::Record = from_value(record).unwrap();
-            let mut text = table::head(&record);
-            for rows in record.results.chunk_by(|a, b| a.vertices == b.vertices) {
-                text += &table::heading(rows[0].vertices);
-                text.extend(rows.iter().map(table::line));
-            }
-            vec![
-                ("txt", text),
-                ("csv", written(&export::Csv, &record)),
-                ("md", written(&export::Markdown, &record)),
-                ("html", written(&html::Html, &record)),
-            ]
-        }
-        "primer" => {
-            use super::primer::{export, html, table};
-            for row in record["results"].as_array_mut().unwrap() {
-                if row.get("readings").is_none() {
-                    row["readings"] = json!([]);
-                }
-            }
-            let record: primer::Record = from_value(record).unwrap();
-            let mut text = table::head(&record);
-            for rows in record.results.chunk_by(primer::Row::beside) {
-                text += &table::heading(&table::title(&rows[0]));
-                text.extend(rows.iter().map(table::line));
-            }
-            vec![
-                ("txt", text),
-                ("csv", written(&export::Csv, &record)),
-                ("md", written(&export::Markdown, &record)),
-                ("html", written(&html::Html, &record)),
-            ]
-        }
-        _ => {
-            use super::sweep::{export, table};
-            let record: sweep::Record = from_value(record).unwrap();
-            let mut text = table::head(&record);
-            for rows in record.results.chunk_by(sweep::Row::beside) {
-                text += &table::line(rows, &record.results[0].setting);
-            }
-            text += &table::cliffs(&record.cliffs);
-            vec![("txt", text), ("csv", written(&export::Csv, &record)), ("md", written(&export::Markdown, &record))]
-        }
+fn formats(record: &Value) -> Vec<(&'static str, String)> {
+    let record = Record::read(record.to_string().as_bytes()).unwrap();
+    let layout = layout::of(&record);
+    let steps = (1..=record.results.len()).map(|done| layout.step(&record, &record.results[..done]));
+    let table = layout.head(&record) + &steps.collect::<String>() + &layout.end(&record);
+    let mut formats =
+        vec![("txt", table), ("csv", written(&export::Csv, &record)), ("md", written(&export::Markdown, &record))];
+    if layout.page().is_some() {
+        formats.push(("html", written(&export::Html, &record)));
     }
+    // This schema's JSON says the same.
+    assert!(Record::read(written(&export::Json, &record).as_bytes()).unwrap() == record);
+    formats
 }
 
 /// FNV-1a, 64 bits.
@@ -144,7 +90,7 @@ fn what_is_said_of_old_records_stays_as_it_was() {
     for (name, path) in RECORDS {
         let record = read(path);
         for (name, record) in [(name.to_owned(), record.clone()), (format!("{name}-damaged"), damaged(record))] {
-            for (ending, text) in formats(record) {
+            for (ending, text) in formats(&record) {
                 let _ = writeln!(hashes, "{name}.{ending} {} {:016x}", text.len(), hash(&text));
                 let file = here().join(format!("{name}.{ending}"));
                 if !TEXTS.contains(&name.as_str()) {

@@ -1,22 +1,23 @@
-//! `halotile bench entropy`: opens what is asked for, has the library verify and time it, prints the table as it grows, and exports.
-//! `apsp` does so for `halotile bench apsp`, `sweep` for `--sweep`.
+//! `halotile bench`: opens what is asked for, has the library verify and time it, prints the table as it grows, and exports.
 //!
 //! ```text
-//! figures     numbers as people read them: the columns of all tables
-//! table       the table on the terminal
-//! export/     JSON, CSV, Markdown, HTML, behind one trait
-//! apsp        shortest paths: what is different about them
-//! sweep       a table over all settings, and the largest steps in it
+//! entropy, apsp, primer, sweep    the commands: plans, and how their records are told
+//! layout                          what is different in telling them
+//! figures                         numbers as people read them
+//! table                           the table on the terminal
+//! export/                         JSON, CSV, Markdown, HTML, behind one trait
 //! ```
 //!
 //! Everything that can be refused is refused first: kernels that do not fit, sizes that memory does not hold, files that
 //! cannot be written. The files appear when all is done, a wrong kernel or not; the exit code tells of it.
 
 pub mod apsp;
+mod entropy;
 pub mod export;
 pub mod figures;
 #[cfg(test)]
 mod golden;
+mod layout;
 pub mod primer;
 mod sweep;
 mod table;
@@ -27,13 +28,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
 use halotile::choice::Devices;
-use halotile::entropy::Error;
 use halotile::exec::DeviceError;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
-use halotile_lab::bench::{self, Event, Outcome, Plan, Record, Subject, Target};
+use halotile_lab::bench::{self, Event, Outcome, Record, Suite, Target};
 
-use crate::args::{BenchArgs, ExportArgs, ProfileArgs};
+use crate::args::{BenchArgs, ExportArgs, Loudness, ProfileArgs};
 use crate::console::Console;
 use crate::engine;
 use crate::files::Roles;
@@ -45,95 +45,89 @@ use crate::sink::{self, Sink};
 use crate::stdout;
 use export::Exporter;
 
-/// Sizes of the grids: one that fits in every cache, one in between, one that fits in none.
-const SIZES: [(usize, usize); 3] = [(400, 400), (2560, 2560), (10_240, 10_240)];
-/// The emulator takes some microseconds for a cell.
-const EMULATED: [(usize, usize); 1] = [(64, 64)];
-/// A launch cannot be stopped, and this many cells take the emulator up to a minute.
-const MOST_EMULATED: usize = 1 << 20;
-
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let BenchArgs { profile, exports, loudness, .. } = args;
     exports.check(profile)?;
     profile::during("bench", profile, exports.overwrite, *loudness, || {
-        if args.sweep.sweep { sweep::run(args) } else { kernels(args) }
+        if args.sweep.sweep { sweep::run(args) } else { entropy::kernels(args) }
     })
 }
 
-fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
-    let exports = exports(args)?;
-    let console = Console::new(args.loudness);
-    start_threads(args.threads)?;
-    let target = open(&args.device, &console)?;
-    let plan = args.plan(if matches!(target, Target::Emulator(_)) { &EMULATED } else { &SIZES });
-    check(&plan.shapes, &target)?;
-    let mut subjects = bench::kernels(&plan, &target);
-    if let Some(names) = &args.kernels.0 {
-        subjects.retain(|subject| names.contains(&subject.name()));
-        for subject in &subjects {
-            if let Some(misfit) = plan.misfit(subject.as_ref())? {
-                let advice = match misfit {
-                    Error::KernelOnCpu(_) => "; choose --device cuda or emulator",
-                    _ => "",
-                };
-                return Err(Usage(format!("{misfit}{advice}")).into());
+/// What a command has open while it measures.
+struct Session {
+    exports: Exports,
+    console: Console,
+    commit: Option<String>,
+}
+
+impl Session {
+    /// Opens the files and starts the threads. Without `html` that option is refused by the command line.
+    fn new(args: &ExportArgs, html: bool, loudness: Loudness, threads: usize) -> anyhow::Result<Self> {
+        let exports = Exports::create(args, html, loudness.quiet)?;
+        let console = Console::new(loudness);
+        start_threads(threads)?;
+        Ok(Self { exports, console, commit: args.commit() })
+    }
+
+    /// The devices asked for. With auto a GPU, if there is one.
+    fn open(&self, device: &Devices) -> Result<Target, DeviceError> {
+        let cuda = |ordinals: &[usize]| -> Result<Target, DeviceError> {
+            let gpus = ordinals.iter().map(|&ordinal| engine::open_gpu(ordinal));
+            Ok(Target::Cuda(gpus.collect::<Result<_, DeviceError>>()?))
+        };
+        match device {
+            Devices::Cpu => Ok(Target::Cpu),
+            Devices::Cuda(ordinals) => cuda(ordinals),
+            Devices::Emulator(count) => {
+                Ok(Target::Emulator((0..*count).map(engine::open_emulated).collect::<Result<_, _>>()?))
             }
+            Devices::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
+                self.console.note(&format!("device auto: cpu, because {error}"));
+                Target::Cpu
+            })),
         }
     }
-    let done = measure(&plan, &subjects, &target, args.exports.commit(), exports, &console);
-    drop(subjects);
-    staged("close devices", || drop(target));
-    done
-}
 
-fn exports(args: &BenchArgs) -> anyhow::Result<Exports<Record>> {
-    Exports::create(&args.exports, [&export::Csv, &export::Markdown], Some(&export::Html), args.loudness.quiet)
-}
-
-/// Has the library do it, and exports what comes of it.
-fn measure(
-    plan: &Plan,
-    subjects: &[Box<dyn Subject>],
-    target: &Target,
-    commit: Option<String>,
-    exports: Exports<Record>,
-    console: &Console,
-) -> anyhow::Result<Done> {
-    let (mut done, mut shape, mut printed) = (0, None, Ok(()));
-    let unprinted = AtomicBool::new(false);
-    let mut print = exports.printer(console, &mut printed, &unprinted);
-    let mut watch = |event: Event<'_>| match event {
-        Event::Started { record, rows } => {
-            print(&table::head(record));
-            console.steps(rows as u64);
-        }
-        Event::Begin { kernel, rows, cols } => console.step(&format!("{kernel}, {rows} x {cols}"), done),
-        Event::Done(row) => {
-            done += 1;
-            if let Some(timing) = row.timing() {
-                tracing::info!(
-                    "{} at {} x {}: {} right to {:.1e}, {} timed runs, {} copies in turn",
-                    row.kernel,
-                    row.rows,
-                    row.cols,
-                    timing.verified,
-                    timing.largest_difference,
-                    timing.time.raw.len(),
-                    timing.copies.unwrap_or(1)
-                );
+    /// Has the library do it, and exports what comes of it.
+    fn measure(self, suite: &dyn Suite) -> anyhow::Result<Done> {
+        let Self { exports, console, commit } = self;
+        let mut printed = Ok(());
+        let unprinted = AtomicBool::new(false);
+        let mut print = exports.printer(&console, &mut printed, &unprinted);
+        let mut done = 0;
+        let mut watch = |event: Event<'_>| match event {
+            Event::Started { record, rows } => {
+                print(&layout::of(record).head(record));
+                console.steps(rows as u64);
             }
-            let new = shape.replace((row.rows, row.cols)) != shape;
-            print(&(if new { table::shape(row) } else { String::new() } + &table::line(row)));
+            Event::Begin { record, row } => console.step(&layout::of(record).name(row), done),
+            Event::Done(record) => {
+                done += 1;
+                tell(record);
+                print(&layout::of(record).step(record, &record.results));
+            }
+        };
+        let stop = Stop { console: &console, unprinted: &unprinted };
+        let result = staged("bench", || bench::run(suite, commit, &mut watch, &stop));
+        console.finish();
+        if let Ok(record) = &result {
+            print(&layout::of(record).end(record));
         }
-    };
-    let stop = Stop { console, unprinted: &unprinted };
-    let result = staged("bench", || bench::run(plan, subjects, target, commit, &mut watch, &stop));
-    console.finish();
-    drop(print);
-    printed?;
-    let record = result.map_err(explain)?;
-    exports.write(&record)?;
-    failures(&record)
+        drop(print);
+        printed?;
+        let record = result.map_err(explain)?;
+        exports.write(&record)?;
+        failures(&record)
+    }
+}
+
+/// Says in the log what the last row was compared with.
+fn tell(record: &Record) {
+    let Some((row, timing)) = record.results.last().and_then(|row| Some((row, row.timing()?))) else { return };
+    let by = timing.chosen.as_ref().map(|kernel| format!("{kernel}, ")).unwrap_or_default();
+    let difference = timing.largest_difference.map(|off| format!(" to {off:.1e}")).unwrap_or_default();
+    let (name, runs, copies) = (layout::of(record).name(row), timing.time.raw.len(), timing.copies.unwrap_or(1));
+    tracing::info!("{name}: {by}{} right{difference}, {runs} timed runs, {copies} copies in turn", timing.verified);
 }
 
 /// Stops the work on Ctrl-C, and when the table's reader is gone. (The bar counts rows, not the cells that an observer hears of.)
@@ -148,42 +142,6 @@ impl Observer for Stop<'_> {
     }
 }
 
-/// The devices asked for. With auto a GPU, if there is one.
-fn open(device: &Devices, console: &Console) -> Result<Target, DeviceError> {
-    let cuda = |ordinals: &[usize]| -> Result<Target, DeviceError> {
-        let gpus = ordinals.iter().map(|&ordinal| engine::open_gpu(ordinal));
-        Ok(Target::Cuda(gpus.collect::<Result<_, DeviceError>>()?))
-    };
-    match device {
-        Devices::Cpu => Ok(Target::Cpu),
-        Devices::Cuda(ordinals) => cuda(ordinals),
-        Devices::Emulator(count) => {
-            Ok(Target::Emulator((0..*count).map(engine::open_emulated).collect::<Result<_, _>>()?))
-        }
-        Devices::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
-            console.note(&format!("device auto: cpu, because {error}"));
-            Target::Cpu
-        })),
-    }
-}
-
-/// Sizes that cannot be done, before anything is allocated.
-fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
-    for &(rows, cols) in shapes {
-        let cells = rows * cols;
-        if matches!(target, Target::Emulator(_)) && cells > MOST_EMULATED {
-            return Err(Usage(format!(
-                "{rows} x {cols} cells are more than the {MOST_EMULATED} that the emulator takes here; \
-                 choose smaller --sizes"
-            ))
-            .into());
-        }
-        // A byte for the cell, and its result, of which f64 is the largest.
-        in_memory(cells as u128 * 9, &format!("{rows} x {cols} cells and their results"), "--sizes")?;
-    }
-    Ok(())
-}
-
 /// Refuses what is larger than memory.
 fn in_memory(needed: u128, what: &str, option: &str) -> anyhow::Result<()> {
     if let Some(available) = memory_available().filter(|&available| needed > available.into()) {
@@ -193,27 +151,19 @@ fn in_memory(needed: u128, what: &str, option: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn explain(error: Error) -> anyhow::Error {
-    match &error {
-        Error::Shape(_) => anyhow!("{error}; choose smaller --sizes"),
-        _ => error.into(),
+/// What a user can do about it. Errors of entropy are told as the program's other commands tell them, with their exit codes.
+fn explain(error: bench::Error) -> anyhow::Error {
+    match error {
+        bench::Error::Entropy(error @ halotile::entropy::Error::Shape(_)) => anyhow!("{error}; choose smaller --sizes"),
+        bench::Error::Entropy(error) => error.into(),
+        error => error.into(),
     }
 }
 
-/// An error that names everything that is wrong, with its first wrong cell.
+/// An error that names all rows that are wrong, each with its first wrong cell.
 fn failures(record: &Record) -> anyhow::Result<Done> {
-    wrong(
-        record
-            .results
-            .iter()
-            .map(|row| (format!("{} is wrong at {} x {}", row.kernel, row.rows, row.cols), &row.outcome)),
-    )
-}
-
-/// An error that names all rows that are wrong.
-fn wrong<'a, T: 'a>(rows: impl Iterator<Item = (String, &'a Outcome<T>)>) -> anyhow::Result<Done> {
-    let wrong = rows.filter_map(|(row, outcome)| match outcome {
-        Outcome::Wrong { reason } => Some(format!("{row}, {reason}")),
+    let wrong = record.results.iter().filter_map(|row| match &row.outcome {
+        Outcome::Wrong { reason } => Some(format!("{}, {reason}", layout::of(record).wrong(row))),
         _ => None,
     });
     let wrong: Vec<String> = wrong.collect();
@@ -239,30 +189,24 @@ impl ExportArgs {
 }
 
 /// The files to be made of a record, all of them open.
-struct Exports<R: 'static> {
-    files: Vec<(&'static dyn Exporter<R>, Sink)>,
+struct Exports {
+    files: Vec<(&'static dyn Exporter, Sink)>,
     /// One of them is standard output: the table goes to stderr, or nowhere.
     dash: bool,
     quiet: bool,
 }
 
-impl<R: serde::Serialize> Exports<R> {
-    /// As JSON, and in the formats that know what was computed; without `html` that option is refused by the command line.
-    fn create(
-        args: &ExportArgs,
-        [csv, markdown]: [&'static dyn Exporter<R>; 2],
-        html: Option<&'static dyn Exporter<R>>,
-        quiet: bool,
-    ) -> anyhow::Result<Self> {
-        let asked: [(Option<&'static dyn Exporter<R>>, _); 4] = [
-            (Some(&export::Json), &args.export_json),
-            (Some(csv), &args.export_csv),
-            (Some(markdown), &args.export_markdown),
-            (html, &args.export_html),
+impl Exports {
+    fn create(args: &ExportArgs, html: bool, quiet: bool) -> anyhow::Result<Self> {
+        let asked: [(&'static dyn Exporter, _); 4] = [
+            (&export::Json, args.export_json.as_deref()),
+            (&export::Csv, args.export_csv.as_deref()),
+            (&export::Markdown, args.export_markdown.as_deref()),
+            (&export::Html, args.export_html.as_deref().filter(|_| html)),
         ];
-        let asked: Vec<_> = asked.into_iter().filter_map(|(to, path)| Some((to?, path.as_deref()?))).collect();
+        let asked: Vec<_> = asked.into_iter().filter_map(|(to, path)| Some((to, path?))).collect();
         let dash = asked.iter().any(|(_, path)| crate::source::is_dash(path));
-        let open = |(to, path): (_, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
+        let open = |(to, path): (&'static dyn Exporter, &Path)| Ok((to, Sink::create(path, args.overwrite)?));
         let files = asked.into_iter().map(open).collect::<anyhow::Result<_>>()?;
         Ok(Self { files, dash, quiet })
     }
@@ -296,7 +240,7 @@ impl<R: serde::Serialize> Exports<R> {
     }
 
     /// Writes all of them, then lets them appear.
-    fn write(self, record: &R) -> anyhow::Result<()> {
+    fn write(self, record: &Record) -> anyhow::Result<()> {
         let mut sinks = Vec::new();
         for (exporter, mut sink) in self.files {
             let mut bytes = Vec::new();
@@ -312,8 +256,9 @@ impl<R: serde::Serialize> Exports<R> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use halotile::entropy::Error;
     use halotile::grid::{Grid, GridView};
-    use halotile_lab::bench::{Facts, Run, Values, Way};
+    use halotile_lab::bench::{Kernels, Running, Subject, SubjectFacts, Values, Way};
 
     use super::*;
     use crate::args::{Args, Bench, Command};
@@ -321,21 +266,21 @@ mod tests {
     /// The CPU engine under another name, with one cell wrong.
     struct Planted(Box<dyn Subject>);
 
-    struct PlantedRun<'a>(Box<dyn Run + 'a>, Grid<f32>);
+    struct PlantedRun<'a>(Box<dyn Running + 'a>, Grid<f32>);
 
     impl Subject for Planted {
         fn name(&self) -> &str {
             "planted"
         }
-        fn facts(&self) -> Facts {
+        fn facts(&self) -> SubjectFacts {
             self.0.facts()
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error> {
+        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
             Ok(Box::new(PlantedRun(self.0.start(way, cells)?, Grid::zeros(cells.rows(), cells.cols())?)))
         }
     }
 
-    impl Run for PlantedRun<'_> {
+    impl Running for PlantedRun<'_> {
         fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
             self.0.run(observer)
         }
@@ -367,16 +312,21 @@ mod tests {
         let plan = args.plan(&[]);
         let subjects: Vec<Box<dyn Subject>> =
             vec![Box::new(Planted(bench::cpu_engine(&plan))), bench::cpu_engine(&plan)];
-        let exports = exports(&args).unwrap();
-        let console = Console::new(args.loudness);
-        let error = measure(&plan, &subjects, &Target::Cpu, None, exports, &console).unwrap_err().to_string();
+        let exports = Exports::create(&args.exports, true, args.loudness.quiet).unwrap();
+        let session = Session { exports, console: Console::new(args.loudness), commit: None };
+        let suite = Kernels { plan: &plan, subjects: &subjects, target: &Target::Cpu };
+        let error = session.measure(&suite).unwrap_err().to_string();
         assert!(error.starts_with("planted is wrong at 5 x 6, row 1, column 1: "), "{error}");
         assert!(error.ends_with(" off); what is wrong was not timed"), "{error}");
         let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap();
-        let record: Record = serde_json::from_str(&read(&json)).unwrap();
+        let record = Record::read(read(&json).as_bytes()).unwrap();
         assert!(matches!(record.results[0].outcome, Outcome::Wrong { .. }));
         assert_eq!(record.results[1].timing().unwrap().time.raw.len(), 2);
-        assert!(table::line(&record.results[0]).starts_with("planted         WRONG: row 1, column 1: "));
+        assert!(
+            layout::of(&record)
+                .step(&record, &record.results[..1])
+                .contains("\nplanted         WRONG: row 1, column 1: ")
+        );
         assert!(read(&csv).contains("\nplanted,cpu,,5,6,wrong,\"row 1, column 1: "), "{}", read(&csv));
         assert!(read(&markdown).contains("| planted | **WRONG**: row 1, column 1: "));
         assert!(read(&html).contains("Wrong, and therefore not timed"));

@@ -1,8 +1,7 @@
 //! `halotile bench apsp`: what it prints, what it exports, what it refuses.
 
 use halotile::apsp::Kernel;
-use halotile_lab::bench::Outcome;
-use halotile_lab::bench::apsp::Record;
+use halotile_lab::bench::{Outcome, Record, Unit};
 
 use crate::place::Place;
 
@@ -13,7 +12,7 @@ fn the_cpu_is_timed_and_exported_in_every_format() {
                 --export-csv r.csv --export-markdown r.md";
     let table = place.run(args).quietly();
     assert_eq!(place.names(), ["r.csv", "r.json", "r.md"]);
-    let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+    let record = Record::read(&place.read("r.json")).unwrap();
     let names: Vec<_> = record.results[..6].iter().map(|row| row.kernel.as_str()).collect();
     assert_eq!(names, ["cpu", "threads", "naive", "blocked32", "blocked64", "tiled"]);
     for row in &record.results {
@@ -45,10 +44,10 @@ fn the_emulator_has_every_kernel_and_the_graph_can_be_chosen() {
     let args = "bench apsp --device emulator:2 --kernels tiled,cpu --graph sparse --weights 0..9 --weight i16 --seed 3 \
                 --vertices 33 --runs 1 --warmup 0 --export-json - -q";
     let ran = place.run(args);
-    let record: Record = serde_json::from_slice(&ran.out).unwrap();
-    let o = &record.options;
-    assert_eq!((o.graph.as_str(), o.weights, o.weight.as_str(), o.seed), ("sparse", (0, 9), "i16", 3));
-    assert_eq!((record.head.devices.len(), record.ceilings.device), (2, None));
+    let record = Record::read(&ran.out).unwrap();
+    let (o, seed) = (&record.options.work, record.options.seed);
+    assert_eq!((o.text("graph"), o.numbers("weights"), o.text("weight"), seed), ("sparse", vec![0, 9], "i16", 3));
+    assert_eq!((record.head.devices.len(), record.ceilings.of("device", Unit::Relaxations)), (2, None));
     let names: Vec<_> = record.results.iter().map(|row| row.kernel.as_str()).collect();
     assert_eq!(names, ["cpu", Kernel::Tiled.name()]);
     assert!(!record.results.iter().any(|row| matches!(row.outcome, Outcome::Wrong { .. })), "{record:?}");

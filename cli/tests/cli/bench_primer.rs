@@ -1,9 +1,13 @@
 //! `halotile bench copy`, `stride` and the other topics of the primer: what they print, what they export, what they refuse.
 
-use halotile_lab::bench::primer::{Record, Unit};
-use halotile_lab::bench::{Clock, Outcome};
+use halotile_lab::bench::{Clock, Outcome, Record, Row, Unit};
 
 use crate::place::Place;
+
+/// What tells a row from others, first of all.
+fn first(row: &Row) -> &str {
+    row.parameters.iter().next().and_then(|(_, value)| value.as_str()).expect("a parameter")
+}
 
 #[test]
 fn a_topic_is_verified_timed_and_exported_in_every_format() {
@@ -12,7 +16,7 @@ fn a_topic_is_verified_timed_and_exported_in_every_format() {
                 --export-csv r.csv --export-markdown r.md --export-html r.html";
     let table = place.run(args).quietly();
     assert_eq!(place.names(), ["r.csv", "r.html", "r.json", "r.md"]);
-    let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+    let record = Record::read(&place.read("r.json")).unwrap();
     assert_eq!(
         (record.head.what.as_str(), record.head.commit.as_deref(), record.options.seed),
         ("primer", Some("abc123"), 7)
@@ -21,9 +25,9 @@ fn a_topic_is_verified_timed_and_exported_in_every_format() {
     for row in &record.results {
         let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
         assert_eq!((timing.time.raw.len(), timing.unit, timing.share_of_ceiling), (2, Unit::Bytes, None));
-        assert_eq!(timing.amount, 8.0 * row.size[0] as f64);
+        assert_eq!(timing.amount, 8.0 * row.of.numbers("size")[0] as f64);
         // Beside a line's beginning a warp's 128 bytes lie in one sector more.
-        let offset: u32 = row.parameters[0].value.parse().unwrap();
+        let offset: u32 = row.parameters.text("offset").parse().unwrap();
         let most = timing.counted.unwrap().global_loads.unwrap().most;
         assert_eq!(most, if offset.is_multiple_of(8) { 4 } else { 5 }, "offset {offset}");
     }
@@ -57,9 +61,9 @@ fn clocks_tell_more_than_a_time() {
     let place = Place::new();
     let args = "bench clock --device emulator --sizes 3 --runs 1 --warmup 0 --export-json r.json --export-csv r.csv --export-html r.html";
     let table = place.run(args).quietly();
-    let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
+    let record = Record::read(&place.read("r.json")).unwrap();
     let told = |kernel: &str, of: &str| {
-        let found = record.results.iter().find(|row| row.kernel == kernel && row.parameters[0].value == of);
+        let found = record.results.iter().find(|row| row.kernel == kernel && first(row) == of);
         found.and_then(|row| row.timing()).unwrap_or_else(|| panic!("{kernel} {of}: {record:?}"))
     };
     for (kernel, of, clock, readings) in [
@@ -101,8 +105,8 @@ fn what_crosses_the_bus_is_timed_by_the_wall_clock() {
         for label in labels {
             assert!(table.contains(&format!("\n{label:26}")), "{label}: {table}");
         }
-        let record: Record = serde_json::from_slice(&place.read("r.json")).unwrap();
-        assert_eq!((record.results.len(), record.ceilings.transferred), (kernels, None));
+        let record = Record::read(&place.read("r.json")).unwrap();
+        assert_eq!((record.results.len(), record.ceilings.of("device", Unit::Transferred)), (kernels, None));
         for row in &record.results {
             let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
             assert_eq!(timing.time.clock, Clock::Wall, "{row:?}");
@@ -121,7 +125,7 @@ fn instructions_and_branches_count_operations() {
     let run = |topic| {
         let table = place
             .run(&format!("bench {topic} --device emulator --sizes 1 --runs 1 --warmup 0 --export-json {topic}.json"));
-        let record: Record = serde_json::from_slice(&place.read(&format!("{topic}.json"))).unwrap();
+        let record = Record::read(&place.read(&format!("{topic}.json"))).unwrap();
         for row in &record.results {
             let Outcome::Timed(timing) = &row.outcome else { panic!("{row:?}") };
             assert_eq!(timing.unit, Unit::Operations, "{row:?}");
@@ -132,7 +136,7 @@ fn instructions_and_branches_count_operations() {
     for label in ["add f32", "min, max i32", "ld.shared 32 ways", "atom.global one word"] {
         assert!(table.contains(&format!("\n{label} ")), "{label}: {table}");
     }
-    let shuffle = record.results.iter().find(|row| row.parameters[0].value == "shuffle").unwrap();
+    let shuffle = record.results.iter().find(|row| first(row) == "shuffle").unwrap();
     let readings = &shuffle.timing().unwrap().readings;
     assert_eq!(readings.iter().map(|reading| reading.unit.as_str()).collect::<Vec<_>>(), ["/clk/SM", "clocks"]);
     assert!(table.lines().any(|line| line.starts_with("shuffle u32 ") && line.contains(", latency ")), "{table}");

@@ -1,7 +1,8 @@
 //! `halotile bench entropy --sweep`: what it prints, what it exports, what it refuses. That a wrong result is not timed, and which ratios
 //! are named, is tested where one can be planted: in `halotile_lab::bench::sweep`.
 
-use halotile_lab::bench::sweep::{Precision, Record};
+use halotile_lab::bench::Record;
+use halotile_lab::bench::sweep::setting;
 
 use crate::place::Place;
 
@@ -13,16 +14,16 @@ fn the_emulator_sweeps_and_names_its_kernels() {
                 --commit abc";
     let table = place.run(args).quietly();
     assert_eq!(place.names(), ["s.csv", "s.json", "s.md"]);
-    let record: Record = serde_json::from_slice(&place.read("s.json")).expect("a record");
+    let record = Record::read(&place.read("s.json")).expect("a record");
     assert_eq!((record.head.what.as_str(), record.head.commit.as_deref()), ("sweep", Some("abc")));
     // 2 numbers of classes with and without nodata, a measure, the disk, f64; at 3 sizes.
     assert_eq!(record.results.len(), (2 * 2 + 3) * 3);
     for row in &record.results {
         let timing = row.timing().unwrap_or_else(|| panic!("{row:?}"));
         assert_eq!((timing.time.raw.len(), timing.verified.as_str()), (2, "every cell"));
-        assert!(table.contains(row.kernel.as_deref().expect("a kernel")), "{row:?}: {table}");
+        assert!(table.contains(timing.chosen.as_deref().expect("a kernel")), "{row:?}: {table}");
     }
-    assert!(record.results.iter().any(|row| row.setting.precision == Precision::F64));
+    assert!(record.results.iter().any(|row| row.of.text("precision") == "f64"));
     let ratios: Vec<f64> = record.cliffs.iter().map(|cliff| cliff.ratio).collect();
     assert!(ratios.len() == 5 && ratios.is_sorted_by(|a, b| a >= b), "{ratios:?}");
     for row in
@@ -51,12 +52,14 @@ fn the_cpu_sweeps_from_memory_to_memory() {
          --sweep-shapes disk --sweep-precisions f64 --sweep-nodata yes --pattern clustered --runs 1 --export-json - -q",
     );
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    let record: Record = serde_json::from_slice(&ran.out).expect("a record");
+    let record = Record::read(&ran.out).expect("a record");
     let [row] = &record.results[..] else { panic!("{record:?}") };
-    assert_eq!(row.setting.to_string(), "5 x 5, 256 classes, richness, disk, f64, nodata");
+    assert_eq!(setting(row).expect("a setting").to_string(), "5 x 5, 256 classes, richness, disk, f64, nodata");
     let timing = row.timing().expect("times");
     assert_eq!(timing.verified, "every cell of 300 x 300 cells; every cell");
-    assert!(row.kernel.is_none() && timing.share_of_copy.is_some_and(|share| share > 0.0) && record.cliffs.is_empty());
+    assert!(
+        timing.chosen.is_none() && timing.share_of_ceiling.is_some_and(|share| share > 0.0) && record.cliffs.is_empty()
+    );
 }
 
 #[test]

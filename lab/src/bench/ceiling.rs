@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::record::BYTES_PER_CELL;
+use super::entropy::BYTES_PER_CELL;
 
 /// Cells that are copied: with their results more than any cache holds. Tests look at everything but the rate.
 const CELLS: usize = if cfg!(test) { 1 << 20 } else { 1 << 26 };

@@ -1,18 +1,20 @@
-//! The loop: verify, warm up, time.
+//! The loop that times everything: verify, warm up, time.
+//!
+//! ```text
+//! measure the ceilings: what the machine can do
+//! for each table of the suite, for each case, for each way to time it:
+//!     start it; run once; compare with the oracle; wrong: say where, and time nothing
+//!     run until warm; run and keep every time
+//! ```
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::ceiling::cpu_copy;
-use super::record::{BYTES_PER_CELL, CEILING, Ceilings, Clock, Outcome, Record, Row, Times, Timing, place_name};
-use super::subject::{Facts, Run, Subject, Way, is_misfit};
-use super::target::Target;
-use super::verify::Oracle;
-use crate::generate::{Generator, Pattern};
-use halotile::entropy::{Entropy, Error, Place};
-use halotile::exec::DeviceError;
-use halotile::grid::{Grid, GridView};
+use super::case::{Beside, Case, Error, Suite};
+use super::machine::Head;
+use super::record::{Outcome, Record, Row, Timing};
+use super::times::{Clock, Times};
 use halotile::observe::{Cancelled, Observer};
 use halotile::profile::stage;
 
@@ -62,52 +64,7 @@ impl Default for Effort {
     }
 }
 
-/// What to benchmark: the grids, the window, how often.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// Rows and columns of the grids.
-    pub shapes: Vec<(usize, usize)>,
-    /// What their cells are like.
-    pub pattern: Pattern,
-    /// What their cells depend on.
-    pub seed: u64,
-    /// Cells are below this: 1 to 256.
-    pub levels: usize,
-    /// The window's side: odd, 1 to 255.
-    pub size: usize,
-    /// How often everything runs.
-    pub effort: Effort,
-}
-
-impl Plan {
-    pub(super) fn entropy(&self) -> Entropy {
-        Entropy::new().size(self.size).levels(self.levels)
-    }
-
-    fn grid(&self, rows: usize, cols: usize) -> Result<Grid<u8>, Error> {
-        // Its only error is about the levels, and they have been checked.
-        let generator = Generator::new(self.pattern, self.seed, self.levels).map_err(|_| Error::Levels(self.levels))?;
-        Ok(generator.grid(rows, cols)?)
-    }
-
-    /// Why `subject` does not do this work, found out with the first few rows of each shape; `None` when it does. So a misfit shows
-    /// before hours of work.
-    pub fn misfit(&self, subject: &dyn Subject) -> Result<Option<Error>, Error> {
-        for &(rows, cols) in &self.shapes {
-            let cells = self.grid(rows.min(16), cols)?;
-            for &way in subject.facts().ways {
-                match subject.start(way, cells.view()).and_then(|mut run| run.run(&())) {
-                    Ok(_) | Err(Error::Device(DeviceError::Fault(_))) => {}
-                    Err(error) if is_misfit(&error) => return Ok(Some(error)),
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Progress of the benchmark, for observers.
+/// Progress of a benchmark, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The ceilings have been measured.
@@ -117,172 +74,107 @@ pub enum Event<'a> {
         /// How many rows there will be.
         rows: usize,
     },
-    /// A row begins.
+    /// A case begins.
     Begin {
-        /// The subject.
-        kernel: &'a str,
-        /// Rows of the grid.
-        rows: usize,
-        /// Columns of the grid.
-        cols: usize,
+        /// What is known before it.
+        record: &'a Record,
+        /// Its row, with nothing that came of it yet.
+        row: &'a Row,
     },
-    /// A row is done.
-    Done(&'a Row),
+    /// A case is done; its row is the record's last.
+    Done(&'a Record),
 }
 
-/// Verifies and times every subject on every shape. `commit` is for the record only; the observer can stop it all between two runs,
+/// Verifies and times every case of a suite. `commit` is for the record only; the observer can stop it all between two runs,
 /// and within those that ask it.
 ///
-/// A subject that is wrong, or does not do the work, is in the record as such; an error is what stops everything: a device that
+/// A case that is wrong, or does not do the work, is in the record as such; an error is what stops everything: a device that
 /// fails, a plan that cannot be, too little memory.
 pub fn run(
-    plan: &Plan,
-    subjects: &[Box<dyn Subject>],
-    target: &Target,
+    suite: &dyn Suite,
     commit: Option<String>,
     on_event: &mut dyn FnMut(Event<'_>),
     observer: &dyn Observer,
 ) -> Result<Record, Error> {
-    plan.entropy().validate()?;
-    let ceilings = Ceilings { device_copy: target.copy()?, cpu_copy: cpu_copy(), how: CEILING.to_owned() };
-    let mut record = Record::new(plan, target, commit, ceilings);
-    on_event(Event::Started { record: &record, rows: plan.shapes.len() * subjects.len() });
-    for &(rows, cols) in &plan.shapes {
-        let cells = plan.grid(rows, cols)?;
-        let oracle = Oracle::new(cells.view(), plan.size, plan.levels);
-        for subject in subjects {
-            let facts = subject.facts();
-            on_event(Event::Begin { kernel: subject.name(), rows, cols });
-            let mut outcome = measure(subject.as_ref(), &facts, cells.view(), &oracle, &plan.effort, observer)?;
-            if let Outcome::Timed(timing) = &mut outcome {
-                let ceiling = match facts.place {
-                    Place::Device => record.ceilings.device_copy,
-                    Place::Both if !matches!(target, Target::Cpu) => None,
-                    Place::Cpu | Place::Both => Some(record.ceilings.cpu_copy),
-                };
-                timing.cells_per_second = (rows * cols) as f64 / timing.time.median;
-                timing.share_of_copy = ceiling.map(|rate| timing.cells_per_second * BYTES_PER_CELL as f64 / rate);
-            }
-            let mut row = Row {
-                kernel: subject.name().to_owned(),
-                place: place_name(facts.place).to_owned(),
-                before: facts.before,
-                idea: facts.idea,
-                rows,
-                cols,
-                outcome,
-            };
-            let before = row.before.as_deref().and_then(|before| record.row(before, rows, cols));
-            let speedup = before.and_then(|before| row.speedup_over(before));
-            if let Outcome::Timed(timing) = &mut row.outcome {
-                timing.speedup = speedup;
-            }
-            on_event(Event::Done(&row));
-            record.results.push(row);
+    suite.check()?;
+    let mut record = Record {
+        head: Head::new(suite.what(), suite.target(), commit),
+        options: suite.options(),
+        ceilings: suite.ceilings()?,
+        results: Vec::new(),
+        cliffs: Vec::new(),
+    };
+    on_event(Event::Started { record: &record, rows: suite.rows() });
+    suite.cases(&mut |case| {
+        let mut row = case.row();
+        on_event(Event::Begin { record: &record, row: &row });
+        row.outcome = measure(case, &record.options.effort, observer)?;
+        if let Outcome::Timed(timing) = &mut row.outcome {
+            timing.share_of_ceiling = case.ceiling(&record.ceilings).map(|ceiling| timing.per_second / ceiling);
+            timing.counted = case.rehearsal();
         }
-    }
+        let speedup = record.before(&row).and_then(|before| row.speedup_over(before));
+        if let Outcome::Timed(timing) = &mut row.outcome {
+            timing.speedup = speedup;
+        }
+        record.results.push(row);
+        on_event(Event::Done(&record));
+        Ok(())
+    })?;
+    record.cliffs = suite.cliffs(&record.results);
     Ok(record)
 }
 
-/// A subject whose first result was right: only such a one is timed.
-pub(super) struct Verified<'a> {
-    pub run: Box<dyn Run + 'a>,
-    /// Seconds of the run that was looked at.
-    first: f64,
-    /// The largest difference found.
-    pub difference: f64,
-}
-
-impl<'a> Verified<'a> {
-    /// Runs once and compares; or what came of it, where that is no right result.
-    pub fn new<T>(
-        subject: &'a dyn Subject,
-        facts: &Facts,
-        way: Way,
-        cells: GridView<'a, u8>,
-        oracle: &Oracle<'_>,
-        observer: &dyn Observer,
-    ) -> Result<Result<Self, Outcome<T>>, Error> {
-        let verified = subject.start(way, cells).and_then(|mut run| {
-            let first = run.run(observer)?;
-            let found = oracle.check(&run.result()?, facts.tolerance);
-            Ok((run, first, found))
-        });
-        match verified {
-            Ok((run, first, Ok(difference))) => Ok(Ok(Self { run, first, difference })),
-            Ok((_, _, Err(cell))) => Ok(Err(Outcome::Wrong { reason: cell.to_string() })),
-            // The emulator has found a mistake in the kernel, which a GPU would have kept to itself.
-            Err(Error::Device(DeviceError::Fault(fault))) => Ok(Err(Outcome::Wrong { reason: fault })),
-            Err(error) if is_misfit(&error) => Ok(Err(Outcome::Skipped { reason: reason(&error) })),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Warms up, then runs as often as asked: the seconds of each run.
-    pub fn times(&mut self, effort: &Effort, observer: &dyn Observer) -> Result<Vec<f64>, Error> {
-        repeat(&effort.warmup, 0, self.first, observer, || self.run.run(observer))?;
-        repeat(&effort.timed, 1, 0.0, observer, || self.run.run(observer))
+/// What comes of one case.
+fn measure(case: &dyn Case, effort: &Effort, observer: &dyn Observer) -> Result<Outcome, Error> {
+    match times(case, effort, observer) {
+        Ok(Some(timing)) => Ok(Outcome::Timed(Box::new(timing))),
+        Ok(None) => Ok(Outcome::nothing()),
+        Err(error) => error.outcome(),
     }
 }
 
-/// One subject on one grid.
-fn measure(
-    subject: &dyn Subject,
-    facts: &Facts,
-    cells: GridView<'_, u8>,
-    oracle: &Oracle<'_>,
-    effort: &Effort,
-    observer: &dyn Observer,
-) -> Result<Outcome, Error> {
+/// The times of a case whose results are right; none where it has no way to be timed.
+fn times(case: &dyn Case, effort: &Effort, observer: &dyn Observer) -> Result<Option<Timing>, Error> {
     let mut timing: Option<Timing> = None;
-    for &way in facts.ways {
-        let mut verified = match Verified::new(subject, facts, way, cells, oracle, observer)? {
-            Ok(verified) => verified,
-            Err(outcome) => return Ok(outcome),
-        };
-        let (raw, difference) = (verified.times(effort, observer)?, verified.difference);
-        match &mut timing {
-            None => {
-                let clock = if way == Way::Kernel { Clock::Device } else { Clock::Wall };
-                let details = verified.run.details();
-                timing = Some(Timing {
-                    time: Times::new(clock, raw),
-                    host_to_host: None,
-                    // Known when the row is.
-                    cells_per_second: 0.0,
-                    share_of_copy: None,
-                    speedup: None,
-                    occupancy: details.occupancy,
-                    usage: facts.usage,
-                    copies: details.copies,
-                    copies_bytes: details.bytes,
-                    verified: oracle.covers(),
-                    largest_difference: difference,
-                });
-            }
-            Some(timing) => {
-                timing.host_to_host = Some(Times::new(Clock::Wall, raw));
-                timing.largest_difference = timing.largest_difference.max(difference);
-            }
+    for &way in case.ways() {
+        let mut run = case.start(way, observer)?;
+        let first = run.run(observer)?;
+        let checked = run.check()?;
+        repeat(&effort.warmup, 0, first, observer, || run.run(observer))?;
+        let runs = repeat(&effort.timed, 1, 0.0, observer, || Ok::<_, Error>((run.run(observer)?, run.beside())))?;
+        let time = Times::new(case.clock(way), runs.iter().map(|(seconds, _)| *seconds).collect());
+        if let Some(timing) = &mut timing {
+            timing.host_to_host = Some(time);
+            timing.largest_difference =
+                [timing.largest_difference, checked.difference].into_iter().flatten().reduce(f64::max);
+            continue;
         }
+        let beside = |of: fn(&Beside) -> Option<f64>, clock| {
+            let raw: Option<Vec<f64>> = runs.iter().map(|(_, beside)| of(beside)).collect();
+            raw.map(|raw| Times::new(clock, raw))
+        };
+        let details = run.details()?;
+        let (unit, amount) = case.work();
+        timing = Some(Timing {
+            host_to_host: beside(|beside| beside.host_to_host, Clock::Wall),
+            transfers: beside(|beside| beside.transfers, Clock::Device),
+            occupancy: details.occupancy,
+            usage: case.usage(),
+            copies: details.copies,
+            copies_bytes: details.copies_bytes,
+            chosen: details.chosen,
+            readings: details.readings,
+            verified: checked.covers,
+            largest_difference: checked.difference,
+            ..Timing::new(time, unit, amount)
+        });
     }
-    Ok(match timing {
-        Some(timing) => Outcome::Timed(Box::new(timing)),
-        None => Outcome::Skipped { reason: "there is nothing to time".to_owned() },
-    })
-}
-
-/// A misfit's reason, without the kernel's name, which stands beside it.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::KernelMisfit { reason, .. } => reason.clone(),
-        Error::KernelOnCpu(_) => "it runs on a device (cuda, emulator)".to_owned(),
-        other => other.to_string(),
-    }
+    Ok(timing)
 }
 
 /// Runs as often as `repeat` says, and `floor` times at least, after runs that took `before` seconds. What each run says.
-pub(super) fn repeat<R, E: From<Cancelled>>(
+fn repeat<R, E: From<Cancelled>>(
     repeat: &Repeat,
     floor: usize,
     before: f64,
@@ -303,99 +195,120 @@ pub(super) fn repeat<R, E: From<Cancelled>>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
-    use crate::bench::subject::{Values, cpu_engine};
+    use crate::bench::{Ceilings, Checked, Clock, Fields, Options, Run, Target, Unit, Way};
 
-    /// The CPU engine with `wrong` added to one cell of every result.
+    /// Work that takes no time and is right, wrong, or fails.
     struct Planted {
-        inner: Box<dyn Subject>,
-        wrong: f64,
-        runs: std::cell::Cell<usize>,
+        name: &'static str,
+        before: Option<&'static str>,
+        ways: &'static [Way],
+        error: Option<Error>,
+        runs: Cell<usize>,
     }
 
-    struct PlantedRun<'a> {
-        inner: Box<dyn Run + 'a>,
-        subject: &'a Planted,
-        out: Grid<f64>,
+    fn planted(name: &'static str) -> Planted {
+        Planted { name, before: None, ways: &[Way::Kernel, Way::HostToHost], error: None, runs: Cell::new(0) }
     }
 
-    impl Subject for Planted {
-        fn name(&self) -> &str {
-            "planted"
+    impl Case for Planted {
+        fn row(&self) -> Row {
+            Row {
+                of: Fields::default().with("cells", 600),
+                kernel: self.name.into(),
+                place: "cpu".into(),
+                parameters: Fields::default(),
+                before: self.before.map(str::to_owned),
+                idea: None,
+                outcome: Outcome::nothing(),
+            }
         }
-        fn facts(&self) -> Facts {
-            Facts { before: Some("cpu".into()), ..self.inner.facts() }
+        fn ways(&self) -> &[Way] {
+            self.ways
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error> {
-            let inner = self.inner.start(way, cells)?;
-            Ok(Box::new(PlantedRun { inner, subject: self, out: Grid::zeros(cells.rows(), cells.cols())? }))
+        fn work(&self) -> (Unit, f64) {
+            (Unit::Cells, 600.0)
+        }
+        fn ceiling(&self, ceilings: &Ceilings) -> Option<f64> {
+            ceilings.of("cpu", Unit::Cells)
+        }
+        fn start<'a>(&'a self, way: Way, _: &dyn Observer) -> Result<Box<dyn Run + 'a>, Error> {
+            Ok(Box::new(PlantedRun(self, way)))
         }
     }
+
+    struct PlantedRun<'a>(&'a Planted, Way);
 
     impl Run for PlantedRun<'_> {
-        fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
-            self.subject.runs.set(self.subject.runs.get() + 1);
-            self.inner.run(observer)
+        fn run(&mut self, _: &dyn Observer) -> Result<f64, Error> {
+            self.0.runs.set(self.0.runs.get() + 1);
+            Ok(if self.1 == Way::Kernel { 0.5 } else { 3.0 })
         }
-        fn result(&mut self) -> Result<Values<'_>, Error> {
-            let Values::F32(grid) = self.inner.result()? else { panic!("the CPU engine gives f32") };
-            let cols = grid.cols();
-            self.out = Grid::from_fn(grid.rows(), cols, |r, c| f64::from(grid.row(r)[c])).unwrap();
-            self.out.as_mut_slice()[3 * cols + 5] += self.subject.wrong;
-            Ok(Values::F64(self.out.view()))
+        fn beside(&self) -> Beside {
+            Beside { host_to_host: None, transfers: Some(0.25) }
+        }
+        fn check(&mut self) -> Result<Checked, Error> {
+            let difference = Some(if self.1 == Way::Kernel { 1e-7 } else { 2e-7 });
+            self.0.error.clone().map_or(Ok(Checked { covers: "all".into(), difference }), Err)
         }
     }
 
-    fn plan() -> Plan {
-        let shapes = vec![(20, 30), (7, 9)];
-        Plan { shapes, pattern: Pattern::Random, seed: 3, levels: 16, size: 5, effort: Effort::runs(2, 4) }
-    }
+    struct Cases(Vec<Planted>);
 
-    fn planted(wrong: f64) -> Planted {
-        Planted { inner: cpu_engine(&plan()), wrong, runs: Default::default() }
+    impl Suite for Cases {
+        fn what(&self) -> &'static str {
+            "entropy"
+        }
+        fn target(&self) -> &Target {
+            &Target::Cpu
+        }
+        fn options(&self) -> Options {
+            Options { work: Fields::default(), seed: 0, effort: Effort::runs(2, 4) }
+        }
+        fn ceilings(&self) -> Result<Ceilings, Error> {
+            Ok(Ceilings::new("told", [("cpu", Unit::Cells, Some(2400.0))]))
+        }
+        fn rows(&self) -> usize {
+            self.0.len()
+        }
+        fn cases(&self, measure: &mut dyn FnMut(&dyn Case) -> Result<(), Error>) -> Result<(), Error> {
+            self.0.iter().try_for_each(|case| measure(case))
+        }
     }
 
     #[test]
-    fn a_wrong_subject_is_not_timed_and_the_others_are() {
-        let subjects: [Box<dyn Subject>; 2] = [Box::new(planted(1e-3)), cpu_engine(&plan())];
+    fn what_is_wrong_runs_once_and_what_is_right_as_often_as_asked() {
+        let wrong = Planted { error: Some(Error::Wrong("row 3".into())), ..planted("wrong") };
+        let idle = Planted { ways: &[], ..planted("idle") };
+        let suite = Cases(vec![planted("right"), wrong, Planted { before: Some("right"), ..planted("next") }, idle]);
         let mut seen = Vec::new();
-        let mut watch = |event: Event<'_>| {
-            if let Event::Done(row) = event {
-                seen.push(row.kernel.clone());
-            }
+        let mut watch = |event: Event<'_>| match event {
+            Event::Started { record, rows } => assert_eq!((record.results.len(), rows), (0, 4)),
+            Event::Begin { row, .. } => seen.push(row.kernel.clone()),
+            Event::Done(record) => assert_eq!(record.results.last().map(|row| &row.kernel), seen.last()),
         };
-        let record = run(&plan(), &subjects, &Target::Cpu, None, &mut watch, &()).unwrap();
-        assert_eq!(seen, ["planted", "cpu", "planted", "cpu"]);
-        for (rows, cols) in plan().shapes {
-            let Outcome::Wrong { reason } = &record.row("planted", rows, cols).unwrap().outcome else {
-                panic!("{record:?}")
-            };
-            assert!(reason.starts_with("row 3, column 5: ") && reason.contains(" was expected ("), "{reason}");
-            assert_eq!(record.row("cpu", rows, cols).unwrap().timing().unwrap().time.raw.len(), 4);
-        }
+        let record = run(&suite, Some("abc".into()), &mut watch, &()).unwrap();
+        assert_eq!(seen, ["right", "wrong", "next", "idle"]);
+        let runs: Vec<_> = suite.0.iter().map(|case| case.runs.get()).collect();
+        // Two ways, each to verify, to warm up, and timed.
+        assert_eq!(runs, [2 * (1 + 2 + 4), 1, 2 * (1 + 2 + 4), 0]);
+        assert_eq!(record.results[1].outcome, Outcome::Wrong { reason: "row 3".into() });
+        assert_eq!(record.results[3].outcome, Outcome::Skipped { reason: "there is nothing to time".into() });
+        let timing = record.results[2].timing().unwrap();
+        assert_eq!((timing.time.raw.len(), timing.time.clock, timing.per_second), (4, Clock::Device, 1200.0));
+        assert_eq!((timing.share_of_ceiling, timing.speedup), (Some(0.5), Some(1.0)));
+        assert_eq!((timing.largest_difference, timing.verified.as_str()), (Some(2e-7), "all"));
+        assert_eq!(timing.host_to_host.as_ref().map(|times| (times.clock, times.median)), Some((Clock::Wall, 3.0)));
+        assert_eq!(timing.transfers.as_ref().map(|times| times.raw.len()), Some(4));
+        assert_eq!((record.results[0].timing().unwrap().speedup, record.head.commit.as_deref()), (None, Some("abc")));
     }
 
     #[test]
-    fn a_wrong_subject_runs_once_and_a_right_one_as_often_as_asked() {
-        for (wrong, runs) in [(1e-3, 1), (0.0, 1 + 2 + 4)] {
-            let planted = planted(wrong);
-            let cells = plan().grid(20, 30).unwrap();
-            let oracle = Oracle::new(cells.view(), 5, 16);
-            measure(&planted, &planted.facts(), cells.view(), &oracle, &plan().effort, &()).unwrap();
-            assert_eq!(planted.runs.get(), runs);
-        }
-    }
-
-    #[test]
-    fn a_right_subject_has_its_speed_beside_the_one_before_it() {
-        let subjects: [Box<dyn Subject>; 2] = [cpu_engine(&plan()), Box::new(planted(0.0))];
-        let record = run(&plan(), &subjects, &Target::Cpu, Some("abc".into()), &mut |_| (), &()).unwrap();
-        let (cpu, planted) = (record.row("cpu", 20, 30).unwrap(), record.row("planted", 20, 30).unwrap());
-        let (ours, theirs) = (planted.timing().unwrap(), cpu.timing().unwrap());
-        assert_eq!(ours.speedup, Some(theirs.time.median / ours.time.median));
-        assert_eq!(ours.cells_per_second, 600.0 / ours.time.median);
-        assert_eq!(ours.share_of_copy, Some(ours.cells_per_second * 5.0 / record.ceilings.cpu_copy));
-        assert_eq!((theirs.speedup, record.head.commit.as_deref()), (None, Some("abc")));
+    fn an_error_that_is_no_outcome_stops_everything() {
+        let broken = Planted { error: Some(Error::Entropy(halotile::entropy::Error::NoDevices)), ..planted("broken") };
+        assert!(matches!(run(&Cases(vec![broken]), None, &mut |_| (), &()), Err(Error::Entropy(_))));
     }
 
     #[test]
@@ -419,7 +332,6 @@ mod tests {
                 true
             }
         }
-        let stopped = run(&plan(), &[cpu_engine(&plan())], &Target::Cpu, None, &mut |_| (), &Stop);
-        assert!(matches!(stopped, Err(Error::Cancelled(_))));
+        assert!(run(&Cases(vec![planted("right")]), None, &mut |_| (), &Stop).unwrap_err().is_cancelled());
     }
 }

@@ -1,21 +1,22 @@
-//! What can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the library's own
-//! choice.
+//! What computes entropy and can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the
+//! library's own choice.
 //!
-//! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. Its result is asked for
-//! before any of its times is: the trait is how tests show that a wrong one is not timed.
+//! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. With a grid and what the
+//! definition says of it a subject is a case: of the benchmark of kernels (`entropy`), or of a sweep. The trait is how tests show that a wrong one is not timed.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::measure::Plan;
+use super::case::{Details, Way};
+use super::entropy::Plan;
 use super::record::Usage;
 use super::target::Target;
 use super::verify::tolerance;
 use crate::entropy::{self, ladder};
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
-use halotile::exec::{ArrayError, Buffer, Device, DeviceError, DeviceGrid, DeviceGridMut, Rows};
+use halotile::exec::{ArrayError, Buffer, Device, DeviceGrid, DeviceGridMut, Rows};
 use halotile::grid::{Grid, GridView};
 use halotile::numbers::Real;
 use halotile::numbers::ValueType;
@@ -25,19 +26,7 @@ use halotile::observe::Observer;
 pub const CPU_ENGINE: &str = "cpu";
 
 /// The name of a subject that leaves the choice of the kernel to the library.
-const AUTO: &str = "auto";
-
-/// What is timed of a subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// A kernel, over a grid that is on the device, by the device's clock.
-    Kernel,
-    /// From the grid in the host's memory to the result in the host's memory, by the wall clock.
-    HostToHost,
-    /// From an array in a device's memory to a result in the same memory, by the wall clock: the whole call of
-    /// [`Entropy::measure_on_device`].
-    DeviceToDevice,
-}
+pub const AUTO: &str = "auto";
 
 /// A result.
 pub enum Values<'a> {
@@ -49,7 +38,7 @@ pub enum Values<'a> {
 
 /// What there is to know of a subject before it runs.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct SubjectFacts {
     /// Where it runs.
     pub place: Place,
     /// The subject that it changes something about.
@@ -72,27 +61,14 @@ pub trait Subject {
     fn name(&self) -> &str;
 
     /// What there is to know of it.
-    fn facts(&self) -> Facts;
+    fn facts(&self) -> SubjectFacts;
 
     /// Makes it ready to run over `cells`.
-    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error>;
-}
-
-/// What there is to know of a subject while it runs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Details {
-    /// Copies of the grid that launches take in turn.
-    pub copies: Option<usize>,
-    /// Bytes of all of them with their results.
-    pub bytes: Option<usize>,
-    /// The share of a GPU's threads that is there at once, 0 to 1.
-    pub occupancy: Option<f64>,
-    /// The kernel that did the work, where the library chose it: known after a run; `None` for the CPU engine.
-    pub kernel: Option<Kernel>,
+    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error>;
 }
 
 /// A subject that is ready to run over a grid.
-pub trait Run {
+pub trait Running {
     /// Runs once. Returns the seconds it took.
     fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error>;
 
@@ -103,18 +79,6 @@ pub trait Run {
     fn details(&self) -> Details {
         Details::default()
     }
-}
-
-/// True for the errors that mean: not this kernel, or not on this device. Everything else has failed.
-pub fn is_misfit(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::KernelMisfit { .. }
-            | Error::KernelOnCpu(_)
-            | Error::NoKernel { .. }
-            | Error::TooWide { .. }
-            | Error::Device(DeviceError::OutOfMemory { .. })
-    )
 }
 
 /// The CPU engine, to be timed as `plan` says.
@@ -167,7 +131,7 @@ impl Ours {
         }
     }
 
-    fn start_as<'a, T: Real>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error>
+    fn start_as<'a, T: Real>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error>
     where
         for<'v> GridView<'v, T>: Into<Values<'v>>,
     {
@@ -191,9 +155,9 @@ impl Subject for Ours {
         self.name_of()
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> SubjectFacts {
         let usage = |kernel: Kernel| Usage::of(kernel.entry()?.name, self.target.architecture()?);
-        Facts {
+        SubjectFacts {
             place: self.place(),
             before: self.kernel.and_then(entropy::before).map(|before| before.name().to_owned()),
             idea: self.kernel.and_then(|kernel| ladder::rung(kernel.name())).map(|rung| rung.idea.to_owned()),
@@ -208,7 +172,7 @@ impl Subject for Ours {
         }
     }
 
-    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Run + 'a>, Error> {
+    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
         if self.f64 { self.start_as::<f64>(way, cells) } else { self.start_as::<f32>(way, cells) }
     }
 }
@@ -227,7 +191,7 @@ struct Alone<T> {
     occupancy: Option<f64>,
 }
 
-impl<T: Real> Run for Alone<T>
+impl<T: Real> Running for Alone<T>
 where
     for<'v> GridView<'v, T>: Into<Values<'v>>,
 {
@@ -241,8 +205,8 @@ where
     }
 
     fn details(&self) -> Details {
-        let (copies, bytes) = (Some(self.resident.copies()), Some(self.resident.bytes()));
-        Details { copies, bytes, occupancy: self.occupancy, kernel: None }
+        let (copies, copies_bytes) = (Some(self.resident.copies()), Some(self.resident.bytes()));
+        Details { copies, copies_bytes, occupancy: self.occupancy, ..Details::default() }
     }
 }
 
@@ -254,7 +218,7 @@ struct Whole<'a, T> {
     out: Filled<T>,
 }
 
-impl<T: Real> Run for Whole<'_, T>
+impl<T: Real> Running for Whole<'_, T>
 where
     for<'v> GridView<'v, T>: Into<Values<'v>>,
 {
@@ -295,7 +259,7 @@ fn no_array(error: ArrayError) -> Error {
     Error::KernelMisfit { kernel: AUTO, reason: error.to_string() }
 }
 
-impl<T: Real> Run for OnDevice<'_, T>
+impl<T: Real> Running for OnDevice<'_, T>
 where
     for<'v> GridView<'v, T>: Into<Values<'v>>,
 {
@@ -317,7 +281,7 @@ where
     }
 
     fn details(&self) -> Details {
-        Details { kernel: self.kernel, ..Details::default() }
+        Details { chosen: self.kernel.map(|kernel| kernel.name().to_owned()), ..Details::default() }
     }
 }
 

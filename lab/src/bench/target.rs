@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::record::DeviceInfo;
+use super::machine::DeviceInfo;
 use crate::resources;
 use halotile::entropy::Engine;
 use halotile::exec::cuda::{self, CudaDevice};

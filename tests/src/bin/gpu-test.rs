@@ -18,7 +18,7 @@ use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, cuda, cuda::Cuda
 use halotile::grid::Grid;
 use halotile::numbers::ValueType;
 use halotile::occupancy::{Architecture, Demand};
-use halotile_lab::bench::{self, Effort, Event, Outcome, Plan, Record, Target};
+use halotile_lab::bench::{self, Effort, Event, Kernels, Outcome, Plan, Record, Target};
 use halotile_lab::generate::{Generator, Pattern};
 use halotile_lab::primer;
 use halotile_lab::resources;
@@ -142,7 +142,7 @@ fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
                     times.push((start.elapsed().as_secs_f64(), kernel));
                 }
             }
-            let of = |pick: fn(&(f64, f64)) -> f64| halotile_tests::median(&times.iter().map(pick).collect::<Vec<_>>());
+            let of = |pick: fn(&(f64, f64)) -> f64| bench::median(&times.iter().map(pick).collect::<Vec<_>>());
             let (wall, kernels) = (of(|time| time.0) * 1e3, of(|time| time.1) * 1e3);
             println!("arrays {what:26} {size:3} {levels:3} {side} x {side} {wall:9.4} ms, kernels {kernels:9.4} ms");
             Ok(())
@@ -194,7 +194,7 @@ fn time_words(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
                 calls.push(start.elapsed().as_secs_f64());
                 kernels.push(report.kernel_seconds);
             }
-            let of = |times: &[f64]| halotile_tests::median(&times[3..]) * 1e3;
+            let of = |times: &[f64]| bench::median(&times[3..]) * 1e3;
             let (calls, kernels) = (of(&calls), of(&kernels));
             println!("u16    {name:26} {size:3} 900 {side} x {side} {calls:9.4} ms, kernels {kernels:9.4} ms");
         }
@@ -474,20 +474,23 @@ fn bench(args: &Args, cuda: &Arc<CudaDevice>) -> Result<()> {
         let plan = Plan { shapes, pattern, seed: 1, levels, size, effort: Effort::runs(5, args.runs) };
         let subjects: Vec<_> = kernels.iter().map(|&kernel| bench::kernel(kernel, &plan, &target)).collect();
         let mut print = |event: Event<'_>| {
-            let Event::Done(row) = event else { return };
-            let what = format!("{:15} {size:3} {levels:3} {pattern:9} {:5} x {:5}", row.kernel, row.rows, row.cols);
+            let Event::Done(record) = event else { return };
+            let Some(row) = record.results.last() else { return };
+            let (rows, cols) = (row.of.number("rows"), row.of.number("cols"));
+            let what = format!("{:15} {size:3} {levels:3} {pattern:9} {rows:5} x {cols:5}", row.kernel);
             match &row.outcome {
                 Outcome::Timed(t) => println!(
                     "{what} {:9.4} ms, {:6.1} % of copy; host to host {:.3} ms",
                     t.time.median * 1e3,
-                    t.share_of_copy.unwrap_or_default() * 100.0,
+                    t.share_of_ceiling.unwrap_or_default() * 100.0,
                     t.host_to_host.as_ref().map_or(0.0, |times| times.median) * 1e3
                 ),
                 Outcome::Wrong { reason } => println!("{what} WRONG: {reason}"),
                 Outcome::Skipped { reason } => println!("{what} skipped: {reason}"),
             }
         };
-        records.push(bench::run(&plan, &subjects, &target, args.commit.clone(), &mut print, &())?);
+        let suite = Kernels { plan: &plan, subjects: &subjects, target: &target };
+        records.push(bench::run(&suite, args.commit.clone(), &mut print, &())?);
     }
     if let Some(path) = &args.record {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -13,8 +13,8 @@ use clap::Parser;
 use halotile::apsp::{Distance, Kernel, Matrix, device};
 use halotile::exec::Device;
 use halotile::exec::cuda::{self, CudaDevice};
+use halotile_lab::bench::median;
 use halotile_lab::generate::graph::{GraphGenerator, GraphShape};
-use halotile_tests::median;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

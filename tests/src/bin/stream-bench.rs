@@ -22,8 +22,8 @@ use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::{Buffer, Device, HostMemory, PinnedGrid};
 use halotile::grid::{Grid, GridView, GridViewMut};
 use halotile::reference;
+use halotile_lab::bench::median;
 use halotile_lab::generate::{Generator, Pattern};
-use halotile_tests::median;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

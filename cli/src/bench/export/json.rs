@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
-use serde::Serialize;
+use halotile_lab::bench::Record;
 
 use super::Exporter;
 
 /// One object, indented, with a line feed at the end.
 pub struct Json;
 
-impl<R: Serialize> Exporter<R> for Json {
-    fn write(&self, record: &R, out: &mut dyn Write) -> anyhow::Result<()> {
+impl Exporter for Json {
+    fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut *out, record)?;
         Ok(writeln!(out)?)
     }
@@ -18,18 +18,15 @@ impl<R: Serialize> Exporter<R> for Json {
 
 #[cfg(test)]
 mod tests {
-    use halotile_lab::bench::Record;
-
-    use super::super::sample;
+    use super::super::{sample, written};
     use super::*;
 
     #[test]
     fn a_record_comes_back_as_it_was() {
         let record = sample::record();
-        let mut json = Vec::new();
-        Json.write(&record, &mut json).unwrap();
-        assert!(serde_json::from_slice::<Record>(&json).unwrap() == record);
-        let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let json = written(&Json, &record);
+        assert!(Record::read(json.as_bytes()).unwrap() == record);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let mut fields: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
         fields.sort_unstable();
         // The help lists them.

@@ -5,49 +5,46 @@ use std::io::Write;
 use halotile_lab::bench::{Head, Outcome, Record};
 
 use super::Exporter;
-use crate::bench::figures::{HEADINGS, columns, shape};
-use crate::bench::table;
+use crate::bench::layout::{self, Column, figures};
 
 /// A list of facts and a table for each size.
 pub struct Markdown;
 
-impl Exporter<Record> for Markdown {
+impl Exporter for Markdown {
     fn write(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
-        facts(out, &record.head, &table::head(record))?;
-        for rows in record.results.chunk_by(|a, b| (a.rows, a.cols) == (b.rows, b.cols)) {
-            let lines = rows.iter().map(|row| (row.kernel.as_str(), &row.outcome));
-            section(out, &format!("{} cells", shape(&rows[0])), &HEADINGS, lines, columns)?;
-        }
-        Ok(())
+        let layout = layout::of(record);
+        facts(out, &record.head, &layout.facts(record))?;
+        layout.markdown(record, out)
     }
 }
 
 /// The list of facts: version, commit and time, then these lines.
-pub fn facts(out: &mut dyn Write, Head { halotile, commit, time, .. }: &Head, lines: &str) -> anyhow::Result<()> {
+fn facts(out: &mut dyn Write, Head { halotile, commit, time, .. }: &Head, lines: &str) -> anyhow::Result<()> {
     let commit = commit.as_ref().map(|commit| format!(", commit {}", escape(commit)));
     writeln!(out, "- halotile {halotile}{}, {time}", commit.unwrap_or_default())?;
     lines.lines().try_for_each(|line| Ok(writeln!(out, "- {}", escape(line))?))
 }
 
-/// A heading and a table, a line for each kernel.
-pub fn section<'a, T: 'a, const N: usize>(
+/// A heading and a table, a line for each row.
+pub fn section<'a>(
     out: &mut dyn Write,
     title: &str,
-    headings: &[&str; N],
-    rows: impl IntoIterator<Item = (&'a str, &'a Outcome<T>)>,
-    columns: impl Fn(&T) -> [String; N],
+    columns: &[Column],
+    rows: impl IntoIterator<Item = (String, &'a Outcome)>,
 ) -> anyhow::Result<()> {
+    let headings: Vec<&str> = columns.iter().map(|column| column.heading).collect();
     writeln!(out, "\n### {title}\n")?;
     writeln!(out, "| kernel | {} |", headings.join(" | "))?;
-    writeln!(out, "|---{}|", "|--:".repeat(N))?;
-    for (kernel, outcome) in rows {
-        // What has no figures has its reason in their place; the last columns stay empty.
+    writeln!(out, "|---{}|", "|--:".repeat(columns.len()))?;
+    // What has no figures has its reason in their place; the last columns stay empty.
+    let empty = " |".repeat(columns.len() - 1);
+    for (label, outcome) in rows {
         let rest = match outcome {
-            Outcome::Timed(timing) => columns(timing).join(" | "),
-            Outcome::Wrong { reason } => format!("**WRONG**: {}{}", escape(reason), " |".repeat(N - 1)),
-            Outcome::Skipped { reason } => format!("skipped: {}{}", escape(reason), " |".repeat(N - 1)),
+            Outcome::Timed(timing) => figures(columns, timing).join(" | "),
+            Outcome::Wrong { reason } => format!("**WRONG**: {}{empty}", escape(reason)),
+            Outcome::Skipped { reason } => format!("skipped: {}{empty}", escape(reason)),
         };
-        writeln!(out, "| {} | {rest} |", escape(kernel))?;
+        writeln!(out, "| {} | {rest} |", escape(&label))?;
     }
     Ok(())
 }
@@ -67,7 +64,7 @@ pub fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample;
+    use super::super::{sample, written};
     use super::*;
 
     #[test]
@@ -75,16 +72,14 @@ mod tests {
         let mut record = sample::record();
         record.results[0].outcome = Outcome::Wrong { reason: "a|b\nc <i>".into() };
         record.head.commit = Some("x_y".into());
-        let mut bytes = Vec::new();
-        Markdown.write(&record, &mut bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
+        let text = written(&Markdown, &record);
         assert!(text.contains("**WRONG**: a\\|b c \\<i\\>") && text.contains("commit x\\_y"), "{text}");
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
         let shapes = text.lines().filter(|line| line.starts_with("### ")).count();
         assert_eq!((shapes, lines.len()), (3, record.results.len() + 2 * shapes));
         for line in lines {
             let cells = line.replace("\\|", "").matches('|').count();
-            assert_eq!(cells, HEADINGS.len() + 2, "{line}");
+            assert_eq!(cells, layout::of(&record).columns().len() + 2, "{line}");
         }
     }
 }

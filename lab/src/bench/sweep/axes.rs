@@ -7,7 +7,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use crate::bench::{Fields, Outcome, Record, Row};
 use halotile::measure::Measure;
 
 /// The shape of a window.
@@ -80,6 +82,30 @@ pub struct Setting {
     pub shape: Shape,
     /// The type of the results.
     pub precision: Precision,
+}
+
+impl Setting {
+    /// The row of what does it, with nothing that came of it yet.
+    pub fn row(&self, kernel: &str, place: &str) -> Row {
+        let Self { size, levels, nodata, measure, shape, precision } = *self;
+        let of = Fields::default().with("levels", levels).with("nodata", nodata).with("measure", measure.to_string());
+        Row {
+            of: of.with("shape", shape.name()).with("precision", precision.name()),
+            kernel: kernel.to_owned(),
+            place: place.to_owned(),
+            parameters: Fields::default().with("size", size),
+            before: None,
+            idea: None,
+            outcome: Outcome::nothing(),
+        }
+    }
+}
+
+/// The setting that a row of a sweep is of.
+pub fn setting(row: &Row) -> Option<Setting> {
+    let fields = row.of.iter().chain(row.parameters.iter());
+    let fields: Map<String, Value> = fields.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    serde_json::from_value(fields.into()).ok()
 }
 
 /// "5 x 5, 16 classes, shannon, square, f32, no nodata".
@@ -155,7 +181,19 @@ impl Default for Axes {
     }
 }
 
+impl From<&Axes> for Value {
+    fn from(axes: &Axes) -> Self {
+        // Lists of numbers and names are always JSON.
+        serde_json::to_value(axes).unwrap_or_default()
+    }
+}
+
 impl Axes {
+    /// The axes that a record names.
+    pub fn of(record: &Record) -> Option<Self> {
+        Self::deserialize(record.options.work.get("axes")?).ok()
+    }
+
     /// The settings, row after row of the table, in a row by size. None where a list is empty.
     pub fn settings(&self) -> Vec<Setting> {
         let Some(rows) = self.rows() else { return Vec::new() };

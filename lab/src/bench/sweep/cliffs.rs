@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::axes::{Axes, Axis, Setting};
-use super::record::Row;
+use super::axes::{Axes, Axis, Setting, setting};
+use crate::bench::Row;
 
 /// Cliffs that a record keeps.
 pub const MOST_CLIFFS: usize = 5;
@@ -39,8 +39,8 @@ pub struct Edge {
 /// The largest ratios between neighbours among the rows that have times, the largest first; `most` of them at most.
 pub(super) fn worst(axes: &Axes, rows: &[Row], most: usize) -> Vec<Cliff> {
     let edge = |row: &Row| {
-        let seconds = row.timing()?.time.median;
-        Some(Edge { setting: row.setting, kernel: row.kernel.clone(), seconds })
+        let timing = row.timing()?;
+        Some(Edge { setting: setting(row)?, kernel: timing.chosen.clone(), seconds: timing.time.median })
     };
     let edges: Vec<Edge> = rows.iter().filter_map(edge).collect();
     let mut cliffs = Vec::new();
@@ -62,9 +62,8 @@ pub(super) fn worst(axes: &Axes, rows: &[Row], most: usize) -> Vec<Cliff> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::Timing;
     use super::*;
-    use crate::bench::{Clock, Outcome, Times};
+    use crate::bench::{Clock, Outcome, Times, Timing, Unit};
 
     /// A table of 2 numbers of classes, 3 sizes and a disk, with these times; none where a time is missing.
     fn cliffs(times: [[Option<f64>; 3]; 3], most: usize) -> Vec<Cliff> {
@@ -80,17 +79,14 @@ mod tests {
         let settings = axes.settings();
         assert_eq!(settings.len(), 9);
         let row = |(&setting, seconds): (&Setting, &Option<f64>)| {
-            let timed = |seconds: f64| Timing {
+            let timed = |seconds: f64| {
                 // The median counts.
-                time: Times::new(Clock::Wall, vec![seconds / 100.0, seconds, seconds * 100.0]),
-                cells_per_second: 1.0,
-                share_of_copy: None,
-                verified: String::new(),
-                largest_difference: 0.0,
+                let time = Times::new(Clock::Wall, vec![seconds / 100.0, seconds, seconds * 100.0]);
+                Timing { chosen: Some(format!("k{}", setting.levels)), ..Timing::new(time, Unit::Cells, 1.0) }
             };
             let skipped = || Outcome::Skipped { reason: "x".into() };
             let outcome = seconds.map_or_else(skipped, |seconds| Outcome::Timed(Box::new(timed(seconds))));
-            Row { setting, kernel: Some(format!("k{}", setting.levels)), outcome }
+            Row { outcome, ..setting.row("auto", "device") }
         };
         let rows: Vec<Row> = settings.iter().zip(times.as_flattened()).map(row).collect();
         worst(&axes, &rows, most)

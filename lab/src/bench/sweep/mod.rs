@@ -18,22 +18,21 @@
 //! | file | what |
 //! |---|---|
 //! | `axes` | the axes, the settings they make, and which two are neighbours |
-//! | `measure` | the loop above; grids and their nodata |
+//! | `suite` | the settings as cases; grids and their nodata |
 //! | `cliffs` | the largest ratios between neighbours |
-//! | `record` | the results with every raw time, as they are written to JSON |
 //!
 //! On a device a call is [`Entropy::measure_on_device`](halotile::entropy::Entropy::measure_on_device), from an array in its memory to a
 //! result in its memory; on the CPU [`Entropy::compute_into`](halotile::entropy::Entropy::compute_into). Both by the wall clock, from call to
 //! return, warm.
 //!
 //! ```
-//! use halotile_lab::bench::sweep::{self, Axes, Plan};
-//! use halotile_lab::bench::{Effort, Target};
+//! use halotile_lab::bench::sweep::{Axes, Plan, Settings};
+//! use halotile_lab::bench::{self, Effort, Target};
 //! use halotile_lab::generate::Pattern;
 //!
 //! let axes = Axes { sizes: vec![3, 5], levels: vec![16, 17], ..Axes::default() };
 //! let plan = Plan { rows: 40, cols: 30, pattern: Pattern::Random, seed: 0, axes, effort: Effort::runs(1, 3) };
-//! let record = sweep::run(&plan, &Target::Cpu, None, &mut |_| (), &())?;
+//! let record = bench::run(&Settings::new(&plan, &Target::Cpu), None, &mut |_| (), &())?;
 //! let worst = &record.cliffs[0];
 //! assert_eq!(worst.ratio, worst.slower.seconds / worst.faster.seconds);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,10 +40,8 @@
 
 mod axes;
 mod cliffs;
-mod measure;
-mod record;
+mod suite;
 
-pub use axes::{Axes, Axis, Precision, Setting, Shape};
+pub use axes::{Axes, Axis, Precision, Setting, Shape, setting};
 pub use cliffs::{Cliff, Edge, MOST_CLIFFS};
-pub use measure::{Event, NODATA, Plan, default_effort, run};
-pub use record::{Options, Record, Row, SCHEMA, Timing};
+pub use suite::{NODATA, Plan, Settings, default_effort};

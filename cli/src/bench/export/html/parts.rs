@@ -1,50 +1,48 @@
 //! What pages of all benchmarks are made of: the frame, the facts, the list of what is wrong, bars, legends, tables. They look at rows
 //! as [`Item`]s, whatever was computed.
 
-use halotile_lab::bench::{Head, Outcome, Times};
+use halotile_lab::bench::{Head, Outcome, Row, Times, Timing};
 
 use super::chart::Bar;
-use crate::bench::figures::{ms, significant};
+use crate::bench::figures::{ms, rate, significant};
+use crate::bench::layout::{Column, Layout, figures};
 
 const STYLE: &str = include_str!("page.css");
 
 /// A row of a record.
-pub struct Item<'a, T> {
-    pub kernel: &'a str,
+pub struct Item<'a> {
+    pub label: String,
     /// Its colour: the production kernels, the rungs and what runs on the CPU have one each.
     pub class: &'static str,
-    /// The rung before it.
-    pub before: Option<&'a str>,
-    pub idea: Option<&'a str>,
     /// The work: "400 x 300 cells".
     pub size: String,
-    pub outcome: &'a Outcome<T>,
+    pub row: &'a Row,
 }
 
-impl<'a, T> Item<'a, T> {
-    /// `place` is where it runs; the rung before it, and the idea, are what a rung has.
-    pub fn new(
-        (kernel, place): (&'a str, &str),
-        (before, idea): (Option<&'a str>, Option<&'a str>),
-        size: String,
-        outcome: &'a Outcome<T>,
-    ) -> Self {
-        let class = match (place, idea.is_some()) {
+/// Rows as the parts of pages take them.
+pub fn items<'a>(layout: &dyn Layout, rows: &'a [Row]) -> Vec<Item<'a>> {
+    let item = |row: &'a Row| {
+        let class = match (row.place.as_str(), row.idea.is_some()) {
             ("cpu", _) => "cpu",
             ("both", _) => "both",
             (_, true) => "rung",
             (_, false) => "kernel",
         };
-        Self { kernel, class, before, idea, size, outcome }
-    }
+        Item { label: layout.label(row), class, size: layout.title(row), row }
+    };
+    rows.iter().map(item).collect()
+}
 
-    fn hint(&self, (times, rate, speedup): (&Times, String, Option<f64>)) -> String {
-        let [median, min, max] = [times.median, times.min, times.max].map(ms);
-        let mut text = format!("{}: median {median} ms ({min} to {max}), {rate}", self.kernel);
-        if let (Some(speedup), Some(before)) = (speedup, self.before) {
+impl Item<'_> {
+    /// What a bar says when it is pointed at: the times, the rate, and how many times faster than the rung before it is.
+    fn hint(&self, timing: &Timing) -> String {
+        let [median, min, max] = [timing.time.median, timing.time.min, timing.time.max].map(ms);
+        let rate = rate(timing.unit, timing.per_second);
+        let mut text = format!("{}: median {median} ms ({min} to {max}), {rate}", self.label);
+        if let (Some(speedup), Some(before)) = (timing.speedup, &self.row.before) {
             text += &format!(", {} times as fast as {before}", significant(speedup));
         }
-        if let Some(idea) = self.idea {
+        if let Some(idea) = &self.row.idea {
             text += &format!("; {idea}");
         }
         text
@@ -113,12 +111,12 @@ pub fn measured(Head { time, halotile, commit, .. }: &Head) -> (&'static str, St
 }
 
 /// What is wrong.
-pub fn failures<T>(items: &[Item<'_, T>]) -> String {
+pub fn failures(items: &[Item<'_>]) -> String {
     let wrong: String = items
         .iter()
-        .filter_map(|item| match item.outcome {
+        .filter_map(|item| match &item.row.outcome {
             Outcome::Wrong { reason } => {
-                Some(format!("<li><strong>{}</strong>, {}: {}</li>\n", escape(item.kernel), item.size, escape(reason)))
+                Some(format!("<li><strong>{}</strong>, {}: {}</li>\n", escape(&item.label), item.size, escape(reason)))
             }
             _ => None,
         })
@@ -130,16 +128,19 @@ pub fn failures<T>(items: &[Item<'_, T>]) -> String {
 }
 
 /// The legend of the bars of the items that are `shown`, and of `marks`: a class and what it stands for.
-pub fn legend<T>(items: &[Item<'_, T>], marks: &[(&str, &str)], shown: impl Fn(&T) -> bool) -> String {
+pub fn legend(items: &[Item<'_>], marks: &[(&str, String)], shown: impl Fn(&Timing) -> bool) -> String {
     const BARS: [(&str, &str); 4] = [
         ("kernel", "production kernel"),
         ("rung", "rung of a ladder"),
         ("cpu", "on the CPU"),
         ("both", "on device and CPU together"),
     ];
-    let there = |class: &str| items.iter().any(|item| item.class == class && item.outcome.timed().is_some_and(&shown));
-    let bars = BARS.iter().filter(|(class, _)| there(class)).map(|(class, text)| (format!("swatch {class}"), *text));
-    let marks = marks.iter().map(|(class, text)| (format!("swatch line {class}"), *text));
+    let there = |class: &str| items.iter().any(|item| item.class == class && item.row.timing().is_some_and(&shown));
+    let bars = BARS
+        .iter()
+        .filter(|(class, _)| there(class))
+        .map(|(class, text)| (format!("swatch {class}"), (*text).to_owned()));
+    let marks = marks.iter().map(|(class, text)| (format!("swatch line {class}"), text.clone()));
     let items: String =
         bars.chain(marks).map(|(class, text)| format!("<li><i class=\"{class}\"></i>{text}</li>")).collect();
     format!("<ul class=\"legend\">{items}</ul>\n")
@@ -159,20 +160,14 @@ impl Length {
     }
 }
 
-/// A bar for each item that `length` has something to say of, or that is wrong. `hint` is what a bar says
-/// when it is pointed at: the times, the rate, and how many times faster than the rung before it is.
-pub fn bars<T>(
-    items: &[Item<'_, T>],
-    length: impl Fn(&T) -> Option<Length>,
-    hint: impl Fn(&T) -> (&Times, String, Option<f64>),
-) -> Vec<Bar> {
-    let bar = |item: &Item<'_, T>| {
-        let label = item.kernel.to_owned();
-        let class = item.class;
-        match item.outcome {
+/// A bar for each item that `length` has something to say of, or that is wrong.
+pub fn bars(items: &[Item<'_>], length: impl Fn(&Timing) -> Option<Length>) -> Vec<Bar> {
+    let bar = |item: &Item<'_>| {
+        let (label, class) = (item.label.clone(), item.class);
+        match &item.row.outcome {
             Outcome::Timed(timing) => {
                 let Length { value, spread, text } = length(timing)?;
-                Some(Bar { label, class, value: Some(value), spread, text, hint: item.hint(hint(timing)) })
+                Some(Bar { label, class, value: Some(value), spread, text, hint: item.hint(timing) })
             }
             Outcome::Wrong { reason } => {
                 let hint = format!("{label}: wrong, {reason}");
@@ -191,41 +186,40 @@ pub fn section(title: &str, text: &str, legend: &str, charts: &str) -> String {
 }
 
 /// The figures of the items of one size.
-pub fn table<T, const N: usize>(
-    items: &[Item<'_, T>],
-    headings: &[&str; N],
-    columns: impl Fn(&T) -> [String; N],
-) -> String {
+pub fn table(items: &[Item<'_>], columns: &[Column]) -> String {
     let Some(first) = items.first() else { return String::new() };
-    let heads: String = headings.iter().map(|heading| format!("<th scope=\"col\">{}</th>", escape(heading))).collect();
+    let heads: String =
+        columns.iter().map(|column| format!("<th scope=\"col\">{}</th>", escape(column.heading))).collect();
     let mut text = format!(
         "<div class=\"table\" tabindex=\"0\">\n<table>\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">kernel</th>{heads}\
          <th scope=\"col\">idea</th></tr></thead>\n<tbody>\n",
         first.size
     );
     for item in items {
-        let cells: String = match item.outcome {
-            Outcome::Timed(timing) => {
-                columns(timing).iter().map(|cell| format!("<td>{}</td>", escape(&cell.replace(" .. ", "–")))).collect()
-            }
-            Outcome::Wrong { .. } => format!("<td colspan=\"{N}\" class=\"bad\">WRONG</td>"),
-            Outcome::Skipped { .. } => format!("<td colspan=\"{N}\">skipped</td>"),
+        let count = columns.len();
+        let cells: String = match &item.row.outcome {
+            Outcome::Timed(timing) => figures(columns, timing)
+                .iter()
+                .map(|cell| format!("<td>{}</td>", escape(&cell.replace(" .. ", "–"))))
+                .collect(),
+            Outcome::Wrong { .. } => format!("<td colspan=\"{count}\" class=\"bad\">WRONG</td>"),
+            Outcome::Skipped { .. } => format!("<td colspan=\"{count}\">skipped</td>"),
         };
-        let idea = escape(item.idea.unwrap_or_default());
-        let name = escape(item.kernel);
+        let idea = escape(item.row.idea.as_deref().unwrap_or_default());
+        let name = escape(&item.label);
         text += &format!("<tr><th scope=\"row\">{name}</th>{cells}<td class=\"idea\">{idea}</td></tr>\n");
     }
     text + "</tbody>\n</table>\n</div>\n"
 }
 
 /// What was skipped, once for each reason. There are so many `sizes`.
-pub fn skipped<T: PartialEq>(items: &[Item<'_, T>], sizes: usize) -> String {
+pub fn skipped(items: &[Item<'_>], sizes: usize) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for item in items {
-        let Outcome::Skipped { reason } = item.outcome else { continue };
-        let same = |other: &&Item<'_, T>| other.kernel == item.kernel && other.outcome == item.outcome;
+        let Outcome::Skipped { reason } = &item.row.outcome else { continue };
+        let same = |other: &&Item<'_>| other.label == item.label && other.row.outcome == item.row.outcome;
         let everywhere = items.iter().filter(same).count() == sizes;
-        let name = if everywhere { item.kernel.to_owned() } else { format!("{} ({})", item.kernel, item.size) };
+        let name = if everywhere { item.label.clone() } else { format!("{} ({})", item.label, item.size) };
         match reasons.iter_mut().find(|(known, _)| known == reason) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),

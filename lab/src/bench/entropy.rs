@@ -1,0 +1,292 @@
+//! The benchmark of moving-window entropy: every subject on grids of every shape, compared with the definition.
+//!
+//! Times of a kernel alone are the device's own (events), and launches take several copies of the grid in turn, so that a small grid
+//! does not come out of the cache ([`Resident`](halotile::entropy::Resident)). Times from memory to memory are of
+//! [`Entropy::compute_into`](halotile::entropy::Entropy::compute_into), by the wall clock.
+
+use super::case::{Case, Checked, Details, Error, Run, Suite, Way, is_misfit};
+use super::ceiling::cpu_copy;
+use super::fields::Fields;
+use super::measure::Effort;
+use super::record::{Ceilings, Options, Outcome, Row, Unit, Usage};
+use super::subject::{Running, Subject, SubjectFacts};
+use super::target::Target;
+use super::verify::Oracle;
+use crate::generate::{Generator, Pattern};
+use halotile::entropy::{self, Entropy, Place};
+use halotile::exec::DeviceError;
+use halotile::grid::{Grid, GridView};
+use halotile::observe::Observer;
+
+/// Bytes that every entropy in f32 at least moves for a cell: one read, four written. Shares of the copy ceiling count
+/// these, whatever a kernel moves.
+pub const BYTES_PER_CELL: usize = 5;
+
+/// How the ceilings are measured, in words.
+const CEILING: &str = "device: copy within device memory, bytes read + written; cpu: 1 byte read, 4 written a cell";
+
+/// What to benchmark: the grids, the window, how often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Rows and columns of the grids.
+    pub shapes: Vec<(usize, usize)>,
+    /// What their cells are like.
+    pub pattern: Pattern,
+    /// What their cells depend on.
+    pub seed: u64,
+    /// Cells are below this: 1 to 256.
+    pub levels: usize,
+    /// The window's side: odd, 1 to 255.
+    pub size: usize,
+    /// How often everything runs.
+    pub effort: Effort,
+}
+
+impl Plan {
+    pub(super) fn entropy(&self) -> Entropy {
+        Entropy::new().size(self.size).levels(self.levels)
+    }
+
+    fn grid(&self, rows: usize, cols: usize) -> Result<Grid<u8>, entropy::Error> {
+        grid(self.pattern, self.seed, self.levels, (rows, cols))
+    }
+
+    /// Why `subject` does not do this work, found out with the first few rows of each shape; `None` when it does. So a misfit shows
+    /// before hours of work.
+    pub fn misfit(&self, subject: &dyn Subject) -> Result<Option<entropy::Error>, entropy::Error> {
+        for &(rows, cols) in &self.shapes {
+            let cells = self.grid(rows.min(16), cols)?;
+            for &way in subject.facts().ways {
+                match subject.start(way, cells.view()).and_then(|mut run| run.run(&())) {
+                    Ok(_) | Err(entropy::Error::Device(DeviceError::Fault(_))) => {}
+                    Err(error) if is_misfit(&error) => return Ok(Some(error)),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A grid of this pattern.
+pub(super) fn grid(
+    pattern: Pattern,
+    seed: u64,
+    levels: usize,
+    (rows, cols): (usize, usize),
+) -> Result<Grid<u8>, entropy::Error> {
+    // Its only error is about the levels, and they have been checked.
+    let generator = Generator::new(pattern, seed, levels).map_err(|_| entropy::Error::Levels(levels))?;
+    Ok(generator.grid(rows, cols)?)
+}
+
+/// The copies that entropy is measured against.
+pub(super) fn copies(target: &Target) -> Result<Ceilings, Error> {
+    let limits = [("device", Unit::Bytes, target.copy()?), ("cpu", Unit::Bytes, Some(cpu_copy()))];
+    Ok(Ceilings::new(CEILING, limits))
+}
+
+/// Subjects on the grids of a plan.
+pub struct Kernels<'a> {
+    /// The grids, the window, how often.
+    pub plan: &'a Plan,
+    /// What is timed.
+    pub subjects: &'a [Box<dyn Subject>],
+    /// What the subjects run on.
+    pub target: &'a Target,
+}
+
+impl Suite for Kernels<'_> {
+    fn what(&self) -> &'static str {
+        "entropy"
+    }
+
+    fn target(&self) -> &Target {
+        self.target
+    }
+
+    fn options(&self) -> Options {
+        let Plan { size, levels, pattern, seed, effort, .. } = *self.plan;
+        let work = Fields::default().with("size", size).with("levels", levels).with("pattern", pattern.name());
+        Options { work, seed, effort }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(self.plan.entropy().validate()?)
+    }
+
+    fn ceilings(&self) -> Result<Ceilings, Error> {
+        copies(self.target)
+    }
+
+    fn rows(&self) -> usize {
+        self.plan.shapes.len() * self.subjects.len()
+    }
+
+    fn cases(&self, measure: &mut dyn FnMut(&dyn Case) -> Result<(), Error>) -> Result<(), Error> {
+        for &(rows, cols) in &self.plan.shapes {
+            let cells = self.plan.grid(rows, cols)?;
+            let oracle = Oracle::new(cells.view(), self.plan.size, self.plan.levels);
+            for subject in self.subjects {
+                let (subject, facts) = (subject.as_ref(), subject.facts());
+                measure(&OnGrid { subject, facts, cells: cells.view(), oracle: &oracle, target: self.target })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A subject on a grid.
+struct OnGrid<'a> {
+    subject: &'a dyn Subject,
+    facts: SubjectFacts,
+    cells: GridView<'a, u8>,
+    oracle: &'a Oracle<'a>,
+    target: &'a Target,
+}
+
+impl Case for OnGrid<'_> {
+    fn row(&self) -> Row {
+        let place = match self.facts.place {
+            Place::Device => "device",
+            Place::Cpu => "cpu",
+            Place::Both => "both",
+        };
+        Row {
+            of: Fields::default().with("rows", self.cells.rows()).with("cols", self.cells.cols()),
+            kernel: self.subject.name().to_owned(),
+            place: place.to_owned(),
+            parameters: Fields::default(),
+            before: self.facts.before.clone(),
+            idea: self.facts.idea.clone(),
+            outcome: Outcome::nothing(),
+        }
+    }
+
+    fn ways(&self) -> &[Way] {
+        self.facts.ways
+    }
+
+    fn work(&self) -> (Unit, f64) {
+        (Unit::Cells, (self.cells.rows() * self.cells.cols()) as f64)
+    }
+
+    fn ceiling(&self, ceilings: &Ceilings) -> Option<f64> {
+        let place = match self.facts.place {
+            Place::Device => "device",
+            Place::Both if !matches!(self.target, Target::Cpu) => return None,
+            Place::Cpu | Place::Both => "cpu",
+        };
+        ceilings.of(place, Unit::Bytes).map(|rate| rate / BYTES_PER_CELL as f64)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.facts.usage
+    }
+
+    fn start<'a>(&'a self, way: Way, _: &dyn Observer) -> Result<Box<dyn Run + 'a>, Error> {
+        let running = self.subject.start(way, self.cells)?;
+        Ok(Box::new(Verifiable { running, oracle: self.oracle, tolerance: self.facts.tolerance }))
+    }
+}
+
+/// A subject that runs, and what its results are compared with.
+struct Verifiable<'a> {
+    running: Box<dyn Running + 'a>,
+    oracle: &'a Oracle<'a>,
+    tolerance: f64,
+}
+
+impl Run for Verifiable<'_> {
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
+        Ok(self.running.run(observer)?)
+    }
+
+    fn check(&mut self) -> Result<Checked, Error> {
+        self.oracle.checked(self.running.as_mut(), self.tolerance)
+    }
+
+    fn details(&mut self) -> Result<Details, Error> {
+        Ok(self.running.details())
+    }
+}
+
+impl Oracle<'_> {
+    /// Compares the result of the last run.
+    pub(super) fn checked(&self, running: &mut dyn Running, tolerance: f64) -> Result<Checked, Error> {
+        let found = self.check(&running.result()?, tolerance);
+        let difference = found.map_err(|cell| Error::Wrong(cell.to_string()))?;
+        Ok(Checked { covers: self.covers(), difference: Some(difference) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Values, cpu_engine, run};
+
+    /// The CPU engine with `wrong` added to one cell of every result.
+    struct Planted {
+        inner: Box<dyn Subject>,
+        wrong: f64,
+    }
+
+    struct PlantedRun<'a> {
+        inner: Box<dyn Running + 'a>,
+        wrong: f64,
+        out: Grid<f64>,
+    }
+
+    impl Subject for Planted {
+        fn name(&self) -> &str {
+            "planted"
+        }
+        fn facts(&self) -> SubjectFacts {
+            SubjectFacts { before: Some("cpu".into()), ..self.inner.facts() }
+        }
+        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+            let inner = self.inner.start(way, cells)?;
+            Ok(Box::new(PlantedRun { inner, wrong: self.wrong, out: Grid::zeros(cells.rows(), cells.cols())? }))
+        }
+    }
+
+    impl Running for PlantedRun<'_> {
+        fn run(&mut self, observer: &dyn Observer) -> Result<f64, entropy::Error> {
+            self.inner.run(observer)
+        }
+        fn result(&mut self) -> Result<Values<'_>, entropy::Error> {
+            let Values::F32(grid) = self.inner.result()? else { panic!("the CPU engine gives f32") };
+            let cols = grid.cols();
+            self.out = Grid::from_fn(grid.rows(), cols, |r, c| f64::from(grid.row(r)[c])).unwrap();
+            self.out.as_mut_slice()[3 * cols + 5] += self.wrong;
+            Ok(Values::F64(self.out.view()))
+        }
+    }
+
+    #[test]
+    fn a_wrong_subject_is_not_timed_and_a_right_one_stands_beside_the_one_before_it() {
+        let shapes = vec![(20, 30), (7, 9)];
+        let effort = Effort::runs(2, 4);
+        let plan = &Plan { shapes, pattern: Pattern::Random, seed: 3, levels: 16, size: 5, effort };
+        for (wrong, target) in [(1e-3, &Target::Cpu), (0.0, &Target::Cpu)] {
+            let subjects = &[cpu_engine(plan), Box::new(Planted { inner: cpu_engine(plan), wrong })];
+            let record = run(&Kernels { plan, subjects, target }, None, &mut |_| (), &()).unwrap();
+            assert_eq!((record.results.len(), record.tables().count()), (4, 2));
+            for rows in record.tables() {
+                let theirs = rows[0].timing().unwrap();
+                let limit = record.ceilings.of("cpu", Unit::Bytes).unwrap() / 5.0;
+                assert_eq!(theirs.share_of_ceiling, Some(theirs.per_second / limit));
+                match &rows[1].outcome {
+                    Outcome::Wrong { reason } if wrong > 0.0 => {
+                        assert!(reason.starts_with("row 3, column 5: ") && reason.contains(" was expected ("));
+                    }
+                    Outcome::Timed(ours) if wrong == 0.0 => {
+                        assert_eq!(ours.speedup, Some(theirs.time.median / ours.time.median));
+                        assert_eq!((ours.time.raw.len(), ours.verified.as_str()), (4, "every cell"));
+                    }
+                    outcome => panic!("{outcome:?}"),
+                }
+            }
+        }
+    }
+}
