@@ -1,4 +1,4 @@
-//! A door for the benchmark `examples/cpu_speed.rs`; not part of the library's interface.
+//! A door for the benchmark `lab/examples/cpu_speed.rs`; not part of the library's interface.
 #![doc(hidden)]
 
 use super::plan::{Engine, Force};

@@ -1,7 +1,7 @@
 //! Speed of the CPU engine on one core, memory to memory, beside a peer and the memory's limit.
 //!
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed [-- SIDE [REPEATS [SIZE LEVELS [paths]]]]
+//! cargo run --release -p halotile-lab --example cpu_speed [-- SIDE [REPEATS [SIZE LEVELS [paths]]]]
 //! ```
 //!
 //! Grids of SIDE × SIDE cells (4096), random and clustered. Every configuration is first checked
@@ -11,7 +11,7 @@
 //! engine on each instruction set by itself.
 //!
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS [SIZE ...]]]]]
+//! cargo run --release -p halotile-lab --example cpu_speed -- windows [SIDE [ROUNDS [THREADS [LEVELS [SIZE ...]]]]]
 //! ```
 //!
 //! What a larger window costs: every size in turn, ROUNDS times over, so that a busy machine slows all of
@@ -20,14 +20,14 @@
 //! seven, from 5 to 1001.
 //!
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed -- measures [SIDE [ROUNDS [THREADS [LEVELS [SET]]]]]
+//! cargo run --release -p halotile-lab --example cpu_speed -- measures [SIDE [ROUNDS [THREADS [LEVELS [SET]]]]]
 //! ```
 //!
 //! Measures and shapes beside Shannon's entropy in squares: for each the plan's choice and the histogram, ROUNDS times in turn; the
 //! fastest, in Mcell/s. Planes on one instruction set alone where SET names one (`Avx2`); with LEVELS 0 (default) there are 16.
 
 //! ```text
-//! cargo run --release -p halotile --example cpu_speed -- many [SIDE [ROUNDS [THREADS [SIZE]]]]
+//! cargo run --release -p halotile-lab --example cpu_speed -- many [SIDE [ROUNDS [THREADS [SIZE]]]]
 //! ```
 //!
 //! Maps of 900 classes beside the map of 16 that they are made of, ROUNDS times in turn: where any tile has 16 of them at most, where one in
@@ -40,6 +40,7 @@ use halotile::cpu::bench::{Choice, entropy, entropy_of_codes, instruction_sets, 
 use halotile::grid::{Grid, GridView};
 use halotile::measure::{Footprint, Measure};
 use halotile::reference;
+use halotile_lab::bench::{Clock, Times};
 
 fn main() {
     let mut args = std::env::args().skip(1).peekable();
@@ -264,6 +265,7 @@ fn core_seconds() -> f64 {
     times.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
+/// Speeds, in Mcell/s.
 struct Figure {
     median: f64,
     min: f64,
@@ -277,15 +279,14 @@ impl std::fmt::Display for Figure {
 }
 
 fn time(repeats: usize, cells: usize, mut work: impl FnMut()) -> Figure {
-    let mut speeds: Vec<f64> = (0..repeats.max(1))
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            cells as f64 / start.elapsed().as_secs_f64() / 1e6
-        })
-        .collect();
-    speeds.sort_by(f64::total_cmp);
-    Figure { median: speeds[speeds.len() / 2], min: speeds[0], max: speeds[speeds.len() - 1] }
+    let mut once = || {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    let Times { median, min, max, .. } = Times::new(Clock::Wall, (0..repeats.max(1)).map(|_| once()).collect());
+    let speed = |seconds: f64| cells as f64 / seconds / 1e6;
+    Figure { median: speed(median), min: speed(max), max: speed(min) }
 }
 
 /// Compares cells of the top, of the middle and of the bottom with the definition.
@@ -344,7 +345,7 @@ fn clustered(side: usize, levels: usize) -> Vec<u8> {
         for x in 0..side {
             let noise = step(&mut state);
             let (py, px) = ((y + (noise % 4) as usize) / 24, (x + (noise / 4 % 4) as usize) / 24);
-            let mut patch = (py * 7919 + px + 1) as u64 * 0x9e37_79b9_7f4a_7c15;
+            let mut patch = ((py * 7919 + px + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let value = if (noise / 16).is_multiple_of(50) { noise >> 12 } else { step(&mut patch) };
             cells.push((value % levels as u64) as u8);
         }
