@@ -8,7 +8,7 @@ use halotile_lab::bench::{Record, Row, Target, Unit};
 
 use super::export::html::Page;
 use super::export::html::ladder::{self, Ladder};
-use super::figures::{median, ms, or_none, percent, range, rate, significant, times_as_fast};
+use super::figures::{median_ms, ms, or_none, percent, range, rate, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, column};
 use super::table::machine;
 use super::{Session, in_memory};
@@ -76,8 +76,8 @@ const COLUMNS: &[Column] = &[
     column("min .. max", 18, |t| range(&t.time)),
     column("Grelax/s", 9, |t| significant(t.per_second / 1e9)),
     column("of ceiling", 10, |t| or_none(t.share_of_ceiling.map(percent))),
-    column("copies ms", 9, |t| median(t.transfers.as_ref())),
-    column("host ms", 9, |t| median(t.host_to_host.as_ref())),
+    column("copies ms", 9, |t| median_ms(t.transfers.as_ref())),
+    column("host ms", 9, |t| median_ms(t.host_to_host.as_ref())),
     column("faster", 7, |t| times_as_fast(t.speedup)),
 ];
 

@@ -7,7 +7,7 @@ use halotile_lab::bench::{self, BYTES_PER_CELL, Kernels, Record, Row, Target, Un
 
 use super::export::html::Page;
 use super::export::html::ladder::{self, Ladder};
-use super::figures::{median, ms, or_none, percent, range, significant, times_as_fast};
+use super::figures::{median_ms, ms, or_none, percent, range, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, column};
 use super::table::machine;
 use super::{Session, in_memory};
@@ -87,7 +87,7 @@ const COLUMNS: &[Column] = &[
     column("spill B", 8, |t| or_none(t.usage.map(|usage| usage.spill_bytes.to_string()))),
     column("occupancy", 10, |t| or_none(t.occupancy.map(percent))),
     column("faster", 7, |t| times_as_fast(t.speedup)),
-    column("host ms", 8, |t| median(t.host_to_host.as_ref())),
+    column("host ms", 8, |t| median_ms(t.host_to_host.as_ref())),
 ];
 
 const BEFORE: &[Field] = &[

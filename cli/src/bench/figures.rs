@@ -53,7 +53,7 @@ pub fn range(times: &Times) -> String {
 }
 
 /// The median in ms, where there are times.
-pub fn median(times: Option<&Times>) -> String {
+pub fn median_ms(times: Option<&Times>) -> String {
     or_none(times.map(|times| ms(times.median)))
 }
 

@@ -2,7 +2,8 @@
 //! library's own choice.
 //!
 //! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. With a grid and what the
-//! definition says of it a subject is a case: of the benchmark of kernels (`entropy`), or of a sweep. The trait is how tests show that a wrong one is not timed.
+//! definition says of it a subject is a case: of the benchmark of kernels (`entropy`), or of a sweep. The trait is how tests show that a
+//! wrong one is not timed.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -21,7 +21,7 @@ use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::Samples;
 use super::spin::Rate;
-use crate::bench::{Clock, Times};
+use crate::bench::median;
 use crate::primer::data::random;
 use crate::primer::{Case, Reading, Run, Work};
 use halotile::exec::{Buffer, Device, DeviceError, Limits};
@@ -153,9 +153,9 @@ impl Run for Started<'_> {
         // SAFETY: the buffers were made for that many blocks.
         let seconds = unsafe { self.device.launch(&primer_clock_minima::ENTRY, &config, &args) }?;
         let clocks = self.clocks()?;
-        let cycles = clocks.iter().map(|block| block.cycles() as f64).collect();
+        let cycles: Vec<f64> = clocks.iter().map(|block| block.cycles() as f64).collect();
         self.samples.note("grid", f64::from(self.blocks), "blocks");
-        self.samples.note("block", Times::new(Clock::Device, cycles).median, "cycles");
+        self.samples.note("block", median(&cycles), "cycles");
         let span = span(&clocks, Readings::nanoseconds_at);
         self.samples.note("span", span as f64, "ns");
         if let Some(cycles) = plausible(&clocks, span, &self.rate) {

@@ -9,7 +9,7 @@
 //! The size is the launches of a row, and the shortest spin in tens of nanoseconds.
 
 use super::{Ask, Case, Elements, Reading, Topic};
-use crate::bench::{Clock, Times};
+use crate::bench::median;
 
 mod launch;
 mod minima;
@@ -48,7 +48,7 @@ impl Samples {
 
     fn medians(&self) -> Vec<Reading> {
         let reading = |(name, unit, values): &(&str, &str, Vec<f64>)| {
-            let value = Times::new(Clock::Device, values.clone()).median;
+            let value = median(values);
             Reading { name: (*name).to_owned(), value, unit: (*unit).to_owned() }
         };
         self.0.iter().map(reading).collect()

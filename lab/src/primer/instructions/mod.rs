@@ -23,6 +23,7 @@ use simt::launch::{KernelEntry, LaunchConfig};
 
 use super::data::Elements;
 use super::{Ask, Case, Reading, Run, Topic, Work};
+use crate::bench::median;
 use halotile::exec::{Buffer, Device, DeviceError, Limits};
 
 mod published;
@@ -298,12 +299,11 @@ impl Run for Started<'_> {
     fn readings(&mut self) -> Result<Vec<Reading>, DeviceError> {
         let reading = |name: &str, value, unit: &str| Reading { name: name.to_owned(), value, unit: unit.to_owned() };
         let mut readings = Vec::new();
-        let mut spans = self.rate.spans()?;
-        spans.sort_unstable();
-        let span = spans[spans.len() / 2];
+        let spans: Vec<f64> = self.rate.spans()?.into_iter().map(|span| span as f64).collect();
+        let span = median(&spans);
         // The emulator's clock does not advance while a lane only computes.
-        if span > 0 {
-            readings.push(reading("per clock", self.case.operations(OPS_THREADS) / span as f64, "/clk/SM"));
+        if span > 0.0 {
+            readings.push(reading("per clock", self.case.operations(OPS_THREADS) / span, "/clk/SM"));
         }
         let mut least = u64::MAX;
         for _ in 0..3 {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use simt::launch::LaunchConfig;
 
 use super::{CHUNKS, Data, Overlap, Rung};
-use crate::bench::{Clock, Times};
+use crate::bench::median;
 use crate::primer::data::random;
 use crate::primer::{Reading, Run};
 use halotile::exec::queue::{Readable, Source, Target, Writable, scope};
@@ -165,8 +165,9 @@ impl Ends {
     /// a copy alone. At least one: in the emulator, where copies take no time, always that.
     fn balance(&mut self) -> Result<u32, DeviceError> {
         let mut typical = |streams, chunks, rounds, stages: &[Stage]| {
-            let times = (0..TIMES).map(|_| self.flow(streams, chunks, rounds, stages)).collect::<Result<_, _>>()?;
-            Ok::<f64, DeviceError>(Times::new(Clock::Wall, times).median)
+            let times: Vec<f64> =
+                (0..TIMES).map(|_| self.flow(streams, chunks, rounds, stages)).collect::<Result<_, _>>()?;
+            Ok::<f64, DeviceError>(median(&times))
         };
         let copy = typical(STREAMS, STREAMS * CHUNKS, 0, &[Stage::In, Stage::Out])?;
         let mut run = |rounds| typical(1, 1, rounds, &[Stage::Run]);
@@ -221,10 +222,11 @@ impl Run for Started<'_> {
         }
         let mut longest = 0f64;
         for stage in Stage::ALL {
-            let times = (0..TIMES).map(|_| self.ends.flow(1, 1, self.rounds, &[stage])).collect::<Result<_, _>>()?;
-            longest = longest.max(Times::new(Clock::Wall, times).median);
+            let times: Vec<f64> =
+                (0..TIMES).map(|_| self.ends.flow(1, 1, self.rounds, &[stage])).collect::<Result<_, _>>()?;
+            longest = longest.max(median(&times));
         }
-        let own = Times::new(Clock::Wall, std::mem::take(&mut self.times)).median;
+        let own = median(&std::mem::take(&mut self.times));
         Ok(vec![reading("longest stage", longest * 1e3, "ms"), reading("over it", own / longest, "x")])
     }
 }
