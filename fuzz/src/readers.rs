@@ -12,7 +12,7 @@ use halotile::io::reals::{self, RealFormat};
 use halotile::io::{self, InputFormat, Nodata, OutputFormat, ReadOptions};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{NpyRaster, Raster, Values, whole};
+use halotile::raster::{Raster, StoredRaster, Values, whole};
 
 use crate::check::{one_line, value};
 use crate::memory_file;
@@ -90,7 +90,7 @@ pub fn npy(input: &[u8]) {
     samples(InputFormat::Npy, input);
     let reals = value(io::npy::read_reals(input, "f"));
     memory_file::with(input, |path| {
-        let Some(Some(raster)) = value(NpyRaster::open(path)) else { return };
+        let Some(Some(raster)) = value(StoredRaster::npy(path)) else { return };
         windows(&raster);
         if raster.rows() * raster.cols() > CELLS {
             return;

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use halotile::io::{self, FormatError, InputFormat, Nodata, ReadOptions, Sample};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{GridRaster, NpyRaster, Raster};
+use halotile::raster::{GridRaster, Raster, StoredRaster};
 
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
@@ -73,7 +73,7 @@ fn by_pieces(
             }
             Some(Box::new(tiff))
         }
-        InputFormat::Npy => NpyRaster::open(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
+        InputFormat::Npy => StoredRaster::npy(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
         _ => None,
     })
 }

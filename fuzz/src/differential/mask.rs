@@ -6,7 +6,7 @@ use halotile::classes::Classes;
 use halotile::classes::CodedRaster;
 use halotile::grid::Grid;
 use halotile::io::Nodata;
-use halotile::raster::{Cells, MaskedRaster, NpyRaster, Raster, whole};
+use halotile::raster::{Cells, MaskedRaster, Raster, StoredRaster, whole};
 
 use crate::MemoryFile;
 use crate::case::Case;
@@ -27,7 +27,7 @@ const TYPES: [(&str, usize); 11] = [
     (">f8", 8),
 ];
 
-fn raster(case: &mut Case<'_>, file: &mut MemoryFile, rows: usize, cols: usize) -> NpyRaster {
+fn raster(case: &mut Case<'_>, file: &mut MemoryFile, rows: usize, cols: usize) -> StoredRaster {
     let (descr, size) = case.one(&TYPES);
     let mut data = case.bytes(rows * cols * size);
     // Most bytes make large numbers: small ones are wanted as well.
@@ -39,7 +39,7 @@ fn raster(case: &mut Case<'_>, file: &mut MemoryFile, rows: usize, cols: usize) 
     let length = (header.len() as u16).to_le_bytes();
     let bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &data].concat();
     let path = file.set(&bytes).expect("there is memory for a small file");
-    NpyRaster::open(path).expect("it is an array").expect("it is in C order")
+    StoredRaster::npy(path).expect("it is an array").expect("it is in C order")
 }
 
 /// Finds classes and gives codes, with a mask.
@@ -61,7 +61,7 @@ pub fn mask(input: &[u8]) {
     });
 }
 
-fn check(map: NpyRaster, mask: NpyRaster, nodata: Option<Nodata>) {
+fn check(map: StoredRaster, mask: StoredRaster, nodata: Option<Nodata>) {
     let (rows, cols) = (map.rows(), map.cols());
     let Some(masked_raster) = MaskedRaster::new(&map, &mask) else {
         let classes = Classes::identity(4, None).expect("four levels");

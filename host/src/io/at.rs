@@ -14,11 +14,11 @@ use std::path::Path;
 /// Opens a file that is to be read by position. With it comes its length.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says, and that it is a directory.
 pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    Ok((file, length))
+    let found = file.metadata()?;
+    if found.is_dir() { Err(ErrorKind::IsADirectory.into()) } else { Ok((file, found.len())) }
 }
 
 /// Fills `bytes` from what is in the file at `at`.

@@ -36,6 +36,8 @@ mod sample;
 pub(crate) mod scan;
 pub mod seed_binary;
 pub mod seed_text;
+pub(crate) mod source;
+pub(crate) mod stored;
 mod temporary;
 
 pub use atomic::{OutputFile, destination, write_failed};
@@ -85,23 +87,21 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
     }
-    let name = path.display().to_string();
-    let opened = File::open(path).and_then(|file| match file.metadata()? {
-        found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        found => Ok(at::LengthChecked::new(file, found.len())),
-    });
-    match opened {
-        Ok(file) => Ok(Box::new(file)),
-        Err(e) => {
-            let advice = match e.kind() {
-                ErrorKind::NotFound => "check the name",
-                ErrorKind::PermissionDenied => "ask for permission to read it",
-                ErrorKind::IsADirectory => "name a file",
-                _ => "check the file",
-            };
-            Err(FormatError::from_io(&name, "the file cannot be opened", e, advice))
-        }
-    }
+    let (file, length) = open_file(path)?;
+    Ok(Box::new(at::LengthChecked::new(file, length)))
+}
+
+/// Opens the file that `path` names. With it comes its length.
+pub(crate) fn open_file(path: &Path) -> Result<(File, u64), FormatError> {
+    at::open(path).map_err(|e| {
+        let advice = match e.kind() {
+            ErrorKind::NotFound => "check the name",
+            ErrorKind::PermissionDenied => "ask for permission to read it",
+            ErrorKind::IsADirectory => "name a file",
+            _ => "check the file",
+        };
+        FormatError::from_io(&path.display().to_string(), "the file cannot be opened", e, advice)
+    })
 }
 
 #[cfg(test)]

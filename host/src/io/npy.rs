@@ -8,12 +8,13 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem};
-use super::npy_header::{self, Header, Kind};
+use super::npy_header::{self, Header};
 use super::sample::{Nodata, ReadOptions, Sample, SampleBuilder, Value, check_shape, out_of_memory};
 use super::scan::{read_full, read_some};
 use super::seed_binary::body;
 use crate::codes::CodesGrid;
 use crate::grid::Grid;
+use crate::numbers::ValueType;
 
 /// Bytes read at a time, a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -67,26 +68,17 @@ element! {
     f64, |v: f64| (f64::from(v as u8) == v).then_some(v as u8), Value::from;
 }
 
-/// Calls `$call::<T>` with the element type that a header names. Booleans are bytes.
+/// Calls `$call::<T>` with the element type that a header names.
 macro_rules! dispatch {
-    ($header:expr, $name:expr, $call:ident ( $($arg:expr),* )) => {
-        match ($header.kind, $header.size) {
-            (Kind::Bool | Kind::Unsigned, 1) => $call::<u8, _>($($arg),*),
-            (Kind::Signed, 1) => $call::<i8, _>($($arg),*),
-            (Kind::Unsigned, 2) => $call::<u16, _>($($arg),*),
-            (Kind::Signed, 2) => $call::<i16, _>($($arg),*),
-            (Kind::Unsigned, 4) => $call::<u32, _>($($arg),*),
-            (Kind::Signed, 4) => $call::<i32, _>($($arg),*),
-            (Kind::Unsigned, 8) => $call::<u64, _>($($arg),*),
-            (Kind::Signed, 8) => $call::<i64, _>($($arg),*),
-            (Kind::Float, 4) => $call::<f32, _>($($arg),*),
-            (Kind::Float, 8) => $call::<f64, _>($($arg),*),
-            (kind, size) => {
-                let what = format!("elements of {size} bytes of kind {kind:?} are not read");
-                Err(Problem::new(what, "convert it to u8").at($name, Place::FILE))
-            }
+    ($header:expr, $call:ident ( $($arg:expr),* )) => {
+        dispatch!(@ $header, $call($($arg),*); U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
+    };
+    (@ $header:expr, $call:ident $args:tt; $($variant:ident $t:ty),*) => {
+        match $header.value_type {
+            $(ValueType::$variant => dispatch!(@@ $call, $t, $args),)*
         }
     };
+    (@@ $call:ident, $t:ty, ($($arg:expr),*)) => { $call::<$t, _>($($arg),*) };
 }
 
 /// Reads an NPY file as cells; `name` is for messages.
@@ -104,14 +96,14 @@ pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<S
     // A Fortran array is read as the C array of its transpose.
     let (outer, inner) = if header.fortran { (cols, rows) } else { (rows, cols) };
     let mut options = *options;
-    if (header.kind, header.size) == (Kind::Float, 4) {
+    if header.value_type == ValueType::F32 {
         options.nodata = options.nodata.map(Nodata::as_f32);
     }
     let builder = SampleBuilder::new(outer, inner, &options);
-    let sample = if (header.kind, header.size) == (Kind::Unsigned, 1) {
+    let sample = if header.value_type == ValueType::U8 && !header.is_bool {
         read_bytes(&mut input, name, &header, builder)
     } else {
-        dispatch!(header, name, read_elements(&mut input, name, &header, builder))
+        dispatch!(header, read_elements(&mut input, name, &header, builder))
     }?;
     ended(&mut input, name, rows, cols)?;
     let cells = match sample.cells {
@@ -126,16 +118,14 @@ pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<S
 pub fn read_reals(mut input: impl Read, name: &str) -> Result<Grid<f64>, FormatError> {
     let (header, rows, cols) = start(&mut input, name)?;
     let (outer, inner) = if header.fortran { (cols, rows) } else { (rows, cols) };
-    let grid = dispatch!(header, name, read_as_f64(&mut input, name, &header, outer, inner))?;
+    let grid = dispatch!(header, read_as_f64(&mut input, name, &header, outer, inner))?;
     ended(&mut input, name, rows, cols)?;
     if header.fortran { transpose(&grid, name) } else { Ok(grid) }
 }
 
 fn start(input: &mut impl Read, name: &str) -> Result<(Header, usize, usize), FormatError> {
     let header = npy_header::read(input, name)?;
-    let (rows, cols) = npy_header::two_dimensions(&header.shape)
-        .and_then(|(rows, cols)| check_shape(rows, cols))
-        .map_err(|problem| problem.at(name, Place::FILE))?;
+    let (rows, cols) = check_shape(header.rows, header.cols).map_err(|problem| problem.at(name, Place::FILE))?;
     Ok((header, rows, cols))
 }
 
@@ -203,7 +193,7 @@ fn read_elements<T: Element, R: Read>(
     header: &Header,
     mut builder: SampleBuilder,
 ) -> Result<Sample, FormatError> {
-    let (total, inner, is_bool) = (builder.total(), builder.cols(), header.kind == Kind::Bool);
+    let (total, inner, is_bool) = (builder.total(), builder.cols(), header.is_bool);
     chunks(input, name, T::SIZE, total, |bytes| {
         for bytes in bytes.chunks_exact(T::SIZE) {
             let element = T::decode(bytes, header.big_endian);
@@ -235,7 +225,7 @@ fn read_as_f64<T: Element, R: Read>(
         // Any byte but 0 is true, as NumPy has it.
         let truth = |value: f64| if value == 0.0 { 0.0 } else { 1.0 };
         let numbers = bytes.chunks_exact(T::SIZE).map(|bytes| T::decode(bytes, header.big_endian).real());
-        if header.kind == Kind::Bool {
+        if header.is_bool {
             values.extend(numbers.map(truth))
         } else {
             values.extend(numbers)

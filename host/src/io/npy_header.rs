@@ -13,29 +13,42 @@ use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, one_line, quote};
 use super::scan::read_full;
+use crate::numbers::ValueType;
 
 /// Longest header we read. NumPy itself writes 128 bytes for a plain array and refuses to parse more than 10,000.
 const LONGEST: usize = 1 << 16;
 
-/// What kind of number an element is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Bool,
-    Signed,
-    Unsigned,
-    Float,
-}
-
 /// What the header says, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
-    pub(crate) kind: Kind,
-    /// Bytes an element: 1, 2, 4 or 8.
-    pub(crate) size: usize,
+    /// Booleans are bytes.
+    pub(crate) value_type: ValueType,
+    pub(crate) is_bool: bool,
     pub(crate) big_endian: bool,
     pub(crate) fortran: bool,
-    /// Any number of dimensions; what does not fit a `u64` is `u64::MAX`.
-    pub(crate) shape: Vec<u64>,
+    /// What does not fit a `u64` is `u64::MAX`.
+    pub(crate) rows: u64,
+    pub(crate) cols: u64,
+}
+
+impl Header {
+    /// Holds what the header claims against the bytes that follow it.
+    pub(crate) fn check_length(&self, there: u64) -> Result<(), Problem> {
+        let Self { rows, cols, .. } = self;
+        let (there, size) = (u128::from(there), self.value_type.bytes() as u128);
+        let total = u128::from(*rows) * u128::from(*cols);
+        // A header may claim more than any number holds.
+        let wanted = total.saturating_mul(size);
+        if there < wanted {
+            let what = format!("the file ends after {} of {total} elements", there / size);
+            return Err(Problem::new(what, "the file is cut short; copy it again"));
+        }
+        if there > wanted {
+            let what = format!("there is more after the {rows} x {cols} elements of the array");
+            return Err(Problem::new(what, "save one array a file"));
+        }
+        Ok(())
+    }
 }
 
 fn damaged(what: impl AsRef<str>) -> Problem {
@@ -153,17 +166,14 @@ fn parse(text: &[u8]) -> Result<Header, Problem> {
         }
     }
     let missing = |key: &str| damaged(format!("the header has no {key}"));
-    let (kind, size, big_endian) = element.ok_or_else(|| missing("descr"))?;
-    Ok(Header {
-        kind,
-        size,
-        big_endian,
-        fortran: fortran.ok_or_else(|| missing("fortran_order"))?,
-        shape: shape.ok_or_else(|| missing("shape"))?,
-    })
+    let (value_type, is_bool, big_endian) = element.ok_or_else(|| missing("descr"))?;
+    let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
+    let (rows, cols) = two_dimensions(&shape.ok_or_else(|| missing("shape"))?)?;
+    Ok(Header { value_type, is_bool, big_endian, fortran, rows, cols })
 }
 
-fn parse_type(literal: &mut Literal<'_>) -> Result<(Kind, usize, bool), Problem> {
+fn parse_type(literal: &mut Literal<'_>) -> Result<(ValueType, bool, bool), Problem> {
+    use ValueType::*;
     const ADVICE: &str = "convert it to one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, bool";
     literal.skip_blanks();
     if literal.left.first() == Some(&b'[') {
@@ -172,26 +182,26 @@ fn parse_type(literal: &mut Literal<'_>) -> Result<(Kind, usize, bool), Problem>
     let text = literal.string()?;
     let unknown = || Problem::new(format!("elements of type {} are not read", quote(text)), ADVICE);
     let (&order, rest) = text.split_first().ok_or_else(unknown)?;
-    let (kind, size) = match rest {
-        b"b1" => (Kind::Bool, 1),
-        b"u1" => (Kind::Unsigned, 1),
-        b"i1" => (Kind::Signed, 1),
-        b"u2" => (Kind::Unsigned, 2),
-        b"i2" => (Kind::Signed, 2),
-        b"u4" => (Kind::Unsigned, 4),
-        b"i4" => (Kind::Signed, 4),
-        b"u8" => (Kind::Unsigned, 8),
-        b"i8" => (Kind::Signed, 8),
-        b"f4" => (Kind::Float, 4),
-        b"f8" => (Kind::Float, 8),
+    let value_type = match rest {
+        b"b1" | b"u1" => U8,
+        b"i1" => I8,
+        b"u2" => U16,
+        b"i2" => I16,
+        b"u4" => U32,
+        b"i4" => I32,
+        b"u8" => U64,
+        b"i8" => I64,
+        b"f4" => F32,
+        b"f8" => F64,
         _ => return Err(unknown()),
     };
-    match order {
-        b'<' => Ok((kind, size, false)),
-        b'>' => Ok((kind, size, true)),
-        b'|' if size == 1 => Ok((kind, size, false)),
-        _ => Err(unknown()),
-    }
+    let big_endian = match order {
+        b'<' => false,
+        b'>' => true,
+        b'|' if value_type.bytes() == 1 => false,
+        _ => return Err(unknown()),
+    };
+    Ok((value_type, rest == b"b1", big_endian))
 }
 
 fn parse_shape(literal: &mut Literal<'_>) -> Result<Vec<u64>, Problem> {
@@ -215,7 +225,7 @@ fn parse_shape(literal: &mut Literal<'_>) -> Result<Vec<u64>, Problem> {
 }
 
 /// Rows and columns of a 2-D shape.
-pub(crate) fn two_dimensions(shape: &[u64]) -> Result<(u64, u64), Problem> {
+fn two_dimensions(shape: &[u64]) -> Result<(u64, u64), Problem> {
     if let &[rows, cols] = shape {
         return Ok((rows, cols));
     }
@@ -257,7 +267,8 @@ mod tests {
 
     #[test]
     fn headers_of_every_version_are_read() {
-        let expected = Header { kind: Kind::Signed, size: 4, big_endian: true, fortran: true, shape: vec![3, 40] };
+        let value_type = ValueType::I32;
+        let expected = Header { value_type, is_bool: false, big_endian: true, fortran: true, rows: 3, cols: 40 };
         for version in 1..=3 {
             for text in [
                 "{'descr': '>i4', 'fortran_order': True, 'shape': (3, 40), }   \n",
@@ -275,8 +286,8 @@ mod tests {
             assert_eq!(bytes.len() % 64, 0);
             assert_eq!(bytes.last(), Some(&b'\n'));
             let got = read(&mut &bytes[..], "f").unwrap();
-            assert_eq!(got.shape, [rows as u64, cols as u64]);
-            assert_eq!((got.kind, got.size, got.big_endian, got.fortran), (Kind::Float, 8, false, false));
+            assert_eq!((got.rows, got.cols), (rows as u64, cols as u64));
+            assert_eq!((got.value_type, got.big_endian, got.fortran), (ValueType::F64, false, false));
         }
     }
 

@@ -1,8 +1,10 @@
 //! The numbers that grids are of: the types that inputs have, and the two precisions of results.
 
 mod real;
+mod values;
 
 pub use real::{Planes, Real};
+pub use values::Values;
 
 /// The type of the numbers of a raster, or of an array on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

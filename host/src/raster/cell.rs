@@ -4,7 +4,6 @@
 //! too where it is clear, and all bits where it is set (negative floats sort backwards as bits). So counting, sorting
 //! and selection are written once, on integers.
 
-use super::Values;
 use crate::io::{Nodata, Value};
 use crate::numbers::ValueType;
 
@@ -208,24 +207,6 @@ macro_rules! of_type {
     };
 }
 pub(crate) use of_type;
-
-impl Values {
-    /// Their type.
-    pub fn value_type(&self) -> ValueType {
-        match self {
-            Self::U8(_) => ValueType::U8,
-            Self::I8(_) => ValueType::I8,
-            Self::U16(_) => ValueType::U16,
-            Self::I16(_) => ValueType::I16,
-            Self::U32(_) => ValueType::U32,
-            Self::I32(_) => ValueType::I32,
-            Self::U64(_) => ValueType::U64,
-            Self::I64(_) => ValueType::I64,
-            Self::F32(_) => ValueType::F32,
-            Self::F64(_) => ValueType::F64,
-        }
-    }
-}
 
 impl ValueType {
     /// True when a number of this type can be `nodata`. A value that no number can have asks for no code.

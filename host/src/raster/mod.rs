@@ -9,8 +9,8 @@ pub(crate) mod cell;
 pub(crate) mod georeference;
 pub mod geotiff;
 pub(crate) mod mask;
-mod npy;
 mod sidecar;
+mod stored;
 mod writer;
 
 use std::ops::Range;
@@ -20,49 +20,11 @@ use crate::grid::{Grid, GridView};
 use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::numbers::ValueType;
 
+pub use crate::numbers::Values;
 pub use georeference::Georeference;
 pub use mask::{MaskError, MaskedRaster, check_mask, set_cache_bytes};
-pub use npy::NpyRaster;
+pub use stored::StoredRaster;
 pub use writer::WriterSink;
-
-/// The numbers of a rectangle, row after row without gaps.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "each is named after its type")]
-pub enum Values {
-    U8(Vec<u8>),
-    I8(Vec<i8>),
-    U16(Vec<u16>),
-    I16(Vec<i16>),
-    U32(Vec<u32>),
-    I32(Vec<i32>),
-    U64(Vec<u64>),
-    I64(Vec<i64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-}
-
-impl Values {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::U8(v) => v.len(),
-            Self::I8(v) => v.len(),
-            Self::U16(v) => v.len(),
-            Self::I16(v) => v.len(),
-            Self::U32(v) => v.len(),
-            Self::I32(v) => v.len(),
-            Self::U64(v) => v.len(),
-            Self::I64(v) => v.len(),
-            Self::F32(v) => v.len(),
-            Self::F64(v) => v.len(),
-        }
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// What a raster's meaning comes from, in words for messages: a tag, a file beside it, a band. `None` where nothing says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,18 +144,7 @@ pub fn whole(raster: &dyn Raster) -> Result<Grid<f64>, FormatError> {
     // Rows of whole blocks, so that each is decoded once.
     let band = raster.block().0.clamp(1, rows);
     for first in (0..rows).step_by(band) {
-        match raster.read(first..rows.min(first + band), 0..cols)? {
-            Values::U8(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::I8(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::U16(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::I16(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::U32(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::I32(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::U64(v) => all.extend(v.into_iter().map(|v| v as f64)),
-            Values::I64(v) => all.extend(v.into_iter().map(|v| v as f64)),
-            Values::F32(v) => all.extend(v.into_iter().map(f64::from)),
-            Values::F64(v) => all.extend(v),
-        }
+        raster.read(first..rows.min(first + band), 0..cols)?.append_to(&mut all);
     }
     Grid::from_vec(all, rows, cols).map_err(|e| memory(&e))
 }

@@ -13,7 +13,7 @@ use halotile::grid::GridView;
 use halotile::io::{Nodata, Number, OutputFile};
 use halotile::numbers::ValueType;
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
-use halotile::raster::{NpyRaster, Raster, ResultSink, Values};
+use halotile::raster::{Raster, ResultSink, StoredRaster, Values};
 use serde_json::json;
 
 /// Reads and writes rasters through the library.
@@ -69,8 +69,8 @@ fn main() -> Result<()> {
     }
 }
 
-fn npy(path: &Path) -> Result<NpyRaster> {
-    NpyRaster::open(path)?.with_context(|| format!("{}: it has no windows", path.display()))
+fn npy(path: &Path) -> Result<StoredRaster> {
+    StoredRaster::npy(path)?.with_context(|| format!("{}: it has no windows", path.display()))
 }
 
 fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> Result<()> {
@@ -143,7 +143,7 @@ fn bytes(values: &Values) -> Vec<u8> {
 /// What is to be written where.
 struct Job<'a> {
     output: &'a Path,
-    rasters: &'a [NpyRaster],
+    rasters: &'a [StoredRaster],
     descriptions: &'a [&'a str],
     like: Option<&'a GeoTiff>,
 }

@@ -3,14 +3,11 @@
 //! Which of the two formats it is the file says itself: NPY begins with a byte string that no matrix of distances or
 //! predecessors begins with, as the first cell is the one from vertex 0 to itself.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use crate::io::at::{self, read_exact_at};
-use crate::io::npy_header::{self, Kind};
-use crate::io::scan::read_failed;
-use crate::io::{FormatError, Place, Problem};
+use crate::io::source::Source;
+use crate::io::{FormatError, Place, Problem, npy_header};
+use crate::numbers::ValueType;
 
 /// Bytes of a number.
 const CELL: u64 = 4;
@@ -28,8 +25,7 @@ const CELL: u64 = 4;
 /// ```
 #[derive(Debug)]
 pub struct MatrixFile {
-    name: String,
-    file: File,
+    source: Source,
     /// Where the first number is.
     start: u64,
     vertices: usize,
@@ -43,43 +39,33 @@ impl MatrixFile {
     pub fn open(path: &Path) -> Result<Self, FormatError> {
         let name = path.display().to_string();
         let here = |problem: Problem| problem.at(&name, Place::FILE);
-        if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) || path.as_os_str() == "-" {
+        let Some(source) = Source::open(path)? else {
             return Err(here(Problem::new("rows are read from a file, not from a pipe", "name a file")));
-        }
-        // Says what is wrong with the name.
-        crate::io::open(path)?;
-        let (mut file, length) = at::open(path).map_err(|e| read_failed(&name, e))?;
+        };
         let mut head = Vec::new();
-        file.by_ref().take((1 << 16) + 12).read_to_end(&mut head).map_err(|e| read_failed(&name, e))?;
-        if !head.starts_with(b"\x93NUMPY") {
-            let cells = length / CELL;
+        if source.read(0, 6, &mut head)? != b"\x93NUMPY" {
+            let cells = source.length / CELL;
             let vertices = cells.isqrt();
-            if vertices == 0 || vertices * vertices * CELL != length {
-                let what = format!("{length} bytes are no square of 32-bit numbers");
+            if vertices == 0 || vertices * vertices * CELL != source.length {
+                let what = format!("{} bytes are no square of 32-bit numbers", source.length);
                 return Err(here(Problem::new(what, "the file is cut short, or not what apsp writes")));
             }
-            return Ok(Self { start: 0, vertices: vertices as usize, name, file });
+            return Ok(Self { start: 0, vertices: vertices as usize, source });
         }
-        let mut rest = head.as_slice();
-        let header = npy_header::read(&mut rest, &name)?;
-        let start = (head.len() - rest.len()) as u64;
-        let (rows, cols) = npy_header::two_dimensions(&header.shape).map_err(here)?;
-        if (header.kind, header.size, header.big_endian, header.fortran) != (Kind::Signed, CELL as usize, false, false)
-        {
+        let mut input = source.reader(0);
+        let header = npy_header::read(&mut input, &name)?;
+        let start = input.position();
+        if (header.value_type, header.big_endian, header.fortran) != (ValueType::I32, false, false) {
             let what = "the array is not one of 32-bit little-endian integers in C order";
             return Err(here(Problem::new(what, "give the file as apsp wrote it")));
         }
+        let (rows, cols) = (header.rows, header.cols);
         if rows != cols || rows == 0 {
             let what = format!("the array has {rows} rows and {cols} columns");
             return Err(here(Problem::new(what, "a matrix of vertices is square, and has a row at least")));
         }
-        // A header may claim more than any number holds.
-        let wanted = (u128::from(rows) * u128::from(cols)).checked_mul(u128::from(CELL));
-        if wanted != Some(u128::from(length - start)) {
-            let what = format!("{} bytes are not {rows} x {cols} numbers of 32 bits", length - start);
-            return Err(here(Problem::new(what, "the file is cut short, or its header is wrong")));
-        }
-        Ok(Self { start, vertices: rows as usize, name, file })
+        header.check_length(source.length - start).map_err(here)?;
+        Ok(Self { start, vertices: rows as usize, source })
     }
 
     /// Vertices: rows and columns.
@@ -107,8 +93,7 @@ impl MatrixFile {
 
     fn numbers(&self, first: usize, count: usize) -> Result<Vec<i32>, FormatError> {
         let mut bytes = vec![0; count * CELL as usize];
-        let at = self.start + first as u64 * CELL;
-        read_exact_at(&self.file, &mut bytes, at).map_err(|e| read_failed(&self.name, e))?;
+        self.source.read_exact(&mut bytes, self.start + first as u64 * CELL)?;
         let (cells, _) = bytes.as_chunks();
         Ok(cells.iter().map(|&cell| i32::from_le_bytes(cell)).collect())
     }
@@ -158,12 +143,15 @@ mod tests {
             ),
             (
                 npy("<i4", "False", "(2, 2)", 15),
-                "15 bytes are not 2 x 2 numbers of 32 bits; the file is cut short, or its header is wrong".to_owned(),
+                "the file ends after 3 of 4 elements; the file is cut short; copy it again".to_owned(),
+            ),
+            (
+                npy("<i4", "False", "(2, 2)", 20),
+                "there is more after the 2 x 2 elements of the array; save one array a file".to_owned(),
             ),
             (
                 npy("<i4", "False", "(4294967296, 4294967296)", 15),
-                "15 bytes are not 4294967296 x 4294967296 numbers of 32 bits; \
-                 the file is cut short, or its header is wrong"
+                "the file ends after 3 of 18446744073709551616 elements; the file is cut short; copy it again"
                     .to_owned(),
             ),
         ] {

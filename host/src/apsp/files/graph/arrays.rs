@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::npy::{Number, negative};
 use super::weight::{FileWeight, Rejected, weight};
-use super::{AnyGraph, Edges, GraphOptions, ReadContext, ReadError, build, source::Progress};
+use super::{AnyGraph, Edges, GraphOptions, ReadContext, ReadError, build, progress::Progress};
 use crate::apsp::EdgeSink;
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;

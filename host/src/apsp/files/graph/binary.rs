@@ -3,10 +3,10 @@
 //! The file's length says whether E is true before anything is done about it. A part of 2^16 edges is read and taken at a time, by each
 //! thread; edges are mostly sorted by source, and then threads work on rows of their own.
 
-use super::source::Source;
 use super::weight::FileWeight;
 use super::{Edges, ReadContext, ReadError};
 use crate::apsp::{EdgeError, EdgeSink};
+use crate::io::source::Source;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// Bytes of V and E, and of an edge.

@@ -8,11 +8,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::source::{Progress, Source};
+use super::progress::Progress;
 use super::text::{Fields, Lines, MOST_VERTICES, value, vertex};
 use super::weight::{FileWeight, Rejected, weight};
 use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
+use crate::io::source::Source;
 use crate::io::{Place, Problem, Value};
 
 /// The lines after the header.

@@ -12,12 +12,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::source::Source;
 use super::text::{Fields, Lines, MOST_VERTICES, digits, value, vertex};
 use super::weight::{FileWeight, Rejected, weight};
 use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
 use crate::io::quote;
+use crate::io::source::Source;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// What the first lines say, and the lines after them.

@@ -24,7 +24,7 @@ mod edge_list;
 mod format;
 mod matrix_market;
 mod npy;
-mod source;
+mod progress;
 mod text;
 mod weight;
 mod write;
@@ -36,9 +36,10 @@ pub use arrays::{GraphArrays, read_arrays};
 pub use format::GraphFormat;
 pub use write::{EdgeSource, GraphWriter};
 
-use self::source::{Progress, Source};
+use self::progress::Progress;
 use self::weight::{FileWeight, Rejected};
 use crate::apsp::{EdgeError, EdgeSink, Graph, MatrixError, Weight};
+use crate::io::source::Source;
 use crate::io::{FormatError, Place, Problem};
 use crate::observe::Observer;
 
@@ -113,7 +114,7 @@ pub fn read_graph(
     options: &GraphOptions<'_>,
     observer: &dyn Observer,
 ) -> Result<AnyGraph, FormatError> {
-    read(&Source::open(path, observer)?, format, options, observer)
+    read(&Source::open_or_read(path, observer)?, format, options, observer)
 }
 
 /// The same from a stream; `name` is for messages.

@@ -7,15 +7,14 @@
 //! A part is a few rows, or columns in Fortran order. Edges are taken row by row of the graph: in the order of the file where that is
 //! the same, and across it otherwise.
 
-use super::source::Source;
 use super::weight::{FileWeight, weight};
 use super::{Edges, ReadContext, ReadError};
 use crate::apsp::EdgeSink;
-use crate::io::npy_header::{self, Header, Kind};
+use crate::io::npy_header::{self, Header};
+use crate::io::source::Source;
 use crate::io::{FormatError, Place, Problem, Value};
+use crate::raster::cell::of_type;
 
-/// The longest header there is, with what precedes it.
-const HEADER: u64 = (1 << 16) + 12;
 /// Bytes of a part.
 const PART: usize = 1 << 20;
 /// Rows of a part are a multiple of this: it is what one lock of the graph guards.
@@ -85,12 +84,10 @@ pub(super) fn negative(value: Value) -> bool {
 impl<'s> Npy<'s> {
     pub(super) fn open(source: &'s Source) -> Result<Self, FormatError> {
         let here = |problem: Problem| problem.at(&source.name, Place::FILE);
-        let mut head = Vec::new();
-        let head = source.read(0, HEADER, &mut head)?;
-        let mut rest = head;
-        let header = npy_header::read(&mut rest, &source.name)?;
-        let start = (head.len() - rest.len()) as u64;
-        let (rows, cols) = npy_header::two_dimensions(&header.shape).map_err(here)?;
+        let mut input = source.reader(0);
+        let header = npy_header::read(&mut input, &source.name)?;
+        let start = input.position();
+        let (rows, cols) = (header.rows, header.cols);
         if rows != cols {
             let what = format!("the array has {rows} rows and {cols} columns");
             return Err(here(Problem::new(what, "a matrix of weights is square")));
@@ -98,22 +95,11 @@ impl<'s> Npy<'s> {
         if rows == 0 {
             return Err(here(Problem::new("the array is empty", "a graph has at least one vertex")));
         }
-        if header.kind == Kind::Bool {
+        if header.is_bool {
             let advice = "save weights, and 2^30 - 1 or infinity where there is no edge";
             return Err(here(Problem::new("the array is one of booleans", advice)));
         }
-        let (there, size) = (source.length - start, header.size as u128);
-        let total = u128::from(rows) * u128::from(cols);
-        // A header may claim more than any number holds.
-        let wanted = total.saturating_mul(size);
-        if u128::from(there) < wanted {
-            let what = format!("the file ends after {} of {total} elements", u128::from(there) / size);
-            return Err(here(Problem::new(what, "the file is cut short; copy it again")));
-        }
-        if u128::from(there) > wanted {
-            let what = format!("there is more after the {rows} x {cols} elements of the array");
-            return Err(here(Problem::new(what, "save one array a file")));
-        }
+        header.check_length(source.length - start).map_err(here)?;
         // As many bytes are there.
         Ok(Self { source, header, start, vertices: rows as usize })
     }
@@ -166,17 +152,6 @@ impl Edges for Npy<'_> {
     }
 
     fn add_edges<T: FileWeight>(&self, sink: &EdgeSink<'_, T>, context: &ReadContext<'_>) -> Result<(), ReadError> {
-        match (self.header.kind, self.header.size) {
-            (Kind::Unsigned | Kind::Bool, 1) => self.numbers::<u8, T>(sink, context),
-            (Kind::Signed, 1) => self.numbers::<i8, T>(sink, context),
-            (Kind::Unsigned, 2) => self.numbers::<u16, T>(sink, context),
-            (Kind::Signed, 2) => self.numbers::<i16, T>(sink, context),
-            (Kind::Unsigned, 4) => self.numbers::<u32, T>(sink, context),
-            (Kind::Signed, 4) => self.numbers::<i32, T>(sink, context),
-            (Kind::Unsigned | Kind::Bool, _) => self.numbers::<u64, T>(sink, context),
-            (Kind::Signed, _) => self.numbers::<i64, T>(sink, context),
-            (Kind::Float, 4) => self.numbers::<f32, T>(sink, context),
-            (Kind::Float, _) => self.numbers::<f64, T>(sink, context),
-        }
+        of_type!(self.header.value_type, N => self.numbers::<N, T>(sink, context))
     }
 }

@@ -4,9 +4,10 @@
 //! by counting the line ends before it, once there is something to say.
 
 use super::ReadError;
-use super::source::{Progress, Source};
+use super::progress::Progress;
 use super::weight::Rejected;
 use crate::io::quote;
+use crate::io::source::Source;
 use crate::io::{FormatError, Place, Problem, Value};
 
 /// Bytes of a part.

@@ -17,7 +17,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::NpyRaster;
+use super::StoredArray;
 use crate::io::FormatError;
 
 /// Bytes of the buffer, unless a column's segment has more.
@@ -37,7 +37,7 @@ pub(super) fn block(rows: usize, cols: usize, bytes: usize) -> (usize, usize) {
     (height, cols.min((PIECE / bytes / height).max(1)))
 }
 
-impl NpyRaster {
+impl StoredArray {
     /// Fills `values`, row by row, with the numbers of a rectangle; `swap` turns the bytes of one.
     pub(super) fn read_columns<T: Pod + Send + Sync>(
         &self,
