@@ -155,7 +155,7 @@ const ENTROPY_HELP: &str = "\
 Windows are clipped at the border unless --edge says otherwise: only cells inside the grid count. A window of one class \
 gives 0.
 
-Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory; .txt is \
+Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory, as .npy is; .txt is \
 seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary (32-bit width and height, then \
 bytes; any number of samples, a line of output each); .npy; .png and .pgm (grey of 8 or 16 bits). Standard input without --if is \
 told by its first bytes.
@@ -393,7 +393,7 @@ pub struct EntropyArgs {
     pub threads: usize,
     /// Memory that the program may take, as 512MiB [default: 4 GiB, less where less is enough]
     ///
-    /// 1.5G is times 1024, 2GB times 1000. Grids that are neither GeoTIFF nor NPY are in memory besides.
+    /// 1.5G is times 1024, 2GB times 1000. Text, PNG and what comes through a pipe are in memory besides.
     #[arg(help_heading = MACHINE, long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<usize>,
     #[command(flatten, next_help_heading = MACHINE)]

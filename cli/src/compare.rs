@@ -40,7 +40,6 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Done> {
 }
 
 fn read(path: &Path, format: Option<RealFormat>, console: &Console) -> anyhow::Result<Vec<Grid<f64>>> {
-    let reader = io::open(path)?;
     let format = match format {
         Some(format) => format,
         None if is_dash(path) => RealFormat::AnyText,
@@ -52,7 +51,10 @@ fn read(path: &Path, format: Option<RealFormat>, console: &Console) -> anyhow::R
         let bands = GeoTiff::open(path, 1)?.bands();
         return Ok((1..=bands).map(|band| whole(&GeoTiff::open(path, band)?)).collect::<Result<_, _>>()?);
     }
-    Ok(reals::read(format, BufReader::new(console.count(reader)), &name_of(path))?)
+    match reals::read_file(format, path, console)? {
+        Some(grids) => Ok(grids),
+        None => Ok(reals::read(format, BufReader::new(console.count(io::open(path)?)), &name_of(path))?),
+    }
 }
 
 fn text(args: &CompareArgs, found: &Comparison) -> String {

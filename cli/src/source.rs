@@ -1,11 +1,11 @@
-//! The file that cells come from: opened, its format settled, then read sample by sample.
+//! A stream that rasters come from, as standard input: opened, its format settled, then read raster by raster.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use halotile::io::seed_binary::Samples;
-use halotile::io::{self, FormatError, InputFormat, ReadOptions, Sample, UnknownFormat};
+use halotile::io::{self, InputFormat, UnknownFormat};
+use halotile::raster::Rasters;
 
 use crate::console::Console;
 use crate::outcome::Usage;
@@ -58,24 +58,10 @@ impl Source {
         Ok(Self { name, format, reader })
     }
 
-    /// The samples, each read when it is asked for.
-    pub fn samples<'c>(
-        self,
-        options: ReadOptions,
-        console: &'c Console,
-    ) -> Box<dyn Iterator<Item = Result<Sample, FormatError>> + 'c> {
+    /// The rasters, each read when it is asked for.
+    pub fn rasters(self, console: &Console) -> Rasters<'_> {
         let Self { name, format, reader } = self;
-        let reader = BufReader::with_capacity(1 << 18, console.count(reader));
-        match format {
-            InputFormat::SeedBinary => Box::new(Samples::new(reader, &name, options)),
-            _ => Box::new(std::iter::once_with(move || io::read(format, reader, &name, &options)).flat_map(|read| {
-                let (samples, error) = match read {
-                    Ok(samples) => (samples, None),
-                    Err(error) => (Vec::new(), Some(error)),
-                };
-                samples.into_iter().map(Ok).chain(error.map(Err))
-            })),
-        }
+        Rasters::from_reader(BufReader::with_capacity(1 << 18, console.count(reader)), format, &name)
     }
 }
 

@@ -9,10 +9,10 @@ use halotile::apsp::files::distances::MatrixFile;
 use halotile::apsp::files::graph::{GraphFormat, GraphOptions, read_graph, read_graph_from};
 use halotile::classes::Classes;
 use halotile::io::reals::{self, RealFormat};
-use halotile::io::{self, InputFormat, Nodata, OutputFormat, ReadOptions};
+use halotile::io::{FormatError, InputFormat, Nodata, OutputFormat};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{Raster, StoredRaster, Values, whole};
+use halotile::raster::{Raster, Rasters, StoredRaster, Values, whole};
 
 use crate::check::{one_line, value};
 use crate::memory_file;
@@ -22,13 +22,6 @@ const CELLS: usize = 1 << 16;
 
 /// Bytes that a raster may keep of blocks.
 const KEPT: usize = 16 << 20;
-
-/// What readers are told of values, one after the other.
-const OPTIONS: [ReadOptions; 3] = [
-    ReadOptions { nodata: None, levels: None },
-    ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(16) },
-    ReadOptions { nodata: Some(Nodata::Nan), levels: Some(256) },
-];
 
 /// GeoTIFF: each of the first bands, in windows.
 pub fn geotiff(input: &[u8]) {
@@ -85,53 +78,60 @@ fn number(values: &Values, at: usize) -> u64 {
     }
 }
 
-/// NPY: as a grid of classes, as real numbers, and by windows; the last two agree.
+/// NPY: from a stream and from a file, by windows and as real numbers; all agree.
 pub fn npy(input: &[u8]) {
-    samples(InputFormat::Npy, input);
-    let reals = value(io::npy::read_reals(input, "f"));
+    rasters(InputFormat::Npy, input);
+    let reals = value(reals::read(RealFormat::Results(OutputFormat::Npy), input, "f"));
     memory_file::with(input, |path| {
-        let Some(Some(raster)) = value(StoredRaster::npy(path)) else { return };
-        windows(&raster);
-        if raster.rows() * raster.cols() > CELLS {
+        let mut rasters = Rasters::open(path, InputFormat::Npy, &()).expect("it is there").expect("it has positions");
+        let raster = value(rasters.next().expect("one or an error"));
+        if raster.as_ref().is_some_and(|raster| raster.rows() * raster.cols() > CELLS) {
             return;
         }
-        let grid = value(whole(&raster));
+        let grid = raster.and_then(|raster| value(whole(&raster)));
         let bits = |grid: &halotile::grid::Grid<f64>| grid.as_slice().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-        assert_eq!(grid.as_ref().map(bits), reals.as_ref().map(bits), "two readers of one file");
+        assert_eq!(grid.as_ref().map(bits), reals.as_ref().map(|grids| bits(&grids[0])), "two readers of one file");
     });
 }
 
-/// PNG, as a grid of classes.
+/// PNG.
 pub fn png(input: &[u8]) {
-    samples(InputFormat::Png, input);
+    rasters(InputFormat::Png, input);
 }
 
-/// PGM, as a grid of classes.
+/// PGM.
 pub fn pgm(input: &[u8]) {
-    samples(InputFormat::Pgm, input);
+    rasters(InputFormat::Pgm, input);
 }
 
-/// The text format, as a grid of classes.
+/// The text format.
 pub fn seed_text(input: &[u8]) {
-    samples(InputFormat::SeedText, input);
+    rasters(InputFormat::SeedText, input);
 }
 
 /// The binary format of samples.
 pub fn seed_binary(input: &[u8]) {
-    samples(InputFormat::SeedBinary, input);
+    rasters(InputFormat::SeedBinary, input);
 }
 
-fn samples(format: InputFormat, input: &[u8]) {
-    for options in &OPTIONS {
-        let Some(samples) = value(io::read(format, input, "f", options)) else { continue };
-        for sample in samples {
-            let levels = options.levels.unwrap_or(65_536);
-            let is_fine = |cell: u16| Some(cell) == sample.nodata || usize::from(cell) < levels;
-            let cells = &sample.cells;
-            let mut all = (0..cells.rows()).flat_map(|r| (0..cells.cols()).map(move |c| cells.get(r, c)));
-            assert!(all.all(is_fine), "a cell is neither a level nor nodata");
-        }
-    }
+/// Rasters from a stream and from a file: both ways give the same numbers, or none.
+fn rasters(format: InputFormat, input: &[u8]) {
+    let streamed = seen(Rasters::from_reader(input, format, "f"));
+    let filed = memory_file::with(input, |path| {
+        seen(Rasters::open(path, format, &()).expect("it is there").expect("it has positions"))
+    });
+    assert!(streamed == filed, "a file and a stream");
+}
+
+/// Looks at windows of every raster; the shape and the first numbers of each, or none where something is wrong with one of them.
+fn seen(rasters: Rasters<'_>) -> Option<Vec<(usize, usize, String)>> {
+    let look = |raster: Result<StoredRaster, FormatError>| {
+        let raster = value(raster)?;
+        windows(&raster);
+        let first = value(raster.read(0..raster.rows().min(9), 0..raster.cols().min(99)));
+        Some((raster.rows(), raster.cols(), format!("{first:?}")))
+    };
+    rasters.map(look).collect()
 }
 
 /// Files of results, as `compare` reads them.

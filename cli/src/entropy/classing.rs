@@ -61,21 +61,20 @@ impl Classing {
         list: Option<&Classes>,
         console: &Console,
     ) -> anyhow::Result<Self> {
-        let InputRaster { raster, nodata, provisional, in_memory } = input;
-        let (raster, nodata): (&dyn Raster, _) = (raster.as_ref(), *nodata);
+        let (raster, nodata): (&dyn Raster, _) = (input.raster.as_ref(), input.nodata);
         // What the mask hides is no class and stretches no bin. A mask of another shape is refused where it is applied.
         let masked_raster = mask.and_then(|mask| MaskedRaster::new(raster, mask));
         let raster = masked_raster.as_ref().map_or(raster, |masked_raster| masked_raster);
         let cells = raster.rows() as u64 * raster.cols() as u64;
         let mut survey = None;
         let (classes, from) = match (list, args.bins, args.levels) {
-            (Some(list), ..) => (list.clone().with_nodata(nodata, *provisional), "list"),
+            (Some(list), ..) => (list.clone().with_nodata(nodata), "list"),
             (_, Some(bins), _) => {
                 let rule = args.binning.unwrap_or(BinRule::EqualWidth);
                 console.cells("laying out bins", cells * rule.passes(raster.value_type(), bins) as u64);
                 (Classes::bins(raster, bins, rule, nodata, console), "bins")
             }
-            (.., Some(levels)) if !in_memory => (Classes::identity(levels, nodata), "levels"),
+            (.., Some(levels)) => (Classes::identity(levels, nodata), "levels"),
             _ => {
                 console.cells("looking for classes", cells);
                 let surveyed = Classes::survey(raster, nodata, console);
@@ -83,7 +82,7 @@ impl Classing {
                     survey = Some(seen);
                     classes
                 });
-                (classes, if args.levels.is_some() { "levels" } else { "survey" })
+                (classes, "survey")
             }
         };
         Ok(Self { classes: classes.map_err(|error| explain(error, raster.name()))?, survey, from })

@@ -1,17 +1,17 @@
-//! What is read: a raster piece by piece, or samples, each a grid in memory that is seen as a raster; a mask; the window's shape.
+//! What is read: rasters, one after the other, whatever the format and wherever they come from; a mask; the window's shape.
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use halotile::io::{self, FormatError, InputFormat, Nodata, ReadOptions, Sample};
+use halotile::io::{self, FormatError, InputFormat, Nodata};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{GridRaster, Raster, StoredRaster};
+use halotile::raster::{Raster, Rasters};
 
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
 use crate::outcome::Usage;
-use crate::source::Source;
+use crate::source::{Source, is_dash};
 
 /// The longest file of a window: 4,095 lines of 4,095 numbers, with room for blanks and comments.
 const LONGEST_WINDOW: u64 = 1 << 26;
@@ -20,18 +20,13 @@ const LONGEST_WINDOW: u64 = 1 << 26;
 pub struct InputRaster {
     pub raster: Box<dyn Raster>,
     pub nodata: Option<Nodata>,
-    /// The nodata value is not the file's, but one chosen in reading that no other cell has.
-    pub provisional: bool,
-    /// All of it is in memory, and its values were compared with `--levels`.
-    pub in_memory: bool,
 }
 
 /// Where rasters come from.
-pub enum Input<'c> {
-    /// One that is read piece by piece.
-    Raster(Option<Box<dyn Raster>>),
-    /// Grids, one after the other.
-    Samples { name: String, samples: Box<dyn Iterator<Item = Result<Sample, FormatError>> + 'c> },
+pub struct Input<'c> {
+    /// The first, where what is wrong with it is known before it is read.
+    pub first: Option<Box<dyn Raster>>,
+    others: Option<Rasters<'c>>,
 }
 
 /// Opens the input; what it is called, its format, and what comes out of it.
@@ -40,77 +35,74 @@ pub fn open<'c>(
     format: Option<InputFormat>,
     console: &'c Console,
 ) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
-    if let Some(format) = format
-        && let Some(raster) = by_pieces(&args.input, format, args.band, args.masks_count(), console)?
-    {
-        return Ok((raster.name().to_owned(), format, Input::Raster(Some(raster))));
+    let path = args.input.as_path();
+    if format == Some(InputFormat::GeoTiff) {
+        let first = geotiff(path, args.band, args.masks_count(), console)?;
+        let name = first.name().to_owned();
+        return Ok((name, InputFormat::GeoTiff, Input { first: Some(first), others: None }));
     }
-    let source = Source::open(&args.input, format)?;
-    let (name, format) = (source.name.clone(), source.format);
-    let options = ReadOptions { nodata: args.nodata_or(None), levels: args.levels };
-    let samples = source.samples(options, console);
-    Ok((name.clone(), format, Input::Samples { name, samples }))
+    let by_position = match format {
+        Some(format) => {
+            Rasters::open(path, format, console)?.map(|rasters| (path.display().to_string(), format, rasters))
+        }
+        None => None,
+    };
+    let (name, format, mut rasters) = match by_position {
+        Some(found) => found,
+        None => {
+            let source = Source::open(path, format)?;
+            (source.name.clone(), source.format, source.rasters(console))
+        }
+    };
+    // Its header is checked before anything is done; a pipe is not read before it has to be.
+    let early = format == InputFormat::Npy && !is_dash(path);
+    let first = if early { rasters.next().transpose()? } else { None };
+    let first = first.map(|raster| -> Box<dyn Raster> { Box::new(raster) });
+    Ok((name, format, Input { first, others: Some(rasters) }))
 }
 
-/// A file that can be read piece by piece, as pipes cannot. `masks`: those of the file count.
-fn by_pieces(
-    path: &Path,
-    format: InputFormat,
-    band: Option<usize>,
-    masks: bool,
-    console: &Console,
-) -> Result<Option<Box<dyn Raster>>, FormatError> {
-    Ok(match format {
-        InputFormat::GeoTiff => {
-            let mut tiff = GeoTiff::open(path, band.unwrap_or(1))?;
-            let choices = tiff.bands() - usize::from(tiff.has_alpha());
-            if band.is_none() && choices > 1 {
-                let (name, bands) = (tiff.name(), tiff.bands());
-                console.note(&format!("{name}: band 1 of {bands} is taken; --band chooses another"));
-            }
-            if !masks {
-                tiff = tiff.without_masks();
-            }
-            Some(Box::new(tiff))
-        }
-        InputFormat::Npy => StoredRaster::npy(path)?.map(|raster| -> Box<dyn Raster> { Box::new(raster) }),
-        _ => None,
-    })
+/// A GeoTIFF; `masks`: those of the file count.
+fn geotiff(path: &Path, band: Option<usize>, masks: bool, console: &Console) -> Result<Box<dyn Raster>, FormatError> {
+    let tiff = GeoTiff::open(path, band.unwrap_or(1))?;
+    let choices = tiff.bands() - usize::from(tiff.has_alpha());
+    if band.is_none() && choices > 1 {
+        let (name, bands) = (tiff.name(), tiff.bands());
+        console.note(&format!("{name}: band 1 of {bands} is taken; --band chooses another"));
+    }
+    Ok(Box::new(if masks { tiff } else { tiff.without_masks() }))
 }
 
 impl Input<'_> {
     /// The next raster.
     pub fn next(&mut self, args: &EntropyArgs) -> anyhow::Result<Option<InputRaster>> {
-        match self {
-            Self::Raster(raster) => Ok(raster.take().map(|raster| {
-                let nodata = args.nodata_or(raster.nodata());
-                // A value that no number can have takes no code.
-                let nodata = nodata.filter(|&nodata| raster.value_type().can_be(nodata));
-                InputRaster { raster, nodata, provisional: false, in_memory: false }
-            })),
-            Self::Samples { name, samples } => {
-                let Some(Sample { cells, nodata }) = samples.next().transpose()? else { return Ok(None) };
-                let raster = GridRaster::new(name.clone(), cells, nodata);
-                let provisional = raster.nodata().is_some() && raster.nodata() != args.nodata_or(None);
-                let nodata = raster.nodata();
-                Ok(Some(InputRaster { raster: Box::new(raster), nodata, provisional, in_memory: true }))
-            }
-        }
+        let raster = match (self.first.take(), &mut self.others) {
+            (Some(first), _) => first,
+            (None, Some(others)) => match others.next().transpose()? {
+                Some(raster) => Box::new(raster),
+                None => return Ok(None),
+            },
+            (None, None) => return Ok(None),
+        };
+        // A value that no number can have takes no code.
+        let nodata = args.nodata_or(raster.nodata()).filter(|&nodata| raster.value_type().can_be(nodata));
+        Ok(Some(InputRaster { raster, nodata }))
     }
 }
 
 /// The mask, if there is one.
 pub fn mask(args: &EntropyArgs, console: &Console) -> anyhow::Result<Option<Box<dyn Raster>>> {
     let Some(path) = &args.mask else { return Ok(None) };
-    let name = path.display().to_string();
     let format = InputFormat::detect(path)?;
-    if let Some(raster) = by_pieces(path, format, None, true, console)? {
-        return Ok(Some(raster));
+    if format == InputFormat::GeoTiff {
+        return Ok(Some(geotiff(path, None, true, console)?));
     }
-    let mut samples = io::read(format, io::open(path)?, &name, &ReadOptions::default())?;
-    match (samples.pop(), samples.pop()) {
-        (Some(Sample { cells, .. }), None) => Ok(Some(Box::new(GridRaster::new(name, cells, None)))),
-        _ => bail!("{name}: a mask is one grid, and the file holds several; give one of them"),
+    let mut rasters = match Rasters::open(path, format, console)? {
+        Some(rasters) => rasters,
+        None => Source::open(path, Some(format))?.rasters(console),
+    };
+    match (rasters.next().transpose()?, rasters.next().transpose()?) {
+        (Some(mask), None) => Ok(Some(Box::new(mask))),
+        _ => bail!("{}: a mask is one grid, and the file holds several; give one of them", path.display()),
     }
 }
 

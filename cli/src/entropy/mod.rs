@@ -1,4 +1,4 @@
-//! `halotile entropy`: open a raster (or read a sample), settle its classes, compute and write; until there are no more; then
+//! `halotile entropy`: open a raster, settle its classes, compute and write; until there are no more; then
 //! let the files appear.
 //!
 //! ```text
@@ -91,7 +91,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     let (name, input_format, input) = input::open(args, files.input, &console)?;
     // What is wrong with the mask is said before anything is done.
     let mask = input::mask(args, &console)?;
-    if let (Some(mask), Input::Raster(Some(raster))) = (&mask, &input)
+    if let (Some(mask), Some(raster)) = (&mask, &input.first)
         && let Some(unknown) = check_mask(raster.as_ref(), mask.as_ref())?
     {
         console.note(&unknown);
@@ -196,7 +196,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
             alone(&mut input, args, format, &name)?;
         }
         summary.seconds.read += start.elapsed().as_secs_f64();
-        let nodata = args.nodata_or(source.raster.nodata().filter(|_| !source.in_memory));
+        let nodata = args.nodata_or(source.raster.nodata());
         summary.assume(nodata, args.nodata.is_some(), source.raster.origins());
 
         let mut mask = if summary.samples == 0 { mask.take() } else { input::mask(args, console)? };

@@ -305,7 +305,7 @@ fn what_is_there_is_replaced_only_when_asked() {
     assert_eq!(place.text("h.txt"), VECTOR_ENTROPY);
     assert!(place.read("h.png").starts_with(b"\x89PNG"));
     // A failure keeps the old file.
-    place.write("bad.txt", "1 1\n-1\n");
+    place.write("bad.txt", "1 1\n0.5\n");
     assert_eq!(place.run("entropy bad.txt h.txt -q --overwrite").code, 1);
     assert_eq!((place.text("h.txt").as_str(), place.names().len()), (VECTOR_ENTROPY, 4));
 }

@@ -22,8 +22,7 @@ fn refused(place: &Place, args: &str, code: i32, message: &str) {
     assert!(start.elapsed() < Duration::from_secs(5), "{args} took {:?}", start.elapsed());
 }
 
-const VALUE: &str = "reclassify the grid, or name the nodata value if this is it";
-const LEVELS: &str = "ask for more levels, or name the nodata value if this is it";
+const LEVELS: &str = "ask for more levels or for none, or name the nodata value if this is it";
 const HEADER: &str = "begin with a line of two numbers, rows and columns";
 const ROW: &str = "correct the row or the number of columns in the header";
 const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colorspace Gray -depth 8 \
@@ -97,27 +96,19 @@ fn files_that_are_no_grids() {
         // Values.
         (
             "f.txt",
-            b"1 2\n1 65536\n".to_vec(),
+            b"1 2\n1 99999999999999999999\n".to_vec(),
             "",
-            format!("f.txt: row 0, column 1 (counted from 0), line 2: the value 65536 is not in 0..=65535; {VALUE}"),
-        ),
-        (
-            "f.txt",
-            b"2 1\n1\n-3\n".to_vec(),
-            "",
-            format!("f.txt: row 1, column 0 (counted from 0), line 3: the value -3 is not in 0..=65535; {VALUE}"),
-        ),
-        (
-            "f.txt",
-            b"1 1\nnan\n".to_vec(),
-            "",
-            format!("f.txt: row 0, column 0 (counted from 0), line 2: the value NaN is not a whole number; {VALUE}"),
+            "f.txt: row 0, column 1 (counted from 0), line 2: no type of numbers has the value 99999999999999999999 and \
+             those before it exactly; give whole numbers of up to 64 bits, or reclassify the grid"
+                .into(),
         ),
         (
             "f.txt",
             b"1 1\n2.5\n".to_vec(),
             "--nodata -9999",
-            format!("f.txt: row 0, column 0 (counted from 0), line 2: the value 2.5 is not a whole number; {VALUE}"),
+            "f.txt: row 0, column 0 (counted from 0), line 2: the value 2.5 is not a whole number and so no class; \
+             give --bins N, or --nodata if this is it"
+                .into(),
         ),
         (
             "f.npy",
@@ -132,7 +123,7 @@ fn files_that_are_no_grids() {
             b"2 2\n0 1\n4 3\n".to_vec(),
             "--levels 4",
             format!(
-                "f.txt: row 1, column 0 (counted from 0), line 3: the value 4 is not below the 4 levels asked for; {LEVELS}"
+                "f.txt: row 1, column 0 (counted from 0), line 3: the value 4 is no level from 0 to 3; {LEVELS}"
             ),
         ),
         (
@@ -140,7 +131,7 @@ fn files_that_are_no_grids() {
             seed_binary(&[(1, 1, &[5]), (2, 1, &[1, 16])]),
             "--levels 16",
             format!(
-                "f.bin: sample 1, row 0, column 1 (counted from 0): the value 16 is not below the 16 levels asked for; {LEVELS}"
+                "f.bin: sample 1, row 0, column 1 (counted from 0): the value 16 is no level from 0 to 15; {LEVELS}"
             ),
         ),
         // Headers.

@@ -220,7 +220,7 @@ fn lists_of_classes_merge_values() {
         (
             "entropy t.txt x.npy --nodata -9999 --classes l.csv",
             1,
-            "t.txt: row 0, column 3 (counted from 0): the value 7 is not listed in l.csv; list it, or add a line *,nodata",
+            "t.txt: row 0, column 3 (counted from 0), line 2: the value 7 is not listed in l.csv; list it, or add a line *,nodata",
         ),
         (
             "entropy c.npy x.npy --classes none.csv",
@@ -269,7 +269,7 @@ fn bins_are_equally_wide_or_equally_full() {
     );
     let ran = place.run("entropy dem.tif x.npy -q --bins 65536");
     assert!(ran.err.starts_with("halotile: dem.tif: 65536 classes and no data take 65537 codes"), "{}", ran.err);
-    // Grids in memory have bins too.
+    // Pictures have bins too.
     place.cells("c.png", &random(20, 20, 200));
     json_of(&place, "entropy c.png h.npy --bins 4 --normalize");
     let binned = numbers(&place, "h.npy");
@@ -630,7 +630,7 @@ fn maps_have_more_classes_than_bytes() {
     let nats = reference::entropy(binned.expect("a shape").view(), 5, None);
     let even = Grid::from_fn(rows, cols, |r, c| nats.row(r)[c] / 1000f64.ln()).expect("a shape");
     assert!(close(&numbers(&place, "h.npy"), &even));
-    // Text and pictures of 16 bits, which are read whole; a list that names more than bytes.
+    // Text and pictures of 16 bits; a list that names more than bytes.
     let numbers_of = |of: &dyn Fn(u16) -> u16| {
         let row = |r: usize| all.row(r).iter().map(|&code| of(code).to_string()).collect::<Vec<_>>().join(" ");
         (0..rows).map(row).collect::<Vec<_>>().join("\n")

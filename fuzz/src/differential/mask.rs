@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use halotile::classes::Classes;
 use halotile::classes::CodedRaster;
 use halotile::grid::Grid;
-use halotile::io::Nodata;
-use halotile::raster::{Cells, MaskedRaster, Raster, StoredRaster, whole};
+use halotile::io::{InputFormat, Nodata};
+use halotile::raster::{Cells, MaskedRaster, Raster, Rasters, StoredRaster, whole};
 
 use crate::MemoryFile;
 use crate::case::Case;
@@ -39,7 +39,8 @@ fn raster(case: &mut Case<'_>, file: &mut MemoryFile, rows: usize, cols: usize) 
     let length = (header.len() as u16).to_le_bytes();
     let bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &data].concat();
     let path = file.set(&bytes).expect("there is memory for a small file");
-    StoredRaster::npy(path).expect("it is an array").expect("it is in C order")
+    let rasters = Rasters::open(path, InputFormat::Npy, &()).expect("it is there");
+    rasters.expect("it has positions").next().expect("NPY is one raster").expect("it is an array")
 }
 
 /// Finds classes and gives codes, with a mask.

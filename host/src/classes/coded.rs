@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::{Classes, ClassesError, MASKED, UnknownValue};
 use crate::codes::{Code, CodesMut};
 use crate::grid::GridViewMut;
-use crate::io::{FormatError, Place};
+use crate::io::FormatError;
 use crate::raster::mask::masked_by;
 use crate::raster::{Cells, Georeference, Origins, Raster, check_mask};
 
@@ -129,7 +129,7 @@ impl CodedRaster {
         match failed {
             None => Ok(()),
             Some((r, unknown)) => {
-                let place = Place::cell(rows.start + r, cols.start + unknown.index);
+                let place = self.raster.place(rows.start + r, cols.start + unknown.index);
                 Err(self.classes.problem(&unknown).at(self.name(), place))
             }
         }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::classes::tests::{Numbers, of_type};
     use crate::grid::Grid;
-    use crate::io::Nodata;
+    use crate::io::{Nodata, Place};
     use crate::numbers::ValueType;
     use crate::raster::Values;
 

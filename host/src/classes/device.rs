@@ -11,7 +11,7 @@ use crate::arrays::{self, Cells, Numbers};
 use crate::codes::MAX_LEVELS;
 use crate::exec::queue::{Queue, scope};
 use crate::exec::{ContextGuard, DeviceError, DeviceGrid};
-use crate::io::{Nodata, Value};
+use crate::io::{Nodata, Place, Value};
 use crate::numbers::ValueType;
 use crate::raster::MaskError;
 use crate::raster::cell::{Cell, of_type};
@@ -135,7 +135,7 @@ fn survey<T: Cell>(
     let found = arrays::distinct(queue, cells, &number, large)?;
     if let Some((row, col)) = found.fraction {
         let value = T::of_bits(cells.grid.bits(row, col)?).value().show();
-        return Err(ClassesError::Fraction { name: NAME.into(), row, col, value });
+        return Err(ClassesError::Fraction { name: NAME.into(), place: Place::cell(row, col).into(), value });
     }
     if found.count + usize::from(found.nodata) > MAX_LEVELS {
         return Err(too_many(found.count, found.nodata));

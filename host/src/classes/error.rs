@@ -1,7 +1,7 @@
 //! Why numbers are no classes.
 
 use crate::exec::DeviceError;
-use crate::io::FormatError;
+use crate::io::{FormatError, Place};
 use crate::observe::Cancelled;
 use crate::raster::MaskError;
 
@@ -33,16 +33,14 @@ pub enum ClassesError {
     },
     /// A number is not whole, and no bins were given.
     #[error(
-        "{name}: row {row}, column {col} (counted from 0): the value {value} is not a whole number and so no class; \
+        "{name}: {place}: the value {value} is not a whole number and so no class; \
          sort the values into bins, or name it as the value for no data if this is it"
     )]
     Fraction {
         /// The raster.
         name: String,
-        /// Row of the number, from 0.
-        row: usize,
-        /// Column of the number, from 0.
-        col: usize,
+        /// Where it is.
+        place: Box<Place>,
         /// The number.
         value: String,
     },

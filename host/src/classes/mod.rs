@@ -245,11 +245,8 @@ impl Classes {
     }
 
     /// The same classes where `nodata` is no data: for those of a list that was read before the raster was known. A value that the
-    /// list has is what the list says, unless `first` says that `nodata` comes before it.
-    pub fn with_nodata(mut self, nodata: Option<Nodata>, first: bool) -> Result<Self, ClassesError> {
-        if let (Rule::Listed { codes, .. }, Some(Nodata::Whole(value)), true) = (&mut self.rule, nodata, first) {
-            codes.remove(&value);
-        }
+    /// list has is what the list says.
+    pub fn with_nodata(mut self, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
         self.nodata = nodata;
         self.encoder = OnceLock::new();
         if nodata.is_some() {

@@ -12,6 +12,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::ClassesError;
+use crate::io::Place;
 use crate::observe::{Cancelled, Observer};
 use crate::raster::cell::each;
 use crate::raster::{Raster, Values};
@@ -33,10 +34,10 @@ pub(super) struct Piece<'r> {
 }
 
 impl Piece<'_> {
-    /// Row and column of a number of the piece.
-    pub fn place(&self, index: usize) -> (usize, usize) {
+    /// Where a number of the piece is.
+    pub fn place(&self, index: usize) -> Place {
         let index = self.kept.as_ref().map_or(index, |kept| kept[index]);
-        (self.rows.start + index / self.cols.len(), self.cols.start + index % self.cols.len())
+        self.raster.place(self.rows.start + index / self.cols.len(), self.cols.start + index % self.cols.len())
     }
 
     /// The raster's name.
@@ -151,7 +152,7 @@ mod tests {
         let numbers = || Numbers::new(rows, cols, Values::F64(values.clone()));
         let found = |raster: &dyn Raster| {
             let mut all = Vec::new();
-            let map = |piece: &Piece<'_>| Ok((piece.place(0), piece.values.len()));
+            let map = |piece: &Piece<'_>| Ok((piece.place(0).row, piece.place(0).col, piece.values.len()));
             map_reduce(raster, &(), map, |found| {
                 all.push(found);
                 Ok(())
@@ -160,7 +161,7 @@ mod tests {
             all
         };
         let pieces = found(&Stream(numbers(), 0.into()));
-        assert_eq!(pieces.iter().map(|(_, cells)| cells).sum::<usize>(), rows * cols);
+        assert_eq!(pieces.iter().map(|(.., cells)| cells).sum::<usize>(), rows * cols);
         assert!(pieces.is_sorted() && pieces.len() > 2, "{pieces:?}");
         assert!(found(&numbers()).len() > 1);
     }

@@ -42,8 +42,7 @@ pub(super) fn survey(
         let counted = each!(&piece.values, values => count(values, nodata));
         counted.map_err(|stop| match stop {
             Stop::Fraction(index, value) => {
-                let (row, col) = piece.place(index);
-                ClassesError::Fraction { name: piece.name(), row, col, value: value.show() }
+                ClassesError::Fraction { name: piece.name(), place: piece.place(index).into(), value: value.show() }
             }
             Stop::TooMany(nodata) => ClassesError::TooMany {
                 name: piece.name(),

@@ -289,7 +289,10 @@ fn floats_are_codes_where_they_are_whole_and_nan_is_no_data() {
          sort the values into bins, or name it as the value for no data if this is it"
     );
     let raster = Numbers::line(Values::F32(vec![1.0, f32::INFINITY]));
-    assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { col: 1, .. })));
+    assert!(matches!(
+        Classes::survey(&raster, None, &()),
+        Err(ClassesError::Fraction { place, .. }) if place.col == Some(1)
+    ));
     let infinite = Some(Nodata::Fraction(f64::INFINITY));
     assert_eq!(Classes::survey(&raster, infinite, &()).unwrap().1, Survey { cells: vec![1], nodata: 1 });
 }
@@ -394,11 +397,11 @@ fn lists_merge_values_into_classes() {
         serde_json::to_value(classes.describe()).unwrap()[1],
         serde_json::json!({"code": 1, "name": "b", "others_and": [2]})
     );
-    for (nodata, first, expected) in [(9, false, [0, 1, 2]), (2, true, [0, 2, 9]), (2, false, [0, 1, 9])] {
+    for (nodata, expected) in [(9, [0, 1, 2]), (2, [0, 1, 9])] {
         let late = Classes::parse("1\n2", "list", None).unwrap();
-        let late = late.with_nodata(Some(Nodata::Whole(nodata)), first).unwrap();
+        let late = late.with_nodata(Some(Nodata::Whole(nodata))).unwrap();
         let got = [1, 2, 9].map(|value| codes(&late, &Values::U8(vec![value])).map_or(9, |code| code[0]));
-        assert_eq!(got, expected, "{nodata} {first}");
+        assert_eq!(got, expected, "{nodata}");
     }
     let classes = Classes::parse("1..2,a\n*,nodata", "list", None).unwrap();
     assert_eq!(codes(&classes, &Values::I64(vec![1, 1 << 50, 0])).unwrap(), [0, 1, 1]);

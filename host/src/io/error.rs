@@ -56,10 +56,6 @@ impl Place {
     pub(crate) fn on_line(self, line: u64) -> Self {
         Place { line: Some(line), ..self }
     }
-
-    pub(crate) fn in_sample(self, sample: usize) -> Self {
-        Place { sample: Some(sample), ..self }
-    }
 }
 
 impl fmt::Display for Place {
@@ -89,12 +85,11 @@ impl fmt::Display for Place {
 /// Why a file cannot be read or written: one line that names the file, the place, the fault and the remedy.
 ///
 /// ```
-/// use halotile::io::{self, InputFormat, ReadOptions};
-/// let e = io::read(InputFormat::SeedText, &b"1 2\n7 -4\n"[..], "map.txt", &ReadOptions::default()).unwrap_err();
+/// use halotile::{io::InputFormat, raster::Rasters};
+/// let mut rasters = Rasters::from_reader(&b"1 2\n7 x\n"[..], InputFormat::SeedText, "map.txt");
 /// assert_eq!(
-///     e.to_string(),
-///     "map.txt: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=65535; \
-///      reclassify the grid, or name the nodata value if this is it"
+///     rasters.next().expect("one or an error").unwrap_err().to_string(),
+///     "map.txt: row 0, column 1 (counted from 0), line 2: \"x\" is not a number; correct the file"
 /// );
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -230,7 +225,10 @@ mod tests {
         assert_eq!(Place::row(3).on_line(5).to_string(), "row 3 (counted from 0), line 5");
         assert_eq!(Place::line(5).to_string(), "line 5");
         assert_eq!(Place::edge(7).to_string(), "edge 7 (counted from 0)");
-        assert_eq!(Place::cell(0, 1).in_sample(2).to_string(), "sample 2, row 0, column 1 (counted from 0)");
+        assert_eq!(
+            Place { sample: Some(2), ..Place::cell(0, 1) }.to_string(),
+            "sample 2, row 0, column 1 (counted from 0)"
+        );
     }
 
     #[test]

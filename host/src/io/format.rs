@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A format of cells (whole numbers 0..=65,535; in seed-binary 0..=255).
+/// A format of cells: text and NPY have numbers of any type, pictures 0..=65,535, seed-binary 0..=255.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InputFormat {
     /// `rows columns`, then the rows as lines of numbers.

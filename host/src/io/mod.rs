@@ -1,16 +1,17 @@
 //! Files: grids of cells in, results out, each format in a file of its own.
 //!
 //! ```text
-//! bytes ── scan ──┬─ seed_text ──┐                      results ── decimal ── text, seed-lines
-//!                 ├─ pgm ────────┤                         └────── npy_header ── npy
-//!                 ├─ seed_binary ┼─ sample ── Sample    cells ──── every input format
-//!                 ├─ npy ────────┤                      preview ── a picture with a legend
-//!                 └─ png ────────┘                      atomic ─── the file all of it goes to, temporary until it is finished
+//! any input format ── arrays ── StoredArray: where the numbers are     results ── decimal ── text, seed-lines
+//!                       │                                                └────── npy_header ── npy
+//!          headers, text and pictures, each in a file of its own        cells ──── every input format
+//!                                                                       preview ── a picture with a legend
+//!                     atomic ── the file all of it goes to, temporary until it is finished
 //! ```
 //!
-//! Files that are read and written by position, from all threads, have `at`: rasters, and the graphs and distances of [`apsp`](crate::apsp).
+//! `raster` sees the arrays as [`Rasters`](crate::raster::Rasters), `reals` as numbers of any kind that are compared. Files that are read and
+//! written by position, from all threads, have `at` and `source`: arrays, and the graphs and distances of [`apsp`](crate::apsp).
 //!
-//! Readers take any `Read`, so that a pipe works like a file, and a name for their messages. They trust nothing: memory
+//! Readers take files and any `Read`, so that a pipe works like a file. They trust nothing: memory
 //! grows with what has arrived, and whatever the bytes, the outcome is a grid or one line of error ([`FormatError`]).
 //! Writers take any `Write` and are handed band after band.
 
@@ -18,27 +19,30 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+pub(crate) mod arrays;
 pub(crate) mod at;
 pub mod atomic;
 mod cells;
 pub(crate) mod decimal;
 mod error;
 pub(crate) mod format;
-pub mod npy;
+mod growing;
+pub(crate) mod input;
+mod lines;
 pub(crate) mod npy_header;
 pub(crate) mod ordered;
-pub mod pgm;
-pub mod png;
+mod pgm;
+mod png;
 pub mod preview;
 pub mod reals;
 mod results;
-mod sample;
 pub(crate) mod scan;
-pub mod seed_binary;
-pub mod seed_text;
+mod seed_binary;
+mod seed_text;
 pub(crate) mod source;
 pub(crate) mod stored;
 mod temporary;
+mod value;
 
 pub use atomic::{OutputFile, destination, write_failed};
 pub use cells::{CellWriter, write_cells};
@@ -46,36 +50,8 @@ pub use error::{FormatError, Place, one_line};
 pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
 pub use results::{Number, ResultWriter, write_results};
-pub use sample::{Nodata, NodataError, ReadOptions, Sample};
-pub(crate) use sample::{Value, check_shape};
-
-/// Reads every sample of a file: one, or in seed-binary one or more. [`seed_binary::Samples`] reads those one by one. A GeoTIFF is
-/// read by [`raster::geotiff`](crate::raster::geotiff), which needs the file; here it is an error.
-///
-/// ```
-/// use halotile::io::{self, InputFormat, Nodata, ReadOptions};
-/// let options = ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(16) };
-/// let samples = io::read(InputFormat::SeedText, &b"1 3\n4 -9999 7\n"[..], "map.txt", &options)?;
-/// assert_eq!(samples[0].cells.bytes().map(|cells| cells.row(0)), Some(&[4, 16, 7][..]));
-/// assert_eq!(samples[0].nodata, Some(16));
-/// # Ok::<(), io::FormatError>(())
-/// ```
-pub fn read(
-    format: InputFormat,
-    input: impl Read,
-    name: &str,
-    options: &ReadOptions,
-) -> Result<Vec<Sample>, FormatError> {
-    let one = |sample| vec![sample];
-    match format {
-        InputFormat::SeedText => seed_text::read(input, name, options).map(one),
-        InputFormat::SeedBinary => seed_binary::Samples::new(input, name, *options).collect(),
-        InputFormat::Npy => npy::read(input, name, options).map(one),
-        InputFormat::Png => png::read(input, name, options).map(one),
-        InputFormat::Pgm => pgm::read(input, name, options).map(one),
-        InputFormat::GeoTiff => Err(geotiff_from_pipe(name)),
-    }
-}
+pub use value::{Nodata, NodataError};
+pub(crate) use value::{Value, check_shape};
 
 /// What is said where a stream was to be read as a GeoTIFF: its parts lie anywhere in it.
 pub(crate) fn geotiff_from_pipe(name: &str) -> FormatError {

@@ -17,18 +17,18 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, quote};
-use super::sample::{ReadOptions, Sample, SampleBuilder, Value, check_shape};
+use super::growing::Growing;
+use super::input::Input;
+use super::lines::Lines;
 use super::scan::Scanner;
+use super::stored::{Encoding, StoredArray};
+use super::value::{Value, check_shape};
+use crate::numbers::ValueType;
 
-/// Reads a PGM picture; `name` is for messages.
-///
-/// ```
-/// let sample = halotile::io::pgm::read(&b"P2 3 1 9  0 4 9"[..], "map.pgm", &Default::default())?;
-/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(0)), Some(&[0, 4, 9][..]));
-/// # Ok::<(), halotile::io::FormatError>(())
-/// ```
-pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
-    let mut scan = Scanner::new(input, name);
+/// Reads a PGM picture.
+pub(super) fn read(input: &mut Input<'_>) -> Result<StoredArray, FormatError> {
+    let name = &*input.name();
+    let mut scan = Scanner::new(&mut *input, name);
     let plain = magic(&mut scan)?;
     let width = header_number(&mut scan, "width")?;
     let height = header_number(&mut scan, "height")?;
@@ -42,13 +42,16 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
         }
     };
     let (rows, cols) = check_shape(height, width).map_err(|problem| problem.at(name, place))?;
-    let mut builder = SampleBuilder::new(rows, cols, options);
     if plain {
-        plain_pixels(&mut scan, &mut builder, largest)?
-    } else {
-        raw_pixels(&mut scan, &mut builder, largest)?
+        return plain_pixels(&mut scan, (rows, cols), largest);
     }
-    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
+    // Exactly one blank parts the header from the pixels, which may look like blanks themselves.
+    if scan.peek()?.is_some() {
+        scan.bump();
+    }
+    let ahead = scan.into_ahead();
+    input.give_back(ahead);
+    raw_pixels(input, name, (rows, cols), largest)
 }
 
 /// True for P2, false for P5.
@@ -108,101 +111,89 @@ fn header_number<R: Read>(scan: &mut Scanner<'_, R>, what: &str) -> Result<u64, 
     Err(problem.at(name, place))
 }
 
-fn cut_short(builder: &SampleBuilder) -> Problem {
+fn cut_short(got: usize, (rows, cols): (usize, usize)) -> Problem {
     Problem::new(
-        format!("the file ends after {} of {} pixels", builder.len(), builder.total()),
+        format!("the file ends after {got} of {} pixels", rows * cols),
         "the file is cut short, or its header is wrong",
     )
 }
 
-fn take(builder: &mut SampleBuilder, cell: u16, largest: u16) -> Result<(), Problem> {
-    if cell > largest {
-        return Err(Problem::new(
-            format!("the value {cell} is above the largest value {largest} of the header"),
-            "correct the header",
-        ));
-    }
-    match u8::try_from(cell) {
-        Ok(cell) => builder.push(cell),
-        Err(_) => builder.push_word(cell),
-    }
+fn more((rows, cols): (usize, usize)) -> Problem {
+    Problem::new(format!("there is more after the {rows} x {cols} pixels"), "give a file with one picture")
 }
 
-fn place_of(builder: &SampleBuilder) -> Place {
-    Place::cell(builder.len() / builder.cols(), builder.len() % builder.cols())
-}
-
-const MORE: &str = "give a file with one picture";
-
-fn raw_pixels<R: Read>(
-    scan: &mut Scanner<'_, R>,
-    builder: &mut SampleBuilder,
+fn raw_pixels(
+    input: &mut Input<'_>,
+    name: &str,
+    shape: (usize, usize),
     largest: u16,
-) -> Result<(), FormatError> {
-    let name = scan.name();
-    // Exactly one blank parts the header from the pixels, which may look like blanks themselves.
-    if scan.peek()?.is_some() {
-        scan.bump();
-    }
-    let width = if largest > 255 { 2 } else { 1 };
-    let (mut buffer, mut held) = (vec![0; 1 << 16], 0);
-    while builder.len() < builder.total() {
-        let wanted = buffer.len().min((builder.total() - builder.len()).saturating_mul(width)) - held;
-        let got = scan.raw(&mut buffer[held..held + wanted])?;
-        if got == 0 {
-            return Err(cut_short(builder).at(name, Place::FILE));
-        }
-        let (whole, rest) = ((held + got) / width * width, (held + got) % width);
-        for pixel in buffer[..whole].chunks_exact(width) {
-            let cell = pixel.iter().fold(0, |cell, &byte| cell << 8 | u16::from(byte));
-            take(builder, cell, largest).map_err(|problem| problem.at(name, place_of(builder)))?;
-        }
-        // Half a pixel waits for its other half.
-        buffer.copy_within(whole..whole + rest, 0);
-        held = rest;
+) -> Result<StoredArray, FormatError> {
+    let value_type = if largest > 255 { ValueType::U16 } else { ValueType::U8 };
+    let (width, total) = (value_type.bytes() as u64, (shape.0 * shape.1) as u64);
+    let body = input.body(total * width)?;
+    if body.length < total * width {
+        return Err(cut_short((body.length / width) as usize, shape).at(name, Place::FILE));
     }
     // A line end after the pixels is common and harmless.
-    if scan.skip_lines()?.is_some() {
-        let what = format!("there is more after the {} x {} pixels", builder.rows(), builder.cols());
-        return Err(Problem::new(what, MORE).at(name, Place::FILE));
+    if Scanner::new(input, name).skip_lines()?.is_some() {
+        return Err(more(shape).at(name, Place::FILE));
     }
-    Ok(())
+    let encoding = Encoding { big_endian: true, ..Encoding::native(value_type) };
+    Ok(StoredArray { largest: Some(largest), ..StoredArray::new(body.source, body.start, shape, encoding) })
 }
 
 fn plain_pixels<R: Read>(
     scan: &mut Scanner<'_, R>,
-    builder: &mut SampleBuilder,
+    shape: (usize, usize),
     largest: u16,
-) -> Result<(), FormatError> {
-    let name = scan.name();
-    while builder.len() < builder.total() {
-        if skip(scan)?.is_none() {
-            return Err(cut_short(builder).at(name, Place::line(scan.line())));
+) -> Result<StoredArray, FormatError> {
+    let (name, (rows, cols)) = (scan.name(), shape);
+    let (mut pixels, mut lines, mut last) = (Growing::new(rows, cols), Lines::default(), 0);
+    for row in 0..rows {
+        for col in 0..cols {
+            if skip(scan)?.is_none() {
+                return Err(cut_short(pixels.len(), shape).at(name, Place::line(scan.line())));
+            }
+            let line = scan.line();
+            if line != last {
+                lines.begin(row * cols + col, line);
+                last = line;
+            }
+            let taken = match scan.short_number() {
+                Some(pixel) if u16::from(pixel) <= largest => pixels.push_byte(pixel),
+                Some(pixel) => Err(too_large(pixel.into(), largest)),
+                None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
+                    Value::Whole(pixel) if pixel > largest.into() => Err(too_large(pixel, largest)),
+                    other => pixels.push(other),
+                }),
+            };
+            taken.map_err(|problem| problem.at(name, Place::cell(row, col).on_line(line)))?;
         }
-        let place = place_of(builder).on_line(scan.line());
-        let taken = match scan.short_number() {
-            Some(cell) => take(builder, cell.into(), largest),
-            None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
-                Value::Whole(v) if (0..=65_535).contains(&v) => take(builder, v as u16, largest),
-                other => builder.push_value(other),
-            }),
-        };
-        taken.map_err(|problem| problem.at(name, place))?;
     }
     if skip(scan)?.is_some() {
-        let what = format!("there is more after the {} x {} pixels", builder.rows(), builder.cols());
-        return Err(Problem::new(what, MORE).at(name, Place::line(scan.line())));
+        return Err(more(shape).at(name, Place::line(scan.line())));
     }
-    Ok(())
+    Ok(pixels.finish(name, lines))
+}
+
+/// What to say of a pixel that the header excludes.
+pub(super) fn too_large(pixel: i128, largest: u16) -> Problem {
+    Problem::new(format!("the value {pixel} is above the largest value {largest} of the header"), "correct the header")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::numbers::Values;
 
-    fn read_bytes(bytes: &[u8]) -> Result<Sample, FormatError> {
-        read(bytes, "f", &ReadOptions::default())
+    /// All of a picture.
+    fn read_from(input: impl Read) -> Result<Values, FormatError> {
+        let array = read(&mut Input::stream(input, "f"))?;
+        array.read(0..array.rows, 0..array.cols)
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<Values, FormatError> {
+        read_from(bytes)
     }
 
     #[test]
@@ -213,8 +204,7 @@ mod tests {
             b"P5\n# made by hand\n3 2\n255\n\x00\x01\x02\x0a\x20\xff",
             b"P5 3 2 255 \x00\x01\x02\x0a\x20\xff\n",
         ] {
-            let got = read_bytes(file).unwrap();
-            assert_eq!((got.cells.rows(), got.cells.bytes().unwrap().as_slice()), (2, &[0u8, 1, 2, 10, 32, 255][..]));
+            assert_eq!(read_bytes(file).unwrap(), Values::U8(vec![0, 1, 2, 10, 32, 255]));
         }
     }
 
@@ -224,14 +214,12 @@ mod tests {
             &b"P2 3 2 65535\n0 1 255\n256 900 65535\n"[..],
             b"P5 3 2 65535\n\x00\x00\x00\x01\x00\xff\x01\x00\x03\x84\xff\xff",
         ] {
-            let got = read_bytes(file).unwrap();
-            assert_eq!(got.cells, Grid::from_vec(vec![0u16, 1, 255, 256, 900, 65_535], 2, 3).unwrap().into());
+            assert_eq!(read_bytes(file).unwrap(), Values::U16(vec![0, 1, 255, 256, 900, 65_535]));
         }
-        // Longer than a buffer, and in bytes that come one by one; small values are bytes after all.
+        // Longer than a buffer, and in bytes that come one by one.
         let pixels: Vec<u8> = (0..70_000u32).flat_map(|i| ((i % 700) as u16).to_be_bytes()).collect();
         let file = [&b"P5 700 100 1000\n"[..], &pixels].concat();
-        let got = read_bytes(&file).unwrap();
-        assert!((0..100).all(|r| (0..700).all(|c| usize::from(got.cells.get(r, c)) == c)));
+        assert_eq!(read_bytes(&file).unwrap(), Values::U16((0..70_000u32).map(|i| (i % 700) as u16).collect()));
         struct Trickle<'a>(&'a [u8]);
         impl Read for Trickle<'_> {
             fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
@@ -241,8 +229,10 @@ mod tests {
                 Ok(n)
             }
         }
-        let got = read(Trickle(b"P5 2 2 300\n\x00\x07\x00\x08\x00\x09\x00\xff"), "f", &ReadOptions::default()).unwrap();
-        assert_eq!(got.cells, Grid::from_vec(vec![7u8, 8, 9, 255], 2, 2).unwrap().into());
+        let got = read_from(Trickle(b"P5 2 2 300\n\x00\x07\x00\x08\x00\x09\x00\xff"));
+        assert_eq!(got.unwrap(), Values::U16(vec![7, 8, 9, 255]));
+        // By no means a PGM's, but what some programs write for no data.
+        assert_eq!(read_bytes(b"P2 2 1 300\n-9999 300").unwrap(), Values::I16(vec![-9999, 300]));
     }
 
     #[test]

@@ -6,13 +6,17 @@
 //! promise: deflate packs at most 1032 to 1, so a picture that claims more pixels than that is cut short or
 //! lying, and nothing is allocated for it.
 
-use std::io::{Cursor, Read};
+use std::io::Cursor;
+use std::sync::Arc;
 
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits};
 
 use super::error::{FormatError, Place, Problem};
-use super::sample::{ReadOptions, Sample, SampleBuilder, check_shape, out_of_memory};
-use super::scan::read_failed;
+use super::input::Input;
+use super::source::Source;
+use super::stored::{Encoding, StoredArray};
+use super::value::{check_shape, out_of_memory};
+use crate::numbers::ValueType;
 
 /// The most that deflate unpacks from one byte.
 const DEFLATE: u64 = 1032;
@@ -21,20 +25,13 @@ const DEFLATE: u64 = 1032;
 const CONVERT: &str = "convert it, for example: magick in.png -alpha off -colorspace Gray -depth 8 \
                        -define png:color-type=0 -define png:bit-depth=8 out.png";
 
-/// Reads a grey PNG of 8 or 16 bits; `name` is for messages.
-pub fn read(mut input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
-    let mut file = Vec::new();
-    input.read_to_end(&mut file).map_err(|e| read_failed(name, e))?;
-    let (pixels, rows, cols) = decode(&file).map_err(|problem| problem.at(name, Place::FILE))?;
-    let mut builder = SampleBuilder::new(rows, cols, options);
-    let place = |at: usize| Place::cell(at / cols, at % cols);
-    if pixels.len() == rows * cols {
-        return builder.finish_with(pixels).map_err(|(at, problem)| problem.at(name, place(at)));
-    }
-    for (at, pixel) in pixels.chunks_exact(2).enumerate() {
-        builder.push_word(u16::from_be_bytes([pixel[0], pixel[1]])).map_err(|problem| problem.at(name, place(at)))?;
-    }
-    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
+/// Reads a grey PNG of 8 or 16 bits.
+pub(super) fn read(input: &mut Input<'_>) -> Result<StoredArray, FormatError> {
+    let (name, file) = (input.name(), input.rest()?);
+    let (pixels, rows, cols) = decode(&file).map_err(|problem| problem.at(&name, Place::FILE))?;
+    let value_type = if pixels.len() == rows * cols { ValueType::U8 } else { ValueType::U16 };
+    let encoding = Encoding { big_endian: true, ..Encoding::native(value_type) };
+    Ok(StoredArray::new(Arc::new(Source::memory(&name, pixels)), 0, (rows, cols), encoding))
 }
 
 /// The bytes of all pixels, two for each where they have 16 bits.
@@ -110,8 +107,8 @@ fn fault(error: DecodingError) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::Nodata;
     use super::*;
+    use crate::numbers::Values;
 
     fn picture(color: ColorType, depth: BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
         let mut file = Vec::new();
@@ -128,23 +125,14 @@ mod tests {
     }
 
     fn fails(file: &[u8]) -> String {
-        read(file, "f", &ReadOptions::default()).unwrap_err().to_string()
+        read(&mut Input::stream(file, "f")).unwrap_err().to_string()
     }
 
     #[test]
     fn grey_pixels_are_cells() {
         let file = picture(ColorType::Grayscale, BitDepth::Eight, 3, 2, &[0, 1, 2, 128, 254, 255]);
-        let got = read(&file[..], "f", &ReadOptions { nodata: Some(Nodata::Whole(255)), levels: None }).unwrap();
-        assert_eq!(
-            (got.cells.rows(), got.cells.bytes().unwrap().row(1), got.nodata),
-            (2, &[128u8, 254, 255][..], Some(255))
-        );
-        let options = ReadOptions { nodata: None, levels: Some(200) };
-        assert_eq!(
-            read(&file[..], "f", &options).unwrap_err().to_string(),
-            "f: row 1, column 1 (counted from 0): the value 254 is not below the 200 levels asked for; \
-             ask for more levels, or name the nodata value if this is it"
-        );
+        let got = read(&mut Input::stream(&file[..], "f")).unwrap();
+        assert_eq!((got.rows, got.read(1..2, 0..3).unwrap()), (2, Values::U8(vec![128, 254, 255])));
     }
 
     #[test]
@@ -152,15 +140,8 @@ mod tests {
         let values = [0u16, 7, 255, 256, 900, 65_535];
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
         let file = picture(ColorType::Grayscale, BitDepth::Sixteen, 3, 2, &bytes);
-        let options = ReadOptions { nodata: Some(Nodata::Whole(65_535)), levels: Some(1000) };
-        let got = read(&file[..], "f", &options).unwrap();
-        assert_eq!((0..6).map(|i| got.cells.get(i / 3, i % 3)).collect::<Vec<_>>(), values);
-        assert_eq!(got.nodata, Some(65_535));
-        let error = read(&file[..], "f", &ReadOptions { nodata: None, levels: Some(900) }).unwrap_err().to_string();
-        assert!(
-            error.starts_with("f: row 1, column 1 (counted from 0): the value 900 is not below the 900 levels"),
-            "{error}"
-        );
+        let got = read(&mut Input::stream(&file[..], "f")).unwrap();
+        assert_eq!(got.read(0..2, 0..3).unwrap(), Values::U16(values.to_vec()));
     }
 
     #[test]

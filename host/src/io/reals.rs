@@ -11,13 +11,14 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
+use super::arrays::Arrays;
 use super::error::{FormatError, Place, Problem, quote};
 use super::format::{InputFormat, OutputFormat, UnknownFormat};
-use super::sample::{ReadOptions, check_shape};
+use super::input::Input;
 use super::scan::{Scanner, read_full};
-use super::{npy, read as read_cells};
-use crate::codes::CodesGrid;
+use super::value::check_shape;
 use crate::grid::Grid;
+use crate::observe::Observer;
 
 /// A format that numbers of any kind can be read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,27 +76,44 @@ impl fmt::Display for RealFormat {
 /// assert!(grids[0].row(1)[0].is_nan());
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
-pub fn read(format: RealFormat, mut input: impl Read, name: &str) -> Result<Vec<Grid<f64>>, FormatError> {
-    match format {
+pub fn read(format: RealFormat, input: impl Read, name: &str) -> Result<Vec<Grid<f64>>, FormatError> {
+    read_input(format, Input::stream(input, name))
+}
+
+/// The same of a file: arrays are converted where they lie, and need no room beside the numbers. None where `path` names no regular file.
+/// The observer is notified of bytes that are read one after the other.
+///
+/// # Errors
+/// As for [`read`], and what opening says.
+pub fn read_file(
+    format: RealFormat,
+    path: &Path,
+    observer: &dyn Observer,
+) -> Result<Option<Vec<Grid<f64>>>, FormatError> {
+    Input::open(path, observer)?.map(|input| read_input(format, input)).transpose()
+}
+
+fn read_input(format: RealFormat, mut input: Input<'_>) -> Result<Vec<Grid<f64>>, FormatError> {
+    let name = &*input.name();
+    let format = match format {
         RealFormat::AnyText => {
             let mut head = vec![0; 4096];
             let length = read_full(&mut input, &mut head, name)?;
             head.truncate(length);
             let format = look_at(&head);
-            let whole: Box<dyn Read> = Box::new(head.as_slice().chain(input));
-            match format {
-                RealFormat::AnyText | RealFormat::Results(OutputFormat::Text) => text(whole, name),
-                RealFormat::Results(OutputFormat::SeedLines) => seed_lines(whole, name),
-                _ => cells(InputFormat::SeedText, whole, name),
-            }
+            input.give_back(head);
+            format
         }
-        RealFormat::Results(OutputFormat::Text) => text(input, name),
-        RealFormat::Results(OutputFormat::SeedLines) => seed_lines(input, name),
-        RealFormat::Results(OutputFormat::Npy) => Ok(vec![npy::read_reals(input, name)?]),
-        RealFormat::Results(OutputFormat::GeoTiff) => Err(super::geotiff_from_pipe(name)),
-        RealFormat::Cells(InputFormat::Npy) => Ok(vec![npy::read_reals(input, name)?]),
-        RealFormat::Cells(format) => cells(format, input, name),
-    }
+        format => format,
+    };
+    let cells = match format {
+        RealFormat::AnyText | RealFormat::Results(OutputFormat::Text) => return text(input, name),
+        RealFormat::Results(OutputFormat::SeedLines) => return seed_lines(input, name),
+        RealFormat::Results(OutputFormat::GeoTiff) => InputFormat::GeoTiff,
+        RealFormat::Results(OutputFormat::Npy) => InputFormat::Npy,
+        RealFormat::Cells(format) => format,
+    };
+    Arrays::new(input, cells).map(|array| array?.reals()).collect()
 }
 
 fn look_at(head: &[u8]) -> RealFormat {
@@ -110,19 +128,6 @@ fn look_at(head: &[u8]) -> RealFormat {
     } else {
         RealFormat::Results(OutputFormat::Text)
     }
-}
-
-fn cells(format: InputFormat, input: impl Read, name: &str) -> Result<Vec<Grid<f64>>, FormatError> {
-    let samples = read_cells(format, input, name, &ReadOptions::default())?;
-    let widen = |sample: super::Sample| {
-        let (rows, cols) = (sample.cells.rows(), sample.cells.cols());
-        let numbers = match &sample.cells {
-            CodesGrid::Bytes(cells) => cells.as_slice().iter().map(|&v| f64::from(v)).collect(),
-            CodesGrid::Words(cells) => cells.as_slice().iter().map(|&v| f64::from(v)).collect(),
-        };
-        grid(numbers, rows, cols, name)
-    };
-    samples.into_iter().map(widen).collect()
 }
 
 fn grid(values: Vec<f64>, rows: usize, cols: usize, name: &str) -> Result<Grid<f64>, FormatError> {

@@ -157,15 +157,9 @@ impl<'n, R: Read> Scanner<'n, R> {
         Ok(count)
     }
 
-    /// Reads up to `bytes.len()` bytes of what follows as they are; how many there were.
-    pub(crate) fn raw(&mut self, bytes: &mut [u8]) -> Result<usize, FormatError> {
-        let held = (self.end - self.at).min(bytes.len());
-        bytes[..held].copy_from_slice(&self.buffer[self.at..self.at + held]);
-        self.at += held;
-        if held > 0 || bytes.is_empty() {
-            return Ok(held);
-        }
-        read_some(&mut self.reader, bytes, self.name)
+    /// The bytes that were read ahead.
+    pub(crate) fn into_ahead(self) -> Vec<u8> {
+        self.buffer[self.at..self.end].to_vec()
     }
 }
 

@@ -13,22 +13,20 @@
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, quote};
-use super::sample::{ReadOptions, Sample, SampleBuilder, Value, check_shape};
+use super::growing::Growing;
+use super::input::Input;
+use super::lines::Lines;
 use super::scan::Scanner;
+use super::stored::StoredArray;
+use super::value::{Value, check_shape};
 
-/// Reads a seed-text grid; `name` is for messages.
-///
-/// ```
-/// let text = "2 3\n0 1 2\n5 5 1\n";
-/// let sample = halotile::io::seed_text::read(text.as_bytes(), "map.txt", &Default::default())?;
-/// assert_eq!(sample.cells.bytes().map(|cells| cells.row(1)), Some(&[5, 5, 1][..]));
-/// # Ok::<(), halotile::io::FormatError>(())
-/// ```
-pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sample, FormatError> {
+/// Reads a seed-text grid.
+pub(super) fn read(input: &mut Input<'_>) -> Result<StoredArray, FormatError> {
+    let name = &*input.name();
     let mut scan = Scanner::new(input, name);
     scan.start()?;
     let (rows, cols) = header(&mut scan)?;
-    let mut builder = SampleBuilder::new(rows, cols, options);
+    let (mut numbers, mut lines) = (Growing::new(rows, cols), Lines::default());
     for row in 0..rows {
         if scan.skip_lines()?.is_none() {
             return Err(Problem::new(
@@ -37,7 +35,8 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
             )
             .at(name, Place::line(scan.line())));
         }
-        read_row(&mut scan, &mut builder, row)?;
+        lines.begin(row * cols, scan.line());
+        read_row(&mut scan, &mut numbers, row, cols)?;
     }
     if scan.skip_lines()?.is_some() {
         let line = scan.line();
@@ -47,7 +46,7 @@ pub fn read(input: impl Read, name: &str, options: &ReadOptions) -> Result<Sampl
         )
         .at(name, Place::line(line)));
     }
-    builder.finish().map_err(|problem| problem.at(name, Place::FILE))
+    Ok(numbers.finish(name, lines))
 }
 
 fn header<R: Read>(scan: &mut Scanner<'_, R>) -> Result<(usize, usize), FormatError> {
@@ -79,15 +78,20 @@ fn header<R: Read>(scan: &mut Scanner<'_, R>) -> Result<(usize, usize), FormatEr
     check_shape(shape[0], shape[1]).map_err(|problem| problem.at(scan.name(), place))
 }
 
-fn read_row<R: Read>(scan: &mut Scanner<'_, R>, builder: &mut SampleBuilder, row: usize) -> Result<(), FormatError> {
-    let (name, line, cols) = (scan.name(), scan.line(), builder.cols());
+fn read_row<R: Read>(
+    scan: &mut Scanner<'_, R>,
+    numbers: &mut Growing,
+    row: usize,
+    cols: usize,
+) -> Result<(), FormatError> {
+    let (name, line) = (scan.name(), scan.line());
     for col in 0..cols {
         if matches!(scan.skip_blanks()?, None | Some(b'\n')) {
             return Err(wrong_count(col, cols).at(name, Place::row(row).on_line(line)));
         }
         let taken = match scan.short_number() {
-            Some(cell) => builder.push(cell),
-            None => Value::parse(scan.token(None)?).and_then(|value| builder.push_value(value)),
+            Some(number) => numbers.push_byte(number),
+            None => Value::parse(scan.token(None)?).and_then(|value| numbers.push(value)),
         };
         taken.map_err(|problem| problem.at(name, Place::cell(row, col).on_line(line)))?;
     }
@@ -107,11 +111,15 @@ fn wrong_count(found: usize, expected: usize) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::Nodata;
     use super::*;
+    use crate::numbers::Values;
 
-    fn read_str(text: &str) -> Result<Sample, FormatError> {
-        read(text.as_bytes(), "f", &ReadOptions::default())
+    fn read_bytes(text: &[u8]) -> Result<StoredArray, FormatError> {
+        read(&mut Input::stream(text, "f"))
+    }
+
+    fn read_str(text: &str) -> Result<StoredArray, FormatError> {
+        read_bytes(text.as_bytes())
     }
 
     #[test]
@@ -124,9 +132,8 @@ mod tests {
             "2 3\n1.0 2 3e0\n40 50 255.",
         ] {
             let got = read_str(text).unwrap();
-            assert_eq!((got.cells.rows(), got.cells.cols()), (2, 3), "{text:?}");
-            assert_eq!(got.cells.bytes().unwrap().as_slice(), &[1, 2, 3, 40, 50, 255], "{text:?}");
-            assert_eq!(got.nodata, None);
+            assert_eq!((got.rows, got.cols), (2, 3), "{text:?}");
+            assert_eq!(got.read(0..2, 0..3).unwrap(), Values::U8(vec![1, 2, 3, 40, 50, 255]), "{text:?}");
         }
     }
 
@@ -134,7 +141,6 @@ mod tests {
     fn every_fault_says_where_and_what_to_do() {
         let begin = "begin with a line of two numbers, rows and columns";
         let row = "correct the row or the number of columns in the header";
-        let value = "reclassify the grid, or name the nodata value if this is it";
         for (text, expected) in [
             ("", format!("f: the file is empty; {begin}")),
             (" \n\n", format!("f: the file is empty; {begin}")),
@@ -173,20 +179,10 @@ mod tests {
                 "f: line 4: \"x\" stands after the last of the 1 rows; delete it or correct the header".to_owned(),
             ),
             (
-                "1 2\n1 -4",
-                format!("f: row 0, column 1 (counted from 0), line 2: the value -4 is not in 0..=65535; {value}"),
-            ),
-            (
-                "1 2\n1 65536",
-                format!("f: row 0, column 1 (counted from 0), line 2: the value 65536 is not in 0..=65535; {value}"),
-            ),
-            (
-                "1 2\n1.5 2",
-                format!("f: row 0, column 0 (counted from 0), line 2: the value 1.5 is not a whole number; {value}"),
-            ),
-            (
-                "1 2\nnan 2",
-                format!("f: row 0, column 0 (counted from 0), line 2: the value NaN is not a whole number; {value}"),
+                "1 2\n0.5 9007199254740993",
+                "f: row 0, column 1 (counted from 0), line 2: no type of numbers has the value 9007199254740993 and those \
+                 before it exactly; give whole numbers of up to 64 bits, or reclassify the grid"
+                    .to_owned(),
             ),
             (
                 "1 2\nabc 2",
@@ -196,22 +192,18 @@ mod tests {
         ] {
             assert_eq!(read_str(text).unwrap_err().to_string(), expected, "{text:?}");
         }
-        let utf16 = read(&b"\xff\xfe1\0 \0"[..], "f", &ReadOptions::default()).unwrap_err();
+        let utf16 = read_bytes(b"\xff\xfe1\0 \0").unwrap_err();
         assert_eq!(utf16.to_string(), "f: line 1: the text is UTF-16; save it as plain ASCII or UTF-8");
-        let noise = read(&b"\xef\xef"[..], "f", &ReadOptions::default()).unwrap_err();
+        let noise = read_bytes(b"\xef\xef").unwrap_err();
         assert_eq!(noise.to_string(), "f: line 1: this is not text; give the format by name if it is another one");
     }
 
     #[test]
-    fn levels_and_nodata_are_minded() {
-        let options = ReadOptions { nodata: Some(Nodata::Whole(-9999)), levels: Some(4) };
-        let got = read(&b"2 2\n0 -9999\n3 -9999.0\n"[..], "f", &options).unwrap();
-        assert_eq!((got.cells.bytes().unwrap().as_slice(), got.nodata), (&[0, 4, 3, 4][..], Some(4)));
-        let e = read(&b"2 2\n0 -9999\n3 4\n"[..], "f", &options).unwrap_err();
-        assert_eq!(
-            e.to_string(),
-            "f: row 1, column 1 (counted from 0), line 3: the value 4 is not below the 4 levels asked for; \
-             ask for more levels, or name the nodata value if this is it"
-        );
+    fn numbers_of_any_type_have_their_place() {
+        let got = read_str("\n3 2\n0 -9999\n\n70000 4\n 5 nan\n").unwrap();
+        let Values::F32(numbers) = got.read(0..3, 0..2).unwrap() else { panic!("f32 holds all of them") };
+        assert_eq!(numbers[..5], [0.0, -9999.0, 70_000.0, 4.0, 5.0]);
+        assert!(numbers[5].is_nan());
+        assert_eq!([0, 1, 2].map(|row| got.place(row, 1).line), [Some(3), Some(5), Some(6)]);
     }
 }

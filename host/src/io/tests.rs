@@ -4,6 +4,9 @@ use std::io::Read;
 
 use proptest::prelude::*;
 
+use super::arrays::Arrays;
+use super::input::Input;
+use super::stored::StoredArray;
 use super::*;
 use crate::grid::Grid;
 use crate::io::reals::RealFormat;
@@ -22,29 +25,26 @@ const REALS: [RealFormat; 11] = [
     RealFormat::AnyText,
 ];
 
-/// Every reader on the same bytes. Whatever they are, there is a grid or one line of error.
+/// All arrays of a stream.
+fn arrays<'a>(format: InputFormat, input: impl Read + 'a) -> Result<Vec<StoredArray>, FormatError> {
+    Arrays::new(Input::stream(input, "f"), format).collect()
+}
+
+/// The numbers of an array, as text so that NaN is NaN.
+fn numbers(array: &StoredArray) -> String {
+    format!("{:?}", array.read(0..array.rows, 0..array.cols))
+}
+
+/// Every reader on the same bytes. Whatever they are, there is a grid or one line of error, and a grid can be read.
 fn read_all(bytes: &[u8]) {
-    let all = [
-        ReadOptions::default(),
-        ReadOptions { nodata: Some(Nodata::Nan), levels: Some(5) },
-        ReadOptions { nodata: Some(Nodata::Whole(-1)), levels: None },
-        ReadOptions { nodata: Some(Nodata::Whole(3)), levels: Some(0) },
-    ];
     // A GeoTIFF from a stream, too, is one line of error.
     for format in InputFormat::ALL {
-        for options in &all {
-            match read(format, bytes, "f", options) {
-                Ok(samples) => {
-                    for sample in samples {
-                        let levels = options.levels.unwrap_or(65_536);
-                        let ok = |c: u16| usize::from(c) < levels || Some(c) == sample.nodata;
-                        let cells = &sample.cells;
-                        let mut all = (0..cells.rows()).flat_map(|r| (0..cells.cols()).map(move |c| cells.get(r, c)));
-                        assert!(all.all(ok));
-                    }
-                }
-                Err(e) => one_line(&e),
-            }
+        match arrays(format, bytes) {
+            Ok(arrays) => arrays.iter().for_each(|array| {
+                let last = array.read(array.rows - 1..array.rows, 0..array.cols);
+                last.map_or_else(|e| one_line(&e), |values| assert_eq!(values.len(), array.cols));
+            }),
+            Err(e) => one_line(&e),
         }
     }
     for format in REALS {
@@ -115,7 +115,7 @@ proptest! {
 fn undamaged_files_are_read_by_their_own_reader() {
     let files = valid_files();
     for (file, format) in files.iter().zip(InputFormat::STREAMS) {
-        assert!(read(format, &file[..], "f", &ReadOptions::default()).is_ok(), "{format}");
+        assert!(arrays(format, &file[..]).is_ok(), "{format}");
     }
     for file in &files {
         read_all(file);
@@ -185,15 +185,36 @@ fn streams_that_trickle_or_break_are_read_or_reported() {
         }
     }
     for (file, format) in valid_files().iter().zip(InputFormat::STREAMS) {
-        let options = ReadOptions::default();
-        let whole = read(format, &file[..], "f", &options).unwrap();
-        assert_eq!(read(format, Slow(file, false), "f", &options).unwrap(), whole, "{format}");
-        let e = read(format, Breaks(&file[..file.len() / 2]), "f", &options).unwrap_err();
+        let whole = arrays(format, &file[..]).unwrap();
+        let slow = arrays(format, Slow(file, false)).unwrap();
+        assert_eq!(slow.iter().map(numbers).collect::<Vec<_>>(), [numbers(&whole[0])], "{format}");
+        let e = arrays(format, Breaks(&file[..file.len() / 2])).unwrap_err();
         assert_eq!(
             e.to_string(),
             "f: reading failed: the line went dead; check the disk or the program that feeds the pipe",
             "{format}"
         );
+    }
+}
+
+/// A file and a stream give the same numbers, whatever the format, and the same errors.
+#[test]
+fn a_file_and_a_stream_are_read_alike() {
+    for file in valid_files() {
+        for (bytes, format) in [&file[..], &file[..file.len() - 2], &[&file[..], b"9"].concat()]
+            .into_iter()
+            .flat_map(|bytes| InputFormat::STREAMS.map(|format| (bytes, format)))
+        {
+            let on_disk = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(on_disk.path(), bytes).unwrap();
+            let by_position = Arrays::new(Input::open(on_disk.path(), &()).unwrap().expect("a regular file"), format);
+            let name = on_disk.path().display().to_string();
+            let shown = |arrays: Result<Vec<StoredArray>, FormatError>| match arrays {
+                Ok(arrays) => arrays.iter().map(numbers).collect::<Vec<_>>().join("; "),
+                Err(e) => e.to_string().replace(&name, "f"),
+            };
+            assert_eq!(shown(by_position.collect()), shown(arrays(format, bytes)), "{format}");
+        }
     }
 }
 

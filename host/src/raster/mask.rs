@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::cell::{Cell, each};
 use super::{Georeference, Origins, Raster, Values};
-use crate::io::{FormatError, Nodata};
+use crate::io::{FormatError, Nodata, Place};
 use crate::numbers::ValueType;
 
 /// Corners may differ by this part of a cell: programs write coordinates with a few digits, and resample with a few more.
@@ -208,6 +208,10 @@ impl Raster for MaskedRaster<'_> {
         self.raster.georeference()
     }
 
+    fn place(&self, row: usize, col: usize) -> Place {
+        self.raster.place(row, col)
+    }
+
     fn has_mask(&self) -> bool {
         true
     }
@@ -329,7 +333,10 @@ mod tests {
         let seen = MaskedRaster::new(&raster, &mask).unwrap();
         let (classes, survey) = Classes::survey(&seen, None, &()).unwrap();
         assert_eq!((classes.levels(), survey.cells), (4, vec![1, 1, 1, 1]));
-        assert!(matches!(Classes::survey(&raster, None, &()), Err(ClassesError::Fraction { row: 0, col: 2, .. })));
+        assert!(matches!(
+            Classes::survey(&raster, None, &()),
+            Err(ClassesError::Fraction { place, .. }) if *place == Place::cell(0, 2)
+        ));
         for rule in [BinRule::EqualWidth, BinRule::Quantile] {
             let classes = Classes::bins(&seen, 4, rule, None, &()).unwrap();
             let mut codes = [9u8; 6];
@@ -339,7 +346,10 @@ mod tests {
         // The place of what is wrong is that in the raster.
         let raster = Numbers::new(2, 3, Values::F64(vec![0.0, 10.0, 1000.5, 20.0, 30.25, -7.5]));
         let seen = MaskedRaster::new(&raster, &mask).unwrap();
-        assert!(matches!(Classes::survey(&seen, None, &()), Err(ClassesError::Fraction { row: 1, col: 1, .. })));
+        assert!(matches!(
+            Classes::survey(&seen, None, &()),
+            Err(ClassesError::Fraction { place, .. }) if *place == Place::cell(1, 1)
+        ));
         assert!(MaskedRaster::new(&raster, &Numbers::new(3, 2, Values::U8(vec![1; 6]))).is_none());
     }
 }

@@ -23,7 +23,7 @@ use crate::numbers::ValueType;
 pub use crate::numbers::Values;
 pub use georeference::Georeference;
 pub use mask::{MaskError, MaskedRaster, check_mask, set_cache_bytes};
-pub use stored::StoredRaster;
+pub use stored::{Rasters, StoredRaster};
 pub use writer::WriterSink;
 
 /// What a raster's meaning comes from, in words for messages: a tag, a file beside it, a band. `None` where nothing says it.
@@ -59,6 +59,11 @@ pub trait Raster: Send + Sync {
 
     /// Where it lies, if the file says so.
     fn georeference(&self) -> Option<&Georeference>;
+
+    /// Where messages say that a cell is: its row and column, and the line or the sample where the file has such.
+    fn place(&self, row: usize, col: usize) -> Place {
+        Place::cell(row, col)
+    }
 
     /// True where blocks are decoded as streams, because they are too large to be kept: windows are cheapest when they are asked for one
     /// after the other, from top to bottom, and rows of the last ones are kept for what they share with the next.

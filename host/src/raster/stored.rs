@@ -1,29 +1,66 @@
-//! A stored array seen as a raster: windows of it are read by position, never the whole.
+//! The arrays of a file seen as rasters: windows of them are read by position.
 
 use std::fmt;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::{Georeference, Raster, Values};
-use crate::io::source::Source;
+use crate::io::arrays::Arrays;
+use crate::io::input::Input;
 use crate::io::stored::StoredArray;
-use crate::io::{FormatError, Nodata, Place, check_shape, npy_header};
+use crate::io::{FormatError, InputFormat, Nodata, Place};
 use crate::numbers::ValueType;
+use crate::observe::Observer;
 
-/// A 2-D array of a file, in C or in Fortran order, of any type of numbers. Booleans are bytes, 0 and 1.
+/// The rasters of a file of any format but GeoTIFF, which [`GeoTiff`](super::geotiff::GeoTiff) opens: one, or in seed-binary one or more, each read
+/// when it is asked for. After an error there are no more.
+///
+/// NPY, raw PGM and seed-binary stay in the file, if it is a regular one. Text and pictures are decoded into memory, where numbers take the
+/// narrowest type that has all of them exactly; and what comes through a pipe is kept there as it comes.
 ///
 /// ```
-/// use halotile::grid::GridView;
-/// use halotile::io::{InputFormat, write_cells};
-/// use halotile::raster::{Raster, StoredRaster, Values};
-/// let dir = tempfile::tempdir()?;
-/// let path = dir.path().join("map.npy");
-/// std::fs::write(&path, write_cells(InputFormat::Npy, Vec::new(), GridView::new(&[1, 2, 3, 4, 5, 6], 2, 3)?)?)?;
-/// let map = StoredRaster::npy(&path)?.expect("a regular file");
-/// assert_eq!(map.read(0..2, 1..3)?, Values::U8(vec![2, 3, 5, 6]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// use halotile::io::InputFormat;
+/// use halotile::raster::{Raster, Rasters, Values};
+/// let mut rasters = Rasters::from_reader(&b"2 2\n11 95\n-9999 95\n"[..], InputFormat::SeedText, "map.txt");
+/// let map = rasters.next().expect("text is one raster")?;
+/// assert_eq!(map.read(0..2, 0..1)?, Values::I16(vec![11, -9999]));
+/// assert!(rasters.next().is_none());
+/// # Ok::<(), halotile::io::FormatError>(())
 /// ```
+pub struct Rasters<'a>(Arrays<'a>);
+
+impl fmt::Debug for Rasters<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rasters(..)")
+    }
+}
+
+impl<'a> Rasters<'a> {
+    /// Those of a regular file. None where `path` names something that has no positions, as a pipe. The observer is notified of bytes that
+    /// are read one after the other, and may stop that.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub fn open(path: &Path, format: InputFormat, observer: &'a dyn Observer) -> Result<Option<Self>, FormatError> {
+        Ok(Input::open(path, observer)?.map(|input| Self(Arrays::new(input, format))))
+    }
+
+    /// Those of a stream; `name` is for messages.
+    pub fn from_reader(input: impl Read + 'a, format: InputFormat, name: &str) -> Self {
+        Self(Arrays::new(Input::stream(input, name), format))
+    }
+}
+
+impl Iterator for Rasters<'_> {
+    type Item = Result<StoredRaster, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map(|array| StoredRaster { array }))
+    }
+}
+
+/// A 2-D array of a file, in C or in Fortran order, of any type of numbers. Booleans are bytes, 0 and 1.
 pub struct StoredRaster {
     array: StoredArray,
 }
@@ -32,24 +69,6 @@ impl fmt::Debug for StoredRaster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StoredArray { source, rows, cols, encoding, .. } = &self.array;
         write!(f, "StoredRaster({:?}, {rows} x {cols}, {:?})", source.name, encoding.value_type)
-    }
-}
-
-impl StoredRaster {
-    /// Opens an NPY file. None when `path` is no regular file (a pipe has no positions).
-    ///
-    /// # Errors
-    /// What is not an NPY file of a 2-D array of numbers, or is cut short or too long.
-    pub fn npy(path: &Path) -> Result<Option<Self>, FormatError> {
-        let Some(source) = Source::open(path)? else { return Ok(None) };
-        let mut input = source.reader(0);
-        let header = npy_header::read(&mut input, &source.name)?;
-        let start = input.position();
-        let shape = check_shape(header.rows, header.cols);
-        let shape = shape.and_then(|shape| header.check_length(source.length - start).map(|()| shape));
-        let (rows, cols) = shape.map_err(|problem| problem.at(&source.name, Place::FILE))?;
-        let array = StoredArray { start, rows, cols, encoding: (&header).into(), source: Arc::new(source) };
-        Ok(Some(Self { array }))
     }
 }
 
@@ -82,6 +101,10 @@ impl Raster for StoredRaster {
         None
     }
 
+    fn place(&self, row: usize, col: usize) -> Place {
+        self.array.place(row, col)
+    }
+
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
         self.array.read(rows, cols)
     }
@@ -97,11 +120,12 @@ mod tests {
         [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes(), data].concat()
     }
 
-    fn opened(bytes: &[u8]) -> Result<Option<StoredRaster>, String> {
+    fn opened(bytes: &[u8]) -> Result<StoredRaster, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.npy");
         std::fs::write(&path, bytes).unwrap();
-        StoredRaster::npy(&path).map_err(|e| e.to_string().replace(&path.display().to_string(), "f"))
+        let mut rasters = Rasters::open(&path, InputFormat::Npy, &()).unwrap().expect("a regular file");
+        rasters.next().expect("an array").map_err(|e| e.to_string().replace(&path.display().to_string(), "f"))
     }
 
     /// Windows of one cell, of part of some rows, of whole rows, and all of it.
@@ -117,7 +141,7 @@ mod tests {
                 let place = |i: usize| if fortran == "True" { (i % 30, i / 30) } else { (i / 41, i % 41) };
                 let data: Vec<u8> = (0..30 * 41).map(place).flat_map(|(r, c)| encode(value(r, c))).collect();
                 let bytes = npy(&format!("{order}{}", $name), fortran, "(30, 41)", &data);
-                let raster = opened(&bytes).unwrap().unwrap();
+                let raster = opened(&bytes).unwrap();
                 assert_eq!((raster.rows(), raster.cols(), raster.value_type()), (30, 41, ValueType::$variant));
                 for [top, bottom, left, right] in WINDOWS {
                     let wanted = (top..bottom).flat_map(|r| (left..right).map(move |c| value(r, c))).collect();
@@ -143,13 +167,13 @@ mod tests {
         check!(i64, I64, "i8");
         check!(f32, F32, "f4");
         check!(f64, F64, "f8");
-        let bools = opened(&npy("|b1", "False", "(1, 3)", &[0, 1, 7])).unwrap().unwrap();
+        let bools = opened(&npy("|b1", "False", "(1, 3)", &[0, 1, 7])).unwrap();
         assert_eq!(bools.read(0..1, 0..3).unwrap(), Values::U8(vec![0, 1, 1]));
-        let bools = opened(&npy("|b1", "True", "(3, 1)", &[0, 1, 7])).unwrap().unwrap();
+        let bools = opened(&npy("|b1", "True", "(3, 1)", &[0, 1, 7])).unwrap();
         assert_eq!(bools.read(0..3, 0..1).unwrap(), Values::U8(vec![0, 1, 1]));
         // More whole rows than one piece has.
         let data: Vec<u8> = (0..3 << 20).map(|i: u32| (i % 251) as u8).collect();
-        let large = opened(&npy("|u1", "False", "(3072, 1024)", &data)).unwrap().unwrap();
+        let large = opened(&npy("|u1", "False", "(3072, 1024)", &data)).unwrap();
         assert_eq!(large.read(1..3071, 0..1024).unwrap(), Values::U8(data[1024..3071 * 1024].to_vec()));
     }
 
@@ -159,7 +183,7 @@ mod tests {
         let value = |r: usize, c: usize| (r * 7 + c * 131) as u16;
         for (rows, cols) in [(9000, 700), (5, 300_000), (300_000, 5)] {
             let data: Vec<u8> = (0..rows * cols).flat_map(|i| value(i % rows, i / rows).to_le_bytes()).collect();
-            let raster = opened(&npy("<u2", "True", &format!("({rows}, {cols})"), &data)).unwrap().unwrap();
+            let raster = opened(&npy("<u2", "True", &format!("({rows}, {cols})"), &data)).unwrap();
             let (far, wide) = (rows - rows / 9, cols - cols / 8);
             for (r, c) in [
                 (0..rows, 0..cols),
@@ -180,9 +204,9 @@ mod tests {
 
     #[test]
     fn what_has_no_windows_is_left_to_others() {
-        assert!(StoredRaster::npy("-".as_ref()).unwrap().is_none());
+        assert!(Rasters::open("-".as_ref(), InputFormat::Npy, &()).unwrap().is_none());
         #[cfg(unix)]
-        assert!(StoredRaster::npy("/dev/null".as_ref()).unwrap().is_none());
+        assert!(Rasters::open("/dev/null".as_ref(), InputFormat::Npy, &()).unwrap().is_none());
     }
 
     #[test]
@@ -204,6 +228,11 @@ mod tests {
         assert!(error(&npy("<c8", "False", "(2, 3)", &[0; 48])).contains("are not read"));
         assert!(error(&npy("|u1", "False", "(6,)", &[0; 6])).contains("not two dimensions"));
         assert!(error(&npy("<f8", "False", "(1048576, 1048577)", &[])).contains("more than the 2^40 cells"));
-        assert!(StoredRaster::npy("/nowhere/a.npy".as_ref()).unwrap_err().to_string().contains("check the name"));
+        assert!(
+            Rasters::open("/nowhere/a.npy".as_ref(), InputFormat::Npy, &())
+                .unwrap_err()
+                .to_string()
+                .contains("check the name")
+        );
     }
 }

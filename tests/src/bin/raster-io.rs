@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use halotile::grid::GridView;
-use halotile::io::{Nodata, Number, OutputFile};
+use halotile::io::{InputFormat, Nodata, Number, OutputFile};
 use halotile::numbers::ValueType;
 use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
-use halotile::raster::{Raster, ResultSink, StoredRaster, Values};
+use halotile::raster::{Raster, Rasters, ResultSink, StoredRaster, Values};
 use serde_json::json;
 
 /// Reads and writes rasters through the library.
@@ -70,7 +70,9 @@ fn main() -> Result<()> {
 }
 
 fn npy(path: &Path) -> Result<StoredRaster> {
-    StoredRaster::npy(path)?.with_context(|| format!("{}: it has no windows", path.display()))
+    let rasters = Rasters::open(path, InputFormat::Npy, &())?;
+    let raster = rasters.with_context(|| format!("{}: it has no windows", path.display()))?.next();
+    Ok(raster.context("NPY is one raster")??)
 }
 
 fn read(input: &Path, band: usize, numbers: &Path, window: Option<&[usize]>) -> Result<()> {

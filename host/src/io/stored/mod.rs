@@ -18,9 +18,16 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::error::{FormatError, Place, Problem};
+use super::lines::Lines;
 use super::npy_header::Header;
+use super::pgm::too_large;
 use super::source::Source;
+use super::value::out_of_memory;
+use crate::grid::Grid;
 use crate::numbers::{ValueType, Values};
+
+/// Numbers that are converted at a time where all of an array is.
+const BAND: usize = 1 << 20;
 
 /// How numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +37,13 @@ pub(crate) struct Encoding {
     pub(crate) fortran: bool,
     /// Any byte but 0 is 1.
     pub(crate) is_bool: bool,
+}
+
+impl Encoding {
+    /// Row after row, in the byte order of this machine.
+    pub(crate) fn native(value_type: ValueType) -> Self {
+        Self { value_type, big_endian: cfg!(target_endian = "big"), fortran: false, is_bool: false }
+    }
 }
 
 impl From<&Header> for Encoding {
@@ -47,6 +61,12 @@ pub(crate) struct StoredArray {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) encoding: Encoding,
+    /// Larger numbers are an error of the file: PGM names it.
+    pub(crate) largest: Option<u16>,
+    /// Which it is in a file of several.
+    pub(crate) sample: Option<usize>,
+    /// Where its numbers stood, if it was text.
+    pub(crate) lines: Lines,
 }
 
 impl fmt::Debug for StoredArray {
@@ -57,6 +77,31 @@ impl fmt::Debug for StoredArray {
 }
 
 impl StoredArray {
+    /// An array of `shape` (rows, columns).
+    pub(crate) fn new(source: Arc<Source>, start: u64, shape: (usize, usize), encoding: Encoding) -> Self {
+        let (rows, cols) = shape;
+        Self { source, start, rows, cols, encoding, largest: None, sample: None, lines: Lines::default() }
+    }
+
+    /// Where messages say that a number is.
+    pub(crate) fn place(&self, row: usize, col: usize) -> Place {
+        let line = self.lines.of(row * self.cols + col);
+        Place { sample: self.sample, line, ..Place::cell(row, col) }
+    }
+
+    /// All numbers as f64 (64-bit integers beyond 2^53 are rounded).
+    pub(crate) fn reals(&self) -> Result<Grid<f64>, FormatError> {
+        let (rows, cols, block) = (self.rows, self.cols, self.block().0);
+        let here = |problem: Problem| problem.at(&self.source.name, Place::FILE);
+        let mut all = Vec::new();
+        all.try_reserve_exact(rows * cols).map_err(|_| here(out_of_memory(rows, cols)))?;
+        let band = (BAND / cols / block).max(1) * block;
+        for first in (0..rows).step_by(band) {
+            self.read(first..rows.min(first + band), 0..cols)?.append_to(&mut all);
+        }
+        Grid::from_vec(all, rows, cols).map_err(|e| here(Problem::new(e.to_string(), "report this as a defect")))
+    }
+
     /// The shape of windows that are the cheapest to read.
     pub(crate) fn block(&self) -> (usize, usize) {
         match self.encoding.fortran {
@@ -69,7 +114,8 @@ impl StoredArray {
     pub(crate) fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
         assert!(rows.start < rows.end && rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
         assert!(cols.start < cols.end && cols.end <= self.cols, "columns {cols:?} of {}", self.cols);
-        Ok(match self.encoding.value_type {
+        let (top, left, width) = (rows.start, cols.start, cols.len());
+        let values = match self.encoding.value_type {
             ValueType::U8 => {
                 let mut bytes = self.numbers(rows, cols, |v: u8| v)?;
                 if self.encoding.is_bool {
@@ -86,7 +132,29 @@ impl StoredArray {
             ValueType::I64 => Values::I64(self.numbers(rows, cols, i64::swap_bytes)?),
             ValueType::F32 => Values::F32(self.numbers(rows, cols, |v: f32| f32::from_bits(v.to_bits().swap_bytes()))?),
             ValueType::F64 => Values::F64(self.numbers(rows, cols, |v: f64| f64::from_bits(v.to_bits().swap_bytes()))?),
-        })
+        };
+        match self.above(&values) {
+            None => Ok(values),
+            Some((i, number, largest)) => {
+                let place = self.place(top + i / width, left + i % width);
+                Err(too_large(number, largest).at(&self.source.name, place))
+            }
+        }
+    }
+
+    /// The first number that is larger than it may be, and how large it may be.
+    fn above(&self, values: &Values) -> Option<(usize, i128, u16)> {
+        fn first<T: Copy + Ord + Into<u16>>(numbers: &[T], largest: u16) -> Option<(usize, i128, u16)> {
+            // The maximum of all is for the vectoriser.
+            numbers.iter().max().filter(|&&most| most.into() > largest)?;
+            let found = numbers.iter().position(|&number| number.into() > largest)?;
+            Some((found, numbers[found].into().into(), largest))
+        }
+        match (values, self.largest?) {
+            (Values::U8(numbers), largest) if largest < 255 => first(numbers, largest),
+            (Values::U16(numbers), largest) if largest < u16::MAX => first(numbers, largest),
+            _ => None,
+        }
     }
 
     /// The numbers of a rectangle; `swap` turns the bytes of one.
