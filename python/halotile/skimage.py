@@ -118,9 +118,9 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
         # scikit-image knows no masked arrays.
         given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
         result = halotile._entropy.compute(given, mask, plan, meaning)
-    except ValueError as error:
-        # All values and a mask, which leave no code for what it hides, or more of them than GPUs count.
-        if not any(reason in str(error) for reason in ("different values", "classes and no data")):
+    except (ValueError, halotile.DeviceError) as error:
+        # All values and a mask, which leave no code for what it hides, or more of them than GPUs count in float64.
+        if not any(reason in str(error) for reason in ("different values", "classes and no data", "no kernel that can do this")):
             raise
         return _by_skimage(image, footprint, out, mask, shifts, str(error))
     # Where a neighbourhood is empty.

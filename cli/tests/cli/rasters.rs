@@ -646,9 +646,13 @@ fn maps_have_more_classes_than_bytes() {
         json_of(&place, &format!("entropy {input} h.npy {options}"));
         assert!(close(&numbers(&place, "h.npy"), &expected), "{args}");
     }
-    // A device that is asked for by name has no counters for so many.
-    let ran = place.run("entropy veg.npy x.npy -q --device emulator");
-    let many = "halotile: veg.npy: a map of 694 classes, or of 256 and no data, is for the CPU engine: \
-                the kernels of devices count up to 256 codes; choose --device cpu\n";
+    // Devices have a kernel for Shannon's entropy of so many in squares, and no other.
+    json_of(&place, "entropy veg.npy h.npy");
+    let told = json_of(&place, "entropy veg.npy there.npy --device emulator");
+    assert!(told["kernel"] == "columns" && close(&numbers(&place, "there.npy"), &numbers(&place, "h.npy")));
+    let ran = place.run("entropy veg.npy x.npy -q --device emulator --measure simpson");
+    let many = "halotile: veg.npy: emulator:0 has no kernel that can do this: it counts up to 256 codes, and there are more; \
+                choose --device cpu\n";
     assert_eq!((ran.code, ran.err.as_str()), (1, many));
+    assert!(!place.path("x.npy").exists());
 }

@@ -254,8 +254,15 @@ fn arrays_that_do_not_belong_together_are_refused() {
     assert_eq!(refused(None, None, vec![place(&out, 4, 2)]), "the output is 4 x 2 and the grid 2 x 4");
     assert_eq!(refused(None, None, vec![]), "there are from 1 to 64 measures at a time, not 0");
     let full = Classes::identity(256, None).unwrap();
-    let no_room = refused(mask(&here, 2, 4), Some(&full), vec![place(&out, 2, 4)]);
-    assert!(no_room.starts_with("a map of 256 classes, or of 256 and no data, is for the CPU engine"), "{no_room}");
+    let simpson = Entropy::new().measures([Measure::Simpson]);
+    let outs = vec![place(&out, 2, 4)];
+    let no_room = simpson.measure_on_device(&cells, Some(&full), mask(&here, 2, 4).as_ref(), outs, &()).unwrap_err();
+    assert!(no_room.to_string().ends_with("it counts up to 256 codes, and there are more"), "{no_room}");
+    assert!(
+        Entropy::new()
+            .measure_on_device(&cells, Some(&full), mask(&here, 2, 4).as_ref(), vec![place(&out, 2, 4)], &())
+            .is_ok()
+    );
 }
 
 /// Levels that are given are checked, and the cell is named as it is for a grid in the host's memory.
