@@ -11,7 +11,7 @@ use halotile::raster::{Raster, Rasters};
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
 use crate::outcome::Usage;
-use crate::source::{Source, is_dash};
+use crate::source::Source;
 
 /// The longest file of a window: 4,095 lines of 4,095 numbers, with room for blanks and comments.
 const LONGEST_WINDOW: u64 = 1 << 26;
@@ -47,6 +47,7 @@ pub fn open<'c>(
         }
         None => None,
     };
+    let has_positions = by_position.is_some();
     let (name, format, mut rasters) = match by_position {
         Some(found) => found,
         None => {
@@ -55,7 +56,7 @@ pub fn open<'c>(
         }
     };
     // Its header is checked before anything is done; a pipe is not read before it has to be.
-    let early = format == InputFormat::Npy && !is_dash(path);
+    let early = format == InputFormat::Npy && has_positions;
     let first = if early { rasters.next().transpose()? } else { None };
     let first = first.map(|raster| -> Box<dyn Raster> { Box::new(raster) });
     Ok((name, format, Input { first, others: Some(rasters) }))

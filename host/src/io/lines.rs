@@ -31,7 +31,10 @@ impl Lines {
                 run.each = first - run.first;
             }
             let lines = line - run.line;
-            if run.each > 0 && lines.checked_mul(run.each as u64) == Some((first - run.first) as u64) {
+            if run.each > 0
+                && line == run.last + 1
+                && lines.checked_mul(run.each as u64) == Some((first - run.first) as u64)
+            {
                 run.last = line;
                 return;
             }
@@ -65,6 +68,14 @@ mod tests {
             assert_eq!(lines.of(number), expected, "{number}");
         }
         assert_eq!(Lines::default().of(0), None);
+    }
+
+    /// A long line and an empty one after it: as many numbers as if there were none of either.
+    #[test]
+    fn a_line_that_makes_up_for_an_empty_one_is_no_part_of_a_run() {
+        let mut lines = Lines::default();
+        [(0, 4), (3, 5), (9, 7)].into_iter().for_each(|(first, line)| lines.begin(first, line));
+        assert_eq!([0, 2, 3, 7, 8, 9].map(|number| lines.of(number)), [4, 4, 5, 5, 5, 7].map(Some));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! lets several pictures follow one another in a file; a second one is an error here, as is anything else after
 //! the first.
 
+use std::fmt::Display;
 use std::io::Read;
 
 use super::error::{FormatError, Place, Problem, quote};
@@ -161,9 +162,10 @@ fn plain_pixels<R: Read>(
             }
             let taken = match scan.short_number() {
                 Some(pixel) if u16::from(pixel) <= largest => pixels.push_byte(pixel),
-                Some(pixel) => Err(too_large(pixel.into(), largest)),
+                Some(pixel) => Err(too_large(pixel, largest)),
                 None => Value::parse(scan.token(Some(b'#'))?).and_then(|value| match value {
                     Value::Whole(pixel) if pixel > largest.into() => Err(too_large(pixel, largest)),
+                    Value::Real(pixel) if pixel > largest.into() => Err(too_large(value.show(), largest)),
                     other => pixels.push(other),
                 }),
             };
@@ -177,7 +179,7 @@ fn plain_pixels<R: Read>(
 }
 
 /// What to say of a pixel that the header excludes.
-pub(super) fn too_large(pixel: i128, largest: u16) -> Problem {
+pub(super) fn too_large(pixel: impl Display, largest: u16) -> Problem {
     Problem::new(format!("the value {pixel} is above the largest value {largest} of the header"), "correct the header")
 }
 

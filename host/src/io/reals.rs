@@ -77,23 +77,27 @@ impl fmt::Display for RealFormat {
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
 pub fn read(format: RealFormat, input: impl Read, name: &str) -> Result<Vec<Grid<f64>>, FormatError> {
-    read_input(format, Input::stream(input, name))
+    read_input(format, Input::stream(input, name), &())
 }
 
 /// The same of a file: arrays are converted where they lie, and need no room beside the numbers. None where `path` names no regular file.
-/// The observer is notified of bytes that are read one after the other.
+/// The observer is notified of bytes that have been read, and may stop the work.
 ///
 /// # Errors
-/// As for [`read`], and what opening says.
+/// As for [`read`], and what opening says. GeoTIFF is for [`GeoTiff`](crate::raster::geotiff::GeoTiff), as an error says.
 pub fn read_file(
     format: RealFormat,
     path: &Path,
     observer: &dyn Observer,
 ) -> Result<Option<Vec<Grid<f64>>>, FormatError> {
-    Input::open(path, observer)?.map(|input| read_input(format, input)).transpose()
+    Input::open(path, observer)?.map(|input| read_input(format, input, observer)).transpose()
 }
 
-fn read_input(format: RealFormat, mut input: Input<'_>) -> Result<Vec<Grid<f64>>, FormatError> {
+fn read_input(
+    format: RealFormat,
+    mut input: Input<'_>,
+    observer: &dyn Observer,
+) -> Result<Vec<Grid<f64>>, FormatError> {
     let name = &*input.name();
     let format = match format {
         RealFormat::AnyText => {
@@ -113,7 +117,7 @@ fn read_input(format: RealFormat, mut input: Input<'_>) -> Result<Vec<Grid<f64>>
         RealFormat::Results(OutputFormat::Npy) => InputFormat::Npy,
         RealFormat::Cells(format) => format,
     };
-    Arrays::new(input, cells).map(|array| array?.reals()).collect()
+    Arrays::new(input, cells).map(|array| array?.reals(observer)).collect()
 }
 
 fn look_at(head: &[u8]) -> RealFormat {

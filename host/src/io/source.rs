@@ -56,6 +56,11 @@ impl Source {
         Self { name: name.to_owned(), length: bytes.len() as u64, content: Content::Memory(bytes) }
     }
 
+    /// True where the bytes are still in the file.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.content, Content::File(_))
+    }
+
     /// Reads all that comes.
     pub(crate) fn from_reader(mut input: impl Read, name: &str, observer: &dyn Observer) -> Result<Self, FormatError> {
         let (mut bytes, mut piece) = (Vec::new(), vec![0; PIECE]);

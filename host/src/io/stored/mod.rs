@@ -25,6 +25,7 @@ use super::source::Source;
 use super::value::out_of_memory;
 use crate::grid::Grid;
 use crate::numbers::{ValueType, Values};
+use crate::observe::Observer;
 
 /// Numbers that are converted at a time where all of an array is.
 const BAND: usize = 1 << 20;
@@ -89,15 +90,22 @@ impl StoredArray {
         Place { sample: self.sample, line, ..Place::cell(row, col) }
     }
 
-    /// All numbers as f64 (64-bit integers beyond 2^53 are rounded).
-    pub(crate) fn reals(&self) -> Result<Grid<f64>, FormatError> {
+    /// All numbers as f64 (64-bit integers beyond 2^53 are rounded). The observer is notified of bytes of a file that have not been read before.
+    pub(crate) fn reals(&self, observer: &dyn Observer) -> Result<Grid<f64>, FormatError> {
         let (rows, cols, block) = (self.rows, self.cols, self.block().0);
         let here = |problem: Problem| problem.at(&self.source.name, Place::FILE);
         let mut all = Vec::new();
         all.try_reserve_exact(rows * cols).map_err(|_| here(out_of_memory(rows, cols)))?;
         let band = (BAND / cols / block).max(1) * block;
         for first in (0..rows).step_by(band) {
-            self.read(first..rows.min(first + band), 0..cols)?.append_to(&mut all);
+            if observer.cancelled() {
+                return Err(FormatError::cancelled(&self.source.name));
+            }
+            let end = rows.min(first + band);
+            self.read(first..end, 0..cols)?.append_to(&mut all);
+            if self.source.is_file() {
+                observer.advance(((end - first) * cols * self.encoding.value_type.bytes()) as u64);
+            }
         }
         Grid::from_vec(all, rows, cols).map_err(|e| here(Problem::new(e.to_string(), "report this as a defect")))
     }
@@ -165,7 +173,8 @@ impl StoredArray {
         swap: fn(T) -> T,
     ) -> Result<Vec<T>, FormatError> {
         let mut values = self.zeroed(rows.len() * cols.len())?;
-        let swap = (self.encoding.big_endian != cfg!(target_endian = "big")).then_some(swap);
+        let other_order = self.encoding.big_endian != cfg!(target_endian = "big");
+        let swap = (other_order && size_of::<T>() > 1).then_some(swap);
         if self.encoding.fortran {
             self.read_columns(rows, cols, &mut values, swap)?;
             return Ok(values);
