@@ -315,7 +315,7 @@ pub struct EntropyArgs {
 
     /// Side of the window in cells: odd, 1 to 4095 [default: 5]
     ///
-    /// Devices take up to 255, and 1023 for Shannon's entropy in f32; the CPU takes the others.
+    /// Devices take up to 255, and 1023 for Shannon's entropy of up to 256 classes in f32; the CPU takes the others.
     #[arg(help_heading = WINDOW, short, long, value_name = "N", value_parser = size)]
     pub size: Option<usize>,
     /// Shape of the window

@@ -14,7 +14,7 @@ use crate::grid::{Grid, GridView, GridViewMut};
 /// The most levels: all values of 16 bits.
 pub const MAX_LEVELS: usize = 1 << 16;
 
-/// The most levels that devices, ladders and bytes know.
+/// The most levels that bytes, ladders and all kernels of devices know.
 pub const BYTE_LEVELS: usize = 1 << 8;
 
 /// The bytes that codes take: 1, or 2 where the last of `levels` codes, or the one of no data, is beyond 255.

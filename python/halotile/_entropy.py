@@ -83,11 +83,11 @@ def entropy(
         Integers, booleans, or floating-point numbers. The values that occur are the classes (65,536 at most, 65,535 where no data occurs; of more than 256 a GPU computes Shannon's entropy of squares in float32),
         unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
         What a masked array masks is no data. NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
-        is, once, as one byte a cell. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
+        is, once, as one byte a cell, or two for more than 256 classes. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has
         ``__cuda_array_interface__`` or ``__dlpack__``) are worked on there, and the result lies there too. A DataArray of xarray's is handed to
         `halotile.xarray.entropy`, and gives a DataArray; a Dask array to `halotile.dask.entropy`, and gives one that is not computed yet.
     size : int, default 5
-        The window is `size` x `size` cells: odd, 1 to 4095 (on a GPU 1023 for Shannon's entropy in float32, else 255). It may exceed the array.
+        The window is `size` x `size` cells: odd, 1 to 4095 (on a GPU 1023 for Shannon's entropy of up to 256 classes in float32, else 255). It may exceed the array.
     footprint : "disk", "square" or array_like, optional
         The shape of the window: a disk `size` cells across, or a two-dimensional array with odd sides of up to 4095, not 0 where a cell
         belongs to the window. Then `size` is of no account.

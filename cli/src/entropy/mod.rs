@@ -88,6 +88,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     let threads = machine::start_threads(args.threads)?;
     let window = input::window(args)?;
     let list = classing::list(args)?;
+    console.bytes("reading");
     let (name, input_format, input) = input::open(args, files.input, &console)?;
     // What is wrong with the mask is said before anything is done.
     let mask = input::mask(args, &console)?;
@@ -296,7 +297,8 @@ impl Run<'_> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
         let bytes = size_of::<T>() * self.args.measures.len();
         let size = self.window.rows().max(self.window.cols());
-        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes };
+        let plain = self.entropy.is_plain() && size_of::<T>() == size_of::<f32>();
+        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes, plain };
         let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");

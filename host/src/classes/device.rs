@@ -53,7 +53,7 @@ impl Classes {
     }
 
     /// Bins of the numbers of a grid on a device, 65,536 at most, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
-    /// nothing. Quantiles of wide numbers bring counters of 4 MiB to the host in every pass.
+    /// nothing. Quantiles of wide numbers bring counters of 4 MiB to the host in every pass, of more than 256 bins 16 MiB.
     pub fn bins_on(
         grid: &DeviceGrid<'_>,
         mask: Option<&DeviceGrid<'_>>,

@@ -104,6 +104,15 @@ impl Coding {
     }
 }
 
+/// A copy of words, all of which are bytes.
+pub(crate) fn narrowed(cells: GridView<'_, u16>) -> Result<Grid<u8>, ShapeError> {
+    let mut bytes = Grid::zeros(cells.rows(), cells.cols())?;
+    bytes.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
+        row.iter_mut().zip(cells.row(r)).for_each(|(byte, &cell)| *byte = cell as u8);
+    });
+    Ok(bytes)
+}
+
 /// Cells below the number of levels, or nodata.
 pub(crate) enum Coded<'a> {
     /// Unchanged.

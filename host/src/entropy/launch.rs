@@ -232,7 +232,9 @@ impl Kernel {
             Self::Measures | Self::MeasuresF64 => program::counter_bytes(work.counters()) + kernels::MEASURES_STATIC,
             Self::Adaptive => COLUMNS_STATIC.max(histogram_counters(work.counters())),
             Self::Columns | Self::ColumnsMeasures | Self::ColumnsMeasuresF64 => {
-                COLUMNS_STATIC.max(work.words.map_or(0, |span| kernels::columns_recode_bytes(span as u32)))
+                // The kernel for words has a count a warp besides.
+                let recode = |span| kernels::columns_recode_bytes(span as u32) + kernels::COLUMNS_THREADS / 32 * 4;
+                COLUMNS_STATIC.max(work.words.map_or(0, recode))
             }
             Self::Sliding => kernels::SLIDING_PAIRS * 32 * 4,
             Self::SlidingNarrow => kernels::SLIDING_PAIRS * 16 * 4,

@@ -43,8 +43,8 @@ pub use kernel::{Kernel, Place};
 pub use resident::Resident;
 
 use crate::classes::ClassesError;
+use crate::codes::{self, Code, CodesView};
 pub use crate::codes::{BYTE_LEVELS, MAX_LEVELS};
-use crate::codes::{Code, CodesView};
 use crate::cpu;
 pub use crate::engine::Engine;
 use crate::exec::{Device, DeviceError};
@@ -444,7 +444,9 @@ impl Entropy {
     }
 
     /// True for what the fastest engines compute: Shannon's entropy of a square in which any valid cell is enough, around valid ones.
-    fn is_plain(&self) -> bool {
+    /// True where Shannon's entropy of squares is all that is asked for: what most kernels of devices compute, and the only measure that they compute of more
+    /// than 256 classes.
+    pub fn is_plain(&self) -> bool {
         self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0 && !self.fill
     }
 
@@ -580,7 +582,7 @@ impl Entropy {
     /// All measures of every cell, by `engine`, into `outs`, one for each measure in their order, each of the grid's shape.
     ///
     /// Devices compute Shannon's entropy in squares of up to 255 × 255 of more than 256 different values, in f32, and nothing else
-    /// ([`Error::NoKernel`]). Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
+    /// ([`Error::NoKernel`]); nor so many classes in such windows that sums of 32 bits are not exact to 2e-6. Otherwise like [`compute_into`](Self::compute_into). f64 results are within 1e-12 of the definition, f32 results
     /// within 2e-6 (of Hill's numbers: times the number; richness is exact).
     ///
     /// ```
@@ -680,7 +682,8 @@ impl Entropy {
         observer: &dyn Observer,
     ) -> Result<Report, Error> {
         let Codes { cells, levels, nodata } = codes;
-        self.check_outs(cells, &outs, matches!(engine, Engine::Devices(_)))?;
+        let on_device = matches!(engine, Engine::Devices(_));
+        self.check_outs(cells, &outs, on_device)?;
         if !(1..=MAX_LEVELS).contains(&levels) {
             return Err(Error::Levels(levels));
         }
@@ -693,6 +696,12 @@ impl Entropy {
             CodesView::Bytes(cells) => {
                 let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
                 self.compute_coded(engine, cells, &coding, false, outs, observer)
+            }
+            // As `stream` has them: bytes where bytes do, which all kernels take.
+            CodesView::Words(cells) if on_device && codes::width(levels, nodata) == 1 => {
+                let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
+                let bytes = census::narrowed(cells)?;
+                self.compute_coded(engine, bytes.view(), &coding, false, outs, observer)
             }
             CodesView::Words(cells) => {
                 self.compute_words(engine, cells, WordCoding::below(levels, nodata), outs, observer)

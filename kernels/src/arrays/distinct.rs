@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The set is a hash table that only grows, with open addressing. The first of the keys that are new there are also appended to a
-//! list, which is all that the host reads: it has no use for more classes than there are codes, only for their number.
+//! list, which is all that the host reads where it has room for them; otherwise it reads the set, unless there are more keys than codes.
 //! Beyond [`DISTINCT_MOST`] keys no more are inserted, so that a free slot can always be found.
 
 use simt::global::{In, Out};

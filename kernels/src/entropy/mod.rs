@@ -13,7 +13,7 @@
 //! | [`entropy_columns_recode_words`](fn@entropy_columns_recode_words) | | 65,536 | the same for cells of 16 bits |
 //! | [`entropy_columns_large`](fn@entropy_columns_large) | up to 255 | 16 | the first with logarithms in place of tables |
 //! | [`entropy_columns_wide`](fn@entropy_columns_wide) | up to 1,023 | 16 | the same with sums of 32 bits |
-//! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 65,536 | that for many levels with logarithms and sums of 32 bits |
+//! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 256 | that for many levels with logarithms and sums of 32 bits |
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |

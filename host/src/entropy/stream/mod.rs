@@ -90,6 +90,8 @@ struct Plan<'a> {
     nodata: Option<u16>,
     /// Bytes of a code.
     width: usize,
+    /// Bytes on a device for a cell that is seen: its code, and what kernels make first.
+    seen_bytes: usize,
     scale: f64,
     kernel: Option<Kernel>,
     work: Work,
@@ -278,6 +280,7 @@ impl Entropy {
             levels: coding.levels,
             nodata: coding.nodata.map(u16::from),
             width: 1,
+            seen_bytes: 1,
             scale: self.scale(),
             kernel: self.kernel,
             work,
@@ -346,7 +349,7 @@ impl Plan<'_> {
     fn on_device<T: Real>(&self) -> usize {
         let ((rows, cols), slots) = (self.most_seen(), self.slots.min(self.pieces()));
         let result = size_of::<T>() * self.planes;
-        slots * pitch(cols).saturating_mul(rows * self.width + result * self.piece.0)
+        slots * pitch(cols).saturating_mul(rows * self.seen_bytes + result * self.piece.0)
     }
 
     /// Bytes that the CPU engine takes for large windows, with pieces of any size: F of all numbers of cells, the shape and its copies, and
@@ -391,6 +394,7 @@ impl Plan<'_> {
                 );
             }
         }
+        self.seen_bytes = seen;
         let mut requirements = Requirements {
             grid: self.grid,
             halo: (2 * self.radius.0, 2 * self.radius.1),

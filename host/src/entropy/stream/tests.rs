@@ -678,4 +678,16 @@ fn many_classes_come_in_pieces_as_they_do_in_memory() {
     let mut expected = Grid::<f32>::zeros(rows, cols).unwrap();
     Entropy::new().compute_into(&engine, bytes.view(), expected.view_mut(), &()).unwrap();
     assert_eq!(expected, out);
+    // Codes of words, of which bytes have enough: for every kernel, as bytes are.
+    let words = Grid::from_fn(rows, cols, |r, c| (value(r, c) % 9) as u16).unwrap();
+    let bytes = Grid::from_fn(rows, cols, |r, c| (value(r, c) % 9) as u8).unwrap();
+    for measure in [Measure::Shannon, Measure::Simpson] {
+        let entropy = Entropy::new().measures([measure]);
+        let codes = Codes { cells: words.view(), levels: 9, nodata: Some(8) };
+        entropy.measure_codes_into(&engine, codes, vec![out.view_mut()], &()).unwrap();
+        let codes = Codes { cells: bytes.view(), levels: 9, nodata: Some(8) };
+        entropy.measure_codes_into(&engine, codes, vec![expected.view_mut()], &()).unwrap();
+        let bits = |grid: &Grid<f32>| grid.as_slice().iter().map(|h| h.to_bits()).collect::<Vec<_>>();
+        assert!(bits(&expected) == bits(&out), "{measure}");
+    }
 }
