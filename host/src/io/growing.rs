@@ -107,11 +107,19 @@ impl Growing {
     /// Appends a number 0..=255.
     #[inline]
     pub(crate) fn push_byte(&mut self, number: u8) -> Result<(), Problem> {
-        if self.value_type == ValueType::U8 && self.bytes.len() < self.bytes.capacity() {
-            self.bytes.push(number);
-            return Ok(());
+        if self.bytes.capacity() - self.bytes.len() < self.value_type.bytes() {
+            return self.push(Value::Whole(number.into()));
         }
-        self.push(Value::Whole(number.into()))
+        // Every type has it: nothing is asked.
+        match self.value_type {
+            ValueType::U8 | ValueType::I8 => self.bytes.push(number),
+            ValueType::I16 | ValueType::U16 => self.bytes.extend_from_slice(&u16::from(number).to_ne_bytes()),
+            ValueType::I32 | ValueType::U32 => self.bytes.extend_from_slice(&u32::from(number).to_ne_bytes()),
+            ValueType::I64 | ValueType::U64 => self.bytes.extend_from_slice(&u64::from(number).to_ne_bytes()),
+            ValueType::F32 => self.bytes.extend_from_slice(&f32::from(number).to_ne_bytes()),
+            ValueType::F64 => self.bytes.extend_from_slice(&f64::from(number).to_ne_bytes()),
+        }
+        Ok(())
     }
 
     /// Appends any number.
@@ -222,6 +230,18 @@ mod tests {
         assert!(grown(&[Value::Whole((1 << 53) + 1), Value::Real(f64::NAN)]).is_err());
         assert!(whole(&[-1, i128::from(u64::MAX)]).is_err() && whole(&[i128::MAX]).is_err());
         assert_eq!(whole(&[-1, 1 << 64]).unwrap(), Values::F32(vec![-1.0, 2f32.powi(64)]));
+    }
+
+    #[test]
+    fn bytes_are_numbers_of_every_type() {
+        let whole = [1, -1, 65_535, -70_000, 1 << 31, -(1 << 40), i128::from(u64::MAX)].map(Value::Whole);
+        for first in whole.into_iter().chain([0.5, 0.1].map(Value::Real)) {
+            let mut growing = Growing::new(1, 3);
+            growing.push(first).unwrap();
+            [200, 7].into_iter().try_for_each(|byte| growing.push_byte(byte)).unwrap();
+            let array = growing.finish("f", Lines::default());
+            assert_eq!(array.read(0..1, 0..3).unwrap(), grown(&[first, Value::Whole(200), Value::Whole(7)]).unwrap());
+        }
     }
 
     #[test]

@@ -292,9 +292,10 @@ columns! {
     /// The same for any number of classes: those of each tile have been numbered by [`entropy_columns_recode`](fn@entropy_columns_recode) or
     /// [`entropy_columns_recode_words`](fn@entropy_columns_recode_words), and are counted 16 at a time.
     ///
-    /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each`, `strips_each`, `plane` and `planes`; `stride` is not read, and of
-    /// `nodata` only whether it is above 255. A launch counts the classes of the `planes` planes from `plane` on, which are in memory; one for those before has been made
-    /// with the same `out`, and results are there when the last has been. Nothing is done where the survey has found more than `most` sweeps; it is not read where `most` is the largest number.
+    /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each`, `strips_each`, `plane` and `planes`; `stride` is not read, and
+    /// of `nodata` only whether it is above 255. A launch counts the classes of the `planes` planes from `plane` on, which are in memory; one for those
+    /// before has been made with the same `out`, and results are there when the last has been. Nothing is done where the survey has found more than `most`
+    /// sweeps; it is not read where `most` is the largest number.
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@entropy_columns), but for cells and stride.

@@ -11,11 +11,10 @@
 //! where cells are counted: sixteen lookups for four results, which depend on each other, and a warp that looks through its strip before. That took 1.7
 //! times as long as everything else; here a cell is looked up once, by as many threads as there is room for.
 //!
-//! Beyond 255 numbers of one byte do not
-//! suffice, and 240 is the most that sweeps of sixteen take beside 255; so there are planes of 240 numbers each.
+//! Beyond 255 numbers of one byte do not suffice, and 240 is the most that sweeps of sixteen take beside 255; so there are planes of 240 numbers each.
 //!
-//! Whether this is worth its time depends on the map. A first launch looks at up to [`COLUMNS_SURVEY`] tiles that lie evenly over the grid,
-//! and what follows leaves at once where the sweeps of those are too many.
+//! Whether this is worth its time depends on the map. A first launch looks at up to [`COLUMNS_SURVEY`](super::COLUMNS_SURVEY) tiles that lie evenly over
+//! the grid, and what follows leaves at once where the sweeps of those are too many.
 
 use simt::global::{In, Out};
 use simt::shared::Shared;
@@ -83,14 +82,14 @@ impl Flags {
 
 /// Makes codes of the cells of tiles, and counts their classes, in blocks of [`COLUMNS_THREADS`] threads.
 ///
-/// Tiles of `strips_each` · [`COLUMNS_STRIP`] columns and `rows_each` rows are numbered along the rows and then down the `count` rows from `first`; each
-/// block has the tile of its number. `coded` has, in words: [`COLUMNS_SURVEY`] of a survey; the number of classes of each tile; the codes of
-/// the cells that windows of `size` × `size` see from each tile, in up to `rows_each` + `size` − 1 rows of [`columns_tile_words`]; and the same for another
-/// plane where there may be more than [`COLUMNS_PLANE`] classes.
+/// Tiles of `strips_each` · [`COLUMNS_STRIP`](super::COLUMNS_STRIP) columns and `rows_each` rows are numbered along the rows and then down the `count`
+/// rows from `first`; each block has the tile of its number. `coded` has, in words: [`COLUMNS_SURVEY`](super::COLUMNS_SURVEY) of a survey; the number of
+/// classes of each tile; the codes of the cells that windows of `size` × `size` see from each tile, in up to `rows_each` + `size` − 1 rows of
+/// [`columns_tile_words`](super::columns_tile_words); and the same for another plane where there may be more than [`COLUMNS_PLANE`] classes.
 ///
-/// With `survey` the launch has [`COLUMNS_SURVEY`] blocks, each of which looks at one tile, and nothing is written but how many sweeps of
-/// [`COLUMNS_CLASSES`] classes its tile needs. Without, nothing is done where those are more than `most`; they are not read where `most` is the largest
-/// number.
+/// With `survey` the launch has [`COLUMNS_SURVEY`](super::COLUMNS_SURVEY) blocks, each of which looks at one tile, and nothing is written but how many
+/// sweeps of [`COLUMNS_CLASSES`] classes its tile needs. Without, nothing is done where those are more than `most`; they are not read where `most` is the
+/// largest number.
 ///
 /// # Safety
 /// `cells`, `rows`, `cols`, `stride`, `first`, `count`, `size` and `nodata` are as for [`entropy_columns_many`](fn@super::entropy_columns_many) but that
