@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use halotile_kernels::entropy::COLUMNS_SIZE;
+
 use crate::codes::BYTE_LEVELS;
 
 /// Devices as they are named: `auto`, `cpu`, `cuda`, `cuda:0,1`, `emulator`, `emulator:3`.
@@ -143,7 +145,7 @@ impl Workload {
     /// assert!(workload.recommend(2, false).gpu && !workload.recommend(64, false).gpu);
     /// ```
     pub fn recommend(self, threads: usize, open: bool) -> Recommendation {
-        if self.levels > BYTE_LEVELS && !(self.plain && self.size <= 255) {
+        if self.levels > BYTE_LEVELS && !(self.plain && self.size <= COLUMNS_SIZE as usize) {
             let why = format!("GPUs count more than {BYTE_LEVELS} classes for shannon in squares in f32 alone");
             return Recommendation { gpu: false, why };
         }

@@ -109,23 +109,12 @@ fn survey<T: Cell>(
 ) -> Result<(Vec<i128>, bool), ClassesError> {
     let values = cells.grid.value_type();
     let number = numbers(values, nodata);
-    let too_many = |seen: usize, nodata| ClassesError::TooMany {
-        name: NAME.into(),
-        seen: seen.min(MOST),
-        more: seen > MOST,
-        nodata,
-        most: MAX_LEVELS,
-    };
     let whole = |key: u64| T::of_key(key).value().whole();
     if values.bytes() == 1 {
         let present = arrays::present(queue, cells)?;
         let keys = (0..256).filter(|&bits| present.bytes[bits as usize]).map(|bits| T::of_bits(bits).key());
         let (without, keys): (Vec<_>, Vec<_>) = keys.partition(|&key| Some(key) == number.nodata);
-        let occurs = !without.is_empty();
-        if keys.len() + usize::from(occurs) > MAX_LEVELS {
-            return Err(too_many(keys.len(), occurs));
-        }
-        return Ok((keys.into_iter().filter_map(whole).collect(), occurs));
+        return Ok((keys.into_iter().filter_map(whole).collect(), !without.is_empty()));
     }
     // From a magnitude on no number is as good as whole: of floating-point numbers, those beyond what whole numbers are kept in.
     let zero = T::of_bits(0).key();
@@ -138,7 +127,8 @@ fn survey<T: Cell>(
         return Err(ClassesError::Fraction { name: NAME.into(), place: Place::cell(row, col).into(), value });
     }
     if found.count + usize::from(found.nodata) > MAX_LEVELS {
-        return Err(too_many(found.count, found.nodata));
+        let (seen, more, nodata) = (found.count.min(MOST), found.count > MOST, found.nodata);
+        return Err(ClassesError::TooMany { name: NAME.into(), seen, more, nodata, most: MAX_LEVELS });
     }
     Ok((found.keys.into_iter().filter_map(whole).collect(), found.nodata))
 }

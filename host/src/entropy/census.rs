@@ -98,7 +98,7 @@ impl Coding {
     /// The cells by their codes: themselves, or a copy.
     pub fn coded<'a>(&self, cells: GridView<'a, u8>) -> Result<Coded<'a>, ShapeError> {
         Ok(match &self.codes {
-            Some(codes) => Coded::Copy(recode(cells, codes)?),
+            Some(codes) => Coded::Copy(bytes_of(cells, |value| codes[usize::from(value)])?),
             None => Coded::Same(cells),
         })
     }
@@ -106,11 +106,7 @@ impl Coding {
 
 /// A copy of words, all of which are bytes.
 pub(crate) fn narrowed(cells: GridView<'_, u16>) -> Result<Grid<u8>, ShapeError> {
-    let mut bytes = Grid::zeros(cells.rows(), cells.cols())?;
-    bytes.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
-        row.iter_mut().zip(cells.row(r)).for_each(|(byte, &cell)| *byte = cell as u8);
-    });
-    Ok(bytes)
+    bytes_of(cells, |word| word as u8)
 }
 
 /// Cells below the number of levels, or nodata.
@@ -130,15 +126,13 @@ impl Coded<'_> {
     }
 }
 
-/// A copy of `cells` with every value replaced by its code.
-fn recode(cells: GridView<'_, u8>, codes: &[u8; 256]) -> Result<Grid<u8>, ShapeError> {
-    let mut coded = Grid::zeros(cells.rows(), cells.cols())?;
-    coded.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
-        for (code, &value) in row.iter_mut().zip(cells.row(r)) {
-            *code = codes[usize::from(value)];
-        }
+/// A copy of `cells` with every value replaced by a byte.
+fn bytes_of<C: Code>(cells: GridView<'_, C>, byte: impl Fn(C) -> u8 + Sync) -> Result<Grid<u8>, ShapeError> {
+    let mut bytes = Grid::zeros(cells.rows(), cells.cols())?;
+    bytes.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
+        row.iter_mut().zip(cells.row(r)).for_each(|(to, &value)| *to = byte(value));
     });
-    Ok(coded)
+    Ok(bytes)
 }
 
 /// Combines what `map` returns for runs of all cells, in parallel; runs are neither too short for a loop nor too long for one thread, for
@@ -285,13 +279,7 @@ impl Words {
 impl Numbers {
     /// A copy of `cells` with every value's number.
     pub fn of(&self, cells: GridView<'_, u16>) -> Result<Grid<u8>, ShapeError> {
-        let mut coded = Grid::zeros(cells.rows(), cells.cols())?;
-        coded.as_mut_slice().par_chunks_mut(cells.cols()).enumerate().for_each(|(r, row)| {
-            for (byte, &value) in row.iter_mut().zip(cells.row(r)) {
-                *byte = self.bytes[usize::from(value)];
-            }
-        });
-        Ok(coded)
+        bytes_of(cells, |value| self.bytes[usize::from(value)])
     }
 }
 

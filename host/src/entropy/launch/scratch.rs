@@ -159,24 +159,28 @@ impl Prepared {
 
     /// The grid, the block and what the kernel is given that makes codes, or surveys them.
     fn code_arguments(&self, frame: &Frame<'_>, cut: &Cut, survey: bool) -> (LaunchConfig, Vec<Arg>) {
-        let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
-        let Cut { rows_each, tiles, strips_each, most, .. } = *cut;
-        let mut args = vec![cells.input::<u8>(), scratch_of(frame).output::<u32>()];
-        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips_each];
-        args.extend(shape.into_iter().chain([survey.into(), most]).map(Arg::U32));
-        let blocks = if survey { kernels::COLUMNS_SURVEY } else { tiles };
-        (LaunchConfig { grid: [blocks, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes: 0 }, args)
+        let mut args = vec![frame.cells.input::<u8>()];
+        args.extend(self.coded(frame, cut));
+        args.extend([survey.into(), cut.most].map(Arg::U32));
+        let blocks = if survey { kernels::COLUMNS_SURVEY } else { cut.tiles };
+        (LaunchConfig::linear(blocks, kernels::COLUMNS_THREADS), args)
     }
 
     /// The same where cells are words below `span`.
     fn word_arguments(&self, frame: &Frame<'_>, cut: &Cut, span: u32) -> (LaunchConfig, Vec<Arg>) {
-        let Frame { cells, rows, cols, stride, first, count, .. } = *frame;
-        let Cut { rows_each, tiles, strips_each, plane, planes, .. } = *cut;
-        let mut args = vec![cells.input::<u16>(), scratch_of(frame).output::<u32>()];
-        let shape = [rows, cols, stride, first, count, self.work.size as u32, self.nodata, rows_each, strips_each];
-        args.extend(shape.into_iter().chain([span, plane, planes]).map(Arg::U32));
+        let mut args = vec![frame.cells.input::<u16>()];
+        args.extend(self.coded(frame, cut));
+        args.extend([span, cut.plane, cut.planes].map(Arg::U32));
         let shared_bytes = kernels::columns_recode_bytes(span);
-        (LaunchConfig { grid: [tiles, 1, 1], block: [kernels::COLUMNS_THREADS, 1, 1], shared_bytes }, args)
+        (LaunchConfig { shared_bytes, ..LaunchConfig::linear(cut.tiles, kernels::COLUMNS_THREADS) }, args)
+    }
+
+    /// What both are given: where codes go, and how the frame is cut for them.
+    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> impl Iterator<Item = Arg> + use<> {
+        let Frame { rows, cols, stride, first, count, .. } = *frame;
+        let (size, nodata) = (self.work.size as u32, self.nodata);
+        let shape = [rows, cols, stride, first, count, size, nodata, cut.rows_each, cut.strips_each];
+        std::iter::once(scratch_of(frame).output::<u32>()).chain(shape.map(Arg::U32))
     }
 
     /// The grid, the block and what the kernel is given that makes heads.
