@@ -33,7 +33,7 @@ pub fn list() -> String {
                 }
                 writeln!(text, "{name:18} {place:9} {}", rung.idea)
             }
-            None => writeln!(text, "{name:18} {place:9} {}", about(kernel)),
+            None => writeln!(text, "{name:18} {place:9} {}", kernel.about().unwrap_or_default()),
         };
     }
     text.trim_end().to_owned()
@@ -44,27 +44,5 @@ fn place(kernel: Kernel) -> &'static str {
         Place::Device => "device",
         Place::Cpu => "CPU",
         Place::Both => "both",
-    }
-}
-
-/// What a kernel that is no step of a ladder is for.
-fn about(kernel: Kernel) -> &'static str {
-    match kernel {
-        Kernel::Naive => "one thread a cell, from the definition",
-        Kernel::Tiled => "the same from tiles in shared memory",
-        Kernel::Histogram => "one thread for two columns slides their histograms down the rows; f32",
-        Kernel::HistogramWide => "the same with sums of 64 bits",
-        Kernel::HistogramF64 => "the same in f64",
-        Kernel::Columns => "histograms of columns and prefix sums, 16 classes at a time",
-        Kernel::Adaptive => "that where tiles of the map have few classes, otherwise the histogram",
-        Kernel::ColumnsMeasures => "the same for all measures in squares; up to 16 classes",
-        Kernel::ColumnsMeasuresF64 => "the same with results in f64",
-        Kernel::Sliding => "5 x 5 windows of up to 16 classes, in registers",
-        Kernel::SlidingNarrow => "the same for devices with little shared memory",
-        Kernel::Tensor => "5 x 5 windows of up to 16 classes without nodata, on the tensor cores",
-        Kernel::TensorCounted => "the same with nodata, for any grid",
-        Kernel::Measures => "all measures in windows of any shape; f32",
-        Kernel::MeasuresF64 => "the same in f64",
-        _ => "",
     }
 }

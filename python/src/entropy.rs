@@ -83,7 +83,8 @@ impl EntropyOptions {
         let edge: Edge = self.edge.parse().map_err(|error| value_error("edge", error))?;
         let kernel = self.kernel.as_deref().map(|name| {
             Kernel::from_name(name).ok_or_else(|| {
-                let names = Kernel::ALL.map(Kernel::name).join(", ");
+                let names: Vec<_> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+                let names = names.join(", ");
                 let said = format!(
                     "one of {names}, not {name:?}; the steps of the ladders are in the program (`halotile kernels` lists them)"
                 );

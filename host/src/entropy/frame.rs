@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::launch::Work;
-use super::{Error, Kernel};
 use crate::exec::{Buffer, Device, DeviceError};
 
 /// A band on a device, as the kernels take it.
@@ -32,18 +30,6 @@ pub struct Frame<'a> {
 /// narrow grid would pay too much for its padding.
 pub fn pitch(cols: usize) -> usize {
     cols.next_multiple_of(if cols >= 256 { 32 } else { 4 })
-}
-
-/// The kernel asked for, if it fits, or the best one.
-pub(super) fn pick(asked: Option<Kernel>, work: &Work, device: &Arc<dyn Device>) -> Result<Kernel, Error> {
-    let limits = device.limits();
-    match asked {
-        Some(kernel) => match kernel.misfit(work, &limits) {
-            None => Ok(kernel),
-            Some(reason) => Err(Error::KernelMisfit { kernel: kernel.name(), reason }),
-        },
-        None => Kernel::choose(work, &limits).map_err(|reason| Error::NoKernel { device: device.name(), reason }),
-    }
 }
 
 /// Buffers for a band of `band` rows and its halos.

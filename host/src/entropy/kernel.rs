@@ -1,11 +1,12 @@
-//! The kernels by name.
+//! The kernels by name: the one place where a name meets its [`Descriptor`].
 
 use std::fmt;
+use std::ops::Deref;
 
-use halotile_kernels::entropy as kernels;
 use simt::launch::KernelEntry;
 
 use super::algorithm::Custom;
+use super::kernels::{self, Descriptor, Work};
 
 /// A way to compute moving-window entropy: a kernel of the library, or an algorithm from outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,7 +60,7 @@ pub enum Place {
 impl Kernel {
     /// The kernels that are chosen automatically, or written to check those; from the simplest to the fastest, then those that do
     /// more than Shannon's entropy in squares.
-    pub const ALL: [Kernel; 15] = [
+    pub const ALL: &'static [Kernel] = &[
         Self::Naive,
         Self::Tiled,
         Self::Histogram,
@@ -77,25 +78,41 @@ impl Kernel {
         Self::ColumnsMeasuresF64,
     ];
 
+    /// What the library knows of it.
+    fn known(self) -> Known {
+        Known::Own(match self {
+            Self::Naive => &kernels::NAIVE,
+            Self::Tiled => &kernels::TILED,
+            Self::Histogram => &kernels::HISTOGRAM,
+            Self::HistogramWide => &kernels::HISTOGRAM_WIDE,
+            Self::HistogramF64 => &kernels::HISTOGRAM_F64,
+            Self::Columns => &kernels::COLUMNS,
+            Self::Adaptive => &kernels::ADAPTIVE,
+            Self::ColumnsMeasures => &kernels::COLUMNS_MEASURES,
+            Self::ColumnsMeasuresF64 => &kernels::COLUMNS_MEASURES_F64,
+            Self::Sliding => &kernels::SLIDING,
+            Self::SlidingNarrow => &kernels::SLIDING_NARROW,
+            Self::Tensor => &kernels::TENSOR,
+            Self::TensorCounted => &kernels::TENSOR_COUNTED,
+            Self::Measures => &kernels::MEASURES,
+            Self::MeasuresF64 => &kernels::MEASURES_F64,
+            Self::Custom(custom) => return Known::Custom(custom),
+        })
+    }
+
+    /// Its descriptor beside it; `None` for an algorithm from outside.
+    pub(super) fn own(self) -> Option<Own> {
+        match self.known() {
+            Known::Own(descriptor) => Some(Own { kernel: self, descriptor }),
+            Known::Custom(_) => None,
+        }
+    }
+
     /// Its name for users, as "sliding".
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Naive => "naive",
-            Self::Tiled => "tiled",
-            Self::Histogram => "histogram",
-            Self::HistogramWide => "histogram-wide",
-            Self::HistogramF64 => "histogram-f64",
-            Self::Columns => "columns",
-            Self::Adaptive => "adaptive",
-            Self::ColumnsMeasures => "columns-all",
-            Self::ColumnsMeasuresF64 => "columns-f64",
-            Self::Sliding => "sliding",
-            Self::SlidingNarrow => "sliding-narrow",
-            Self::Tensor => "tensor",
-            Self::TensorCounted => "tensor-counted",
-            Self::Measures => "measures",
-            Self::MeasuresF64 => "measures-f64",
-            Self::Custom(custom) => custom.algorithm().name(),
+        match self.known() {
+            Known::Own(kernel) => kernel.facts().name,
+            Known::Custom(custom) => custom.algorithm().name(),
         }
     }
 
@@ -107,46 +124,83 @@ impl Kernel {
     /// assert_eq!(Kernel::from_name("fastest"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
+        Self::ALL.iter().copied().find(|kernel| kernel.name() == name)
+    }
+
+    /// What it is, in a line; `None` for an algorithm from outside the library.
+    ///
+    /// ```
+    /// use halotile::entropy::Kernel;
+    /// assert_eq!(Kernel::Naive.about(), Some("one thread a cell, from the definition"));
+    /// ```
+    pub fn about(self) -> Option<&'static str> {
+        match self.known() {
+            Known::Own(kernel) => Some(kernel.facts().about),
+            Known::Custom(_) => None,
+        }
     }
 
     /// Its description, for an executor; `None` when it is a function on the CPU or a plan.
     pub fn entry(self) -> Option<KernelEntry> {
-        Some(match self {
-            Self::Naive => kernels::entropy_naive::ENTRY,
-            Self::Tiled => kernels::entropy_tiled::ENTRY,
-            Self::Histogram => kernels::entropy_histogram::ENTRY,
-            Self::HistogramWide => kernels::entropy_histogram_wide::ENTRY,
-            Self::HistogramF64 => kernels::entropy_histogram_f64::ENTRY,
-            Self::Columns => kernels::entropy_columns::ENTRY,
-            Self::Adaptive => kernels::entropy_columns_many::ENTRY,
-            Self::ColumnsMeasures => kernels::entropy_columns_measures::ENTRY,
-            Self::ColumnsMeasuresF64 => kernels::entropy_columns_measures_f64::ENTRY,
-            Self::Sliding => kernels::entropy_sliding::ENTRY,
-            Self::SlidingNarrow => kernels::entropy_sliding_narrow::ENTRY,
-            Self::Tensor => kernels::entropy_tensor::ENTRY,
-            Self::TensorCounted => kernels::entropy_tensor_counted::ENTRY,
-            Self::Measures => kernels::entropy_measures::ENTRY,
-            Self::MeasuresF64 => kernels::entropy_measures_f64::ENTRY,
-            Self::Custom(custom) => return custom.algorithm().entry(),
-        })
+        match self.known() {
+            Known::Own(kernel) => Some(kernel.facts().entry),
+            Known::Custom(custom) => custom.algorithm().entry(),
+        }
     }
 
     /// Where it runs.
     pub fn place(self) -> Place {
-        match self {
-            Self::Custom(custom) => custom.algorithm().place(),
-            _ => Place::Device,
+        match self.known() {
+            Known::Own(_) => Place::Device,
+            Known::Custom(custom) => custom.algorithm().place(),
         }
     }
 
     /// True when its results are f64.
     pub fn is_f64(self) -> bool {
-        match self {
-            Self::HistogramF64 | Self::MeasuresF64 | Self::ColumnsMeasuresF64 => true,
-            Self::Custom(custom) => custom.algorithm().is_f64(),
-            _ => false,
+        match self.known() {
+            Known::Own(kernel) => kernel.facts().f64,
+            Known::Custom(custom) => custom.algorithm().is_f64(),
         }
+    }
+
+    /// Threads and bytes of dynamic shared memory of the blocks that this kernel is launched in, for windows of 5 × 5 and 16
+    /// levels without nodata, on a device that gives a block `shared_per_block` bytes. `None` when it is no kernel of a device.
+    ///
+    /// ```
+    /// use halotile::entropy::Kernel;
+    /// assert_eq!(Kernel::Tiled.block_of(99 * 1024), Some((256, 36 * 12)));
+    /// ```
+    pub fn block_of(self, shared_per_block: u32) -> Option<(u32, u32)> {
+        match self.known() {
+            Known::Own(kernel) => {
+                let work = Work::of_sixteen_levels(5, kernel.facts().f64);
+                let block = kernel.block(&work, shared_per_block);
+                Some((block.threads, block.shared_bytes))
+            }
+            Known::Custom(custom) => custom.algorithm().block(),
+        }
+    }
+}
+
+/// A kernel by its descriptor, or the algorithm from outside that it is.
+enum Known {
+    Own(&'static dyn Descriptor),
+    Custom(Custom),
+}
+
+/// A kernel of the library, by name and by its descriptor.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    pub kernel: Kernel,
+    descriptor: &'static dyn Descriptor,
+}
+
+impl Deref for Own {
+    type Target = dyn Descriptor;
+
+    fn deref(&self) -> &Self::Target {
+        self.descriptor
     }
 }
 
@@ -162,7 +216,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_found_again() {
-        for kernel in Kernel::ALL {
+        for &kernel in Kernel::ALL {
             assert_eq!(Kernel::from_name(kernel.name()), Some(kernel));
         }
         assert_eq!(Kernel::from_name("fastest"), None);

@@ -26,8 +26,10 @@ use std::sync::Arc;
 
 mod algorithm;
 pub(crate) mod census;
+mod choice;
 mod frame;
 mod kernel;
+mod kernels;
 mod launch;
 mod program;
 mod resident;

@@ -4,7 +4,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::Arg;
 
 use super::frame::Frame;
-use super::launch::Put;
+use super::kernels::Put;
 use crate::exec::{Buffer, DeviceError};
 use crate::measure::window::{Plane, Quantity, Reach, Run, Window};
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use super::algorithm::Launcher;
 use super::census::Coding;
-use super::frame::{Frame, allocate, pick};
-use super::launch::{Prepared, Work, at_once};
+use super::choice::pick;
+use super::frame::{Frame, allocate};
+use super::kernels::{Question, Work};
+use super::launch::{Prepared, at_once};
 use super::{Error, Kernel};
 use crate::exec::{Buffer, Device, Rows};
 use crate::grid::{GridView, GridViewMut};
@@ -55,10 +57,10 @@ impl<T: Real> Resident<T> {
             }
             kernel => {
                 let work = Work::new::<T>(cells, coding, size);
-                let kernel = pick(kernel, &work, device)?;
-                let prepared =
-                    Prepared::new(kernel, device, work, coding.nodata.map(u16::from), scale, &mut at_once(device))?;
-                (kernel, Box::new(prepared))
+                let own = pick(kernel, &work, device)?;
+                let nodata = coding.nodata.map(u16::from);
+                let question = Question { device, work, nodata, scale, window: None };
+                (own.kernel, Box::new(Prepared::new(own, &question, &mut at_once(device))?))
             }
         };
         let (rows, cols) = (cells.rows(), cells.cols());

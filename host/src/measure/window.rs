@@ -136,7 +136,7 @@ pub(crate) struct Needs {
 }
 
 /// A window, its measures and their tables.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Window {
     footprint: Footprint,
     /// One below the other without a gap.

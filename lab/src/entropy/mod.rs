@@ -11,7 +11,7 @@ pub mod ladder;
 /// assert!(names.contains(&"sliding") && names.contains(&"v7"));
 /// ```
 pub fn kernels() -> impl Iterator<Item = Kernel> {
-    Kernel::ALL.into_iter().chain(ladder::rungs().map(ladder::Rung::kernel))
+    Kernel::ALL.iter().copied().chain(ladder::rungs().map(ladder::Rung::kernel))
 }
 
 /// The kernel or rung of this name.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::*;
 use crate::entropy::Kernel;
 use crate::entropy::census::Coding;
-use crate::entropy::launch::{Prepared, Work, at_once};
+use crate::entropy::choice::misfit;
+use crate::entropy::kernels::{Question, Work};
+use crate::entropy::launch::{Prepared, at_once};
 use crate::exec::Device;
 use crate::exec::emulator::{EmulatedDevice, Order};
 use crate::grid::Grid;
@@ -37,11 +39,12 @@ fn launch_of<T: Real>(
     let code = case.nodata.map(|value| if usize::from(value) < case.levels { value } else { case.levels as u8 });
     let coding = Coding { levels: case.levels, nodata: code, codes: None };
     let work = Work::of_window::<T>((case.cells.rows(), case.cells.cols()), &coding, &window);
-    if kernel.misfit(&work, &device.limits()).is_some() {
+    let own = kernel.own().expect("a kernel of the library");
+    if misfit(own, &work, &device.limits()).is_some() {
         return None;
     }
-    let prepared =
-        Prepared::of_window(kernel, device, work, code.map(u16::from), &window, &mut at_once(device)).unwrap();
+    let question = Question { device, work, nodata: code.map(u16::from), scale: 1.0, window: Some(&window) };
+    let prepared = Prepared::new(own, &question, &mut at_once(device)).unwrap();
     let pitch = prepared.pitch(cols);
     let mut bytes = vec![0u8; rows * pitch];
     for (row, bytes) in bytes.chunks_mut(pitch).enumerate() {

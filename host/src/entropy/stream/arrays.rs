@@ -27,7 +27,9 @@ use crate::classes::{Classes, UnknownValue};
 use crate::codes::{self, Code};
 use crate::entropy::algorithm::Launcher as _;
 use crate::entropy::census::{Coding, FEW, WordCoding};
-use crate::entropy::frame::{Frame, pick, pitch};
+use crate::entropy::choice::pick;
+use crate::entropy::frame::{Frame, pitch};
+use crate::entropy::kernel::Own;
 use crate::entropy::launch::Prepared;
 use crate::entropy::{BYTE_LEVELS, Entropy, Error, Kernel, Report};
 use crate::exec::queue::{Queue, scope};
@@ -199,7 +201,7 @@ impl Entropy {
     ) -> Result<Option<Plan<'o>>, Error> {
         let plan = self.plan::<T>((cells.grid.rows(), cells.grid.cols()), coding, observer);
         let is_near = coding.nodata.is_none_or(|code| usize::from(code) <= coding.levels);
-        let fits = is_near || !pick(self.kernel, &plan.work, cells.device())?.counts_nodata();
+        let fits = is_near || !pick(self.kernel, &plan.work, cells.device())?.facts().counts_nodata;
         Ok(fits.then_some(plan))
     }
 
@@ -359,17 +361,14 @@ impl Plan<'_> {
     }
 
     /// The kernel with its tables put on the queue.
-    fn prepared(&self, queue: &mut Queue<'_>, kernel: Kernel, device: &Arc<dyn Device>) -> Result<Prepared, Error> {
+    fn prepared(&self, queue: &mut Queue<'_>, own: Own, device: &Arc<dyn Device>) -> Result<Prepared, Error> {
         let mut put = |bytes: &[u8]| arrays::table(queue, device, bytes);
-        Ok(match &self.window {
-            Some(window) => Prepared::of_window(kernel, device, self.work, self.nodata, window, &mut put)?,
-            None => Prepared::new(kernel, device, self.work, self.nodata, self.scale, &mut put)?,
-        })
+        Ok(Prepared::new(own, &self.question(device), &mut put)?)
     }
 
     /// As many rows as a launch should take.
     fn rows_at_once(&self, prepared: &Prepared, device: &Arc<dyn Device>, seen_cols: usize) -> usize {
-        let launch = device.limits().launch_cells as f64 / prepared.kernel().cost(&self.work);
+        let launch = device.limits().launch_cells as f64 / prepared.cost();
         ((launch / seen_cols as f64) as usize).clamp(1, ROWS.min(prepared.rows_at_most())).min(self.grid.0)
     }
 
@@ -413,9 +412,11 @@ impl Plan<'_> {
     ) -> Result<Option<Prepared>, Error> {
         let device = cells.device();
         let (rows, cols) = self.grid;
-        let fits = pick(self.kernel, &self.work, device).is_ok_and(|kernel| kernel == Kernel::Tensor);
-        let (Some(out_pitch), true, None) = (self.writable(outs, true), fits, self.border()) else { return Ok(None) };
-        let prepared = self.prepared(queue, Kernel::Tensor, device)?;
+        let own = pick(self.kernel, &self.work, device).ok().filter(|own| own.facts().guarded);
+        let (Some(out_pitch), Some(own), None) = (self.writable(outs, true), own, self.border()) else {
+            return Ok(None);
+        };
+        let prepared = self.prepared(queue, own, device)?;
         if self.rows_at_once(&prepared, device, cols) < rows || self.observer.cancelled() {
             return Ok(None);
         }
@@ -431,9 +432,8 @@ impl Plan<'_> {
             count: rows as u32,
             out_stride: out_pitch as u32,
         };
-        tracing::debug!(device = device.name(), kernel = Kernel::Tensor.name(), rows, "arrays on a device, at once");
-        prepared.launch_guarded_on(queue, &frame, scan)?;
-        Ok(Some(prepared))
+        tracing::debug!(device = device.name(), kernel = own.kernel.name(), rows, "arrays on a device, at once");
+        Ok(prepared.launch_guarded_on(queue, &frame, scan)?.then_some(prepared))
     }
 
     /// The report where the guess was right.
@@ -458,8 +458,8 @@ impl Plan<'_> {
         problem: &dyn Fn(usize, usize) -> Result<Error, Error>,
     ) -> Result<Report, Error> {
         let device = cells.device();
-        let kernel = pick(self.kernel, &self.work, device)?;
-        let prepared = self.prepared(queue, kernel, device)?;
+        let own = pick(self.kernel, &self.work, device)?;
+        let prepared = self.prepared(queue, own, device)?;
         let (rows, cols) = self.grid;
         let (_, across) = self.seen(&(0..1), &(0..cols));
         let (seen_cols, skip) = (across.len(), across.start.unsigned_abs());
@@ -497,13 +497,13 @@ impl Plan<'_> {
         };
         tracing::debug!(
             device = device.name(),
-            kernel = kernel.name(),
+            kernel = own.kernel.name(),
             rows = band,
             reads_itself = codes.is_none(),
             writes_itself = staged.is_none(),
             "arrays on a device"
         );
-        let mut report = Report { kernel: Some(kernel), ..Report::default() };
+        let mut report = Report { kernel: Some(own.kernel), ..Report::default() };
         for top in (0..rows).step_by(band) {
             if self.observer.cancelled() {
                 return Err(Cancelled.into());

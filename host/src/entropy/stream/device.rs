@@ -8,7 +8,8 @@ use super::Plan;
 use super::piece::{Input, Output, Piece};
 use super::piece_queue::{PieceQueue, Stopped};
 use crate::entropy::algorithm::Launcher as _;
-use crate::entropy::frame::{Frame, pick, pitch};
+use crate::entropy::choice::pick;
+use crate::entropy::frame::{Frame, pitch};
 use crate::entropy::launch::{Prepared, at_once};
 use crate::entropy::{Error, Report};
 use crate::exec::queue::{Queue, Returned, Source, Target, Writable, scope};
@@ -63,11 +64,8 @@ pub(super) struct Worker<'p> {
 
 impl<'p> Worker<'p> {
     pub fn new<T: Real>(plan: &'p Plan<'p>, device: &Arc<dyn Device>) -> Result<Self, Error> {
-        let kernel = pick(plan.kernel, &plan.work, device)?;
-        let prepared = match &plan.window {
-            Some(window) => Prepared::of_window(kernel, device, plan.work, plan.nodata, window, &mut at_once(device))?,
-            None => Prepared::new(kernel, device, plan.work, plan.nodata, plan.scale, &mut at_once(device))?,
-        };
+        let own = pick(plan.kernel, &plan.work, device)?;
+        let prepared = Prepared::new(own, &plan.question(device), &mut at_once(device))?;
         let ((seen_rows, seen_cols), rows) = (plan.most_seen(), plan.piece.0);
         let slot = |_| {
             let cells = Buffer::new(device, seen_rows * pitch(seen_cols) * plan.width)?;
@@ -79,7 +77,7 @@ impl<'p> Worker<'p> {
             Ok::<_, Error>(Slot { cells, out, scratch })
         };
         let slots = (0..plan.slots.min(plan.pieces())).map(slot).collect::<Result<_, _>>()?;
-        tracing::debug!(device = device.name(), kernel = kernel.name(), rows, cols = plan.piece.1, "pieces");
+        tracing::debug!(device = device.name(), kernel = own.kernel.name(), rows, cols = plan.piece.1, "pieces");
         Ok(Self { plan, prepared, slots })
     }
 

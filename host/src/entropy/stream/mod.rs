@@ -39,8 +39,9 @@ use shape::{Requirements, TooLarge, seen_along};
 use store::Destination;
 
 use super::census::{Coding, WordCoding};
-use super::frame::{pick, pitch};
-use super::launch::{Work, scratch_bytes, scratch_cols};
+use super::choice::pick;
+use super::frame::pitch;
+use super::kernels::{Question, Work, scratch_cols};
 use super::{BYTE_LEVELS, Engine, Entropy, Error, Kernel, Report};
 use crate::codes::{self, Code};
 use crate::cpu;
@@ -307,6 +308,11 @@ struct File {
 }
 
 impl Plan<'_> {
+    /// What a kernel is made ready for on a device.
+    fn question<'a>(&'a self, device: &'a Arc<dyn Device>) -> Question<'a> {
+        Question { device, work: self.work, nodata: self.nodata, scale: self.scale, window: self.window.as_ref() }
+    }
+
     /// Chooses the shape of pieces.
     fn cut<T: Real>(&mut self, workers: &Workers<'_>, file: File, memory: usize) -> Result<(), Error> {
         let Workers::Devices(devices) = workers else { return self.shape::<T>(workers, &file, memory, None) };
@@ -384,14 +390,13 @@ impl Plan<'_> {
             rows_at_most = 1 << 19;
             for device in *devices {
                 let launch = device.limits().launch_cells;
-                let cost = self.kernel.map_or(1.0, |kernel| kernel.cost(&self.work));
+                let own = pick(self.kernel, &self.work, device).ok();
+                let cost = self.kernel.and(own).map_or(1.0, |own| own.cost(&self.work));
                 cells = (cells.0.min((launch as f64 / cost) as usize).max(1), cells.1.min(launch >> 10));
                 // A cell, and its share of what kernels make first for a row.
-                let (kernel, cols) =
-                    (pick(self.kernel, &self.work, device), self.grid.1.clamp(1, scratch_cols(&self.work)));
-                seen = seen.max(
-                    self.width + kernel.map_or(0, |kernel| scratch_bytes(kernel, &self.work, cols).div_ceil(cols)),
-                );
+                let cols = self.grid.1.clamp(1, scratch_cols(&self.work));
+                let first = own.map_or(0, |own| own.scratch_bytes(&self.work, cols).div_ceil(cols));
+                seen = seen.max(self.width + first);
             }
         }
         self.seen_bytes = seen;

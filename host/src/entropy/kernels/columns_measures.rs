@@ -1,0 +1,95 @@
+//! The columns kernel for all measures, in squares of up to 16 classes.
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::KernelEntry;
+
+use super::cut::{self, Cut};
+use super::measures::window;
+use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work, columns, scratch_of};
+use crate::entropy::frame::Frame;
+use crate::entropy::program::{Near, Program};
+use crate::exec::DeviceError;
+
+/// With results in f32.
+pub(in crate::entropy) static COLUMNS_MEASURES: ColumnsMeasures = ColumnsMeasures {
+    facts: Facts {
+        candidate: Candidate::Windows,
+        ..facts(
+            "columns-all",
+            kernels::entropy_columns_measures::ENTRY,
+            "the same for all measures in squares; up to 16 classes",
+        )
+    },
+};
+
+/// With results in f64: also the fastest for Shannon's entropy alone.
+pub(in crate::entropy) static COLUMNS_MEASURES_F64: ColumnsMeasures = ColumnsMeasures {
+    facts: Facts {
+        f64: true,
+        candidate: Candidate::Both,
+        ..facts("columns-f64", kernels::entropy_columns_measures_f64::ENTRY, "the same with results in f64")
+    },
+};
+
+const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
+    Facts { measures: true, levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+}
+
+pub(in crate::entropy) struct ColumnsMeasures {
+    facts: Facts,
+}
+
+/// Blocks with copies of a table of so many entries in shared memory, if it fits.
+fn block(entries: usize, shared_per_block: u32) -> Block {
+    let Near { entries: near, bytes } = Near::copied(entries as u32, columns::room(shared_per_block));
+    Block { threads: kernels::COLUMNS_THREADS, near, shared_bytes: bytes }
+}
+
+impl Descriptor for ColumnsMeasures {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn cost(&self, work: &Work) -> f64 {
+        5.4 + 0.02 * work.size as f64
+    }
+
+    fn shared_needed(&self, _work: &Work) -> u32 {
+        columns::STATIC
+    }
+
+    fn block(&self, work: &Work, shared_per_block: u32) -> Block {
+        block(work.size * work.size + 1, shared_per_block)
+    }
+
+    fn scratch_bytes(&self, _work: &Work, cols: usize) -> usize {
+        cut::head_bytes_of_row(cols)
+    }
+
+    fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
+        let window = window(question);
+        let block = block(window.logs.len(), question.device.limits().shared_per_block);
+        let common = Common::with_block(self, question, block)?;
+        Ok(Box::new(Strips { common, program: Program::new(&window, put)? }))
+    }
+}
+
+/// Its outputs are contiguous in a frame's `out`, each `count` · `out_stride` elements long: as many as the window has planes.
+struct Strips {
+    common: Common,
+    program: Program,
+}
+
+impl Ready for Strips {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
+        let Common { work, f64, nodata, block, .. } = &self.common;
+        let Cut { blocks, rows_each, .. } = Cut::of(&self.common, frame.cols, frame.count);
+        let numbers = [work.size as u32, *nodata, block.near, rows_each];
+        let args = self.program.args_of_columns(frame, scratch_of(frame), *f64, numbers);
+        vec![cut::heads(&self.common, frame), self.common.launch([blocks, 1, 1], args)]
+    }
+}

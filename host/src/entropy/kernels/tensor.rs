@@ -1,0 +1,108 @@
+//! The kernels for 5 × 5 windows that count on the tensor cores.
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::{Arg, KernelEntry};
+
+use super::share::rows_in_rounds;
+use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
+use crate::arrays::PresenceScan;
+use crate::entropy::frame::Frame;
+use crate::exec::{Buffer, DeviceError};
+use crate::measure::fixed::table_u32;
+
+/// Every cell counts.
+pub(in crate::entropy) static TENSOR: Tensor = Tensor {
+    facts: Facts {
+        nodata: false,
+        guarded: true,
+        ..facts(
+            "tensor",
+            kernels::entropy_tensor::ENTRY,
+            "5 x 5 windows of up to 16 classes without nodata, on the tensor cores",
+        )
+    },
+};
+
+/// Valid cells are counted too.
+pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
+    facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata, for any grid"),
+};
+
+const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
+    Facts { sides: Sides::Only(5), levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+}
+
+pub(in crate::entropy) struct Tensor {
+    facts: Facts,
+}
+
+impl Descriptor for Tensor {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn cost(&self, work: &Work) -> f64 {
+        // The border is counted cell by cell, at 17 times the cost of another cell.
+        match (self.facts.nodata, work.has_much_border()) {
+            (false, true) => 2.0,
+            (false, false) => 0.9,
+            (true, true) if !work.nodata => 2.0,
+            (true, _) => 1.0,
+        }
+    }
+
+    fn shared_needed(&self, _work: &Work) -> u32 {
+        kernels::TENSOR_PAIRS * 32 * 4
+    }
+
+    fn block(&self, work: &Work, _shared_per_block: u32) -> Block {
+        Block { threads: kernels::TENSOR_THREADS, near: 0, shared_bytes: self.shared_needed(work) }
+    }
+
+    fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
+        let common = Common::new(self, question)?;
+        let (table, units) = table_u32(5 * 5 + 1, question.work.largest);
+        let table = put(bytemuck::cast_slice(&table))?;
+        Ok(Box::new(Strips { common, guarded: self.facts.guarded, table, scale: question.scale / units }))
+    }
+}
+
+struct Strips {
+    common: Common,
+    guarded: bool,
+    table: Buffer,
+    scale: f64,
+}
+
+impl Strips {
+    fn launch(&self, frame: &Frame<'_>) -> Launch {
+        let Common { nodata, resident, .. } = self.common;
+        let warps = kernels::TENSOR_THREADS / 32;
+        let strips = (frame.cols + 2).div_ceil(kernels::TENSOR_COLS);
+        let rows_each = rows_in_rounds(frame.count, strips, resident * warps, 6);
+        let units = strips * frame.count.div_ceil(rows_each);
+        // The border's cells, one a thread; all there are in a grid of few rows.
+        let border = 4 * u64::from(frame.cols) + 8 * u64::from(frame.count);
+        let border = border.div_ceil(u64::from(kernels::TENSOR_THREADS)).min(u64::from(resident)) as u32;
+        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
+        args.extend([nodata, rows_each].map(Arg::U32));
+        args.push(self.common.factor(self.scale));
+        self.common.launch([units.div_ceil(warps).max(border).min(resident), 1, 1], args)
+    }
+}
+
+impl Ready for Strips {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
+        vec![self.launch(frame)]
+    }
+
+    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
+        let (_, config, mut args) = self.launch(frame);
+        args.extend([scan.found.input::<u32>(), Arg::U32(scan.records)]);
+        self.guarded.then_some((kernels::entropy_tensor_guarded::ENTRY, config, args))
+    }
+}
