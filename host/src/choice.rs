@@ -35,6 +35,7 @@ pub enum Devices {
 
 /// A text that names no devices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownDevices {
     /// It has not the form of any.
     #[error("the devices are auto, cpu, cuda, cuda:0, cuda:0,1 (and so on), emulator")]

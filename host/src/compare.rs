@@ -46,6 +46,7 @@ impl Comparison {
 
 /// Grids that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompareError {
     /// Not of one shape.
     #[error("sample {sample} (counted from 0) has {} x {} cells in one file and {} x {} in the other", a.0, a.1, b.0, b.1)]

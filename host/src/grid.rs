@@ -9,6 +9,7 @@ use std::ops::Range;
 
 /// Why memory cannot be seen as a grid of the shape asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// Zero rows or zero columns.
     #[error("a grid needs at least one row and one column, not {rows} x {cols}")]

@@ -47,6 +47,7 @@ impl Limits {
 
 /// Why a device could not do what it was asked for.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// There is no such device; the text says why.
     #[error("{0}")]

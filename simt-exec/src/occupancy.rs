@@ -292,6 +292,7 @@ impl Occupancy {
 
 /// Why no block runs at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OccupancyError {
     /// A block without threads.
     #[error("a block has at least one thread")]

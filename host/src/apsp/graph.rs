@@ -30,6 +30,7 @@ pub struct Graph<T> {
 
 /// An edge that a graph cannot have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EdgeError {
     /// It ends at a vertex that does not exist.
     #[error("vertex {vertex} is not below the number of vertices, {vertices}")]

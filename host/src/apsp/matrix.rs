@@ -24,6 +24,7 @@ pub struct Matrix<T> {
 
 /// There is no such matrix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MatrixError {
     /// No vertex.
     #[error("a graph has at least one vertex")]

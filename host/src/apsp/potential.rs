@@ -59,6 +59,7 @@ impl fmt::Display for Shown<'_> {
 
 /// Why there are no potentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PotentialError {
     /// There is a negative cycle.
     #[error(transparent)]

@@ -36,6 +36,7 @@ const BLOCK: (usize, usize) = (64, 512);
 
 /// Why there are no predecessors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FindError {
     /// There is no memory for them.
     #[error(transparent)]

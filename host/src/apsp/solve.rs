@@ -42,6 +42,7 @@ pub struct Apsp {
 
 /// Why there are no distances.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// There is no memory for a matrix.
     #[error(transparent)]

@@ -29,6 +29,7 @@ pub struct PinnedGrid<T> {
 
 /// Why there is no such grid.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum PinnedError {
     /// It would have no cell, or too many.
     #[error(transparent)]

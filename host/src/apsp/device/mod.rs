@@ -20,6 +20,7 @@ mod tiled;
 
 /// Why devices could not do it. The matrix is then neither weights nor distances.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum SolveError {
     /// A device failed.
     #[error(transparent)]

@@ -65,6 +65,7 @@ impl Default for CreationOptions {
 
 /// A creation option that cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OptionError {
     /// Not `KEY=VALUE`.
     #[error("the creation option {0:?} is not of the form KEY=VALUE; the options are {KNOWN}")]
