@@ -283,7 +283,7 @@ pub struct EntropyArgs {
     pub loudness: Loudness,
 
     /// Format of INPUT [default: by its name's ending]
-    #[arg(help_heading = INPUT, long = "if", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(help_heading = INPUT, long = "if", value_name = "FORMAT", value_parser = one_of(InputFormat::ALL, InputFormat::name))]
     pub input_format: Option<InputFormat>,
     /// Band of a GeoTIFF, from 1 [default: 1]
     #[arg(help_heading = INPUT, long, value_name = "N", value_parser = side)]
@@ -327,7 +327,7 @@ pub struct EntropyArgs {
     ///
     /// Nothing (shrink); nothing, and no result where they reach beyond it (nodata); or the grid goes on, mirrored with its edge cells
     /// twice (symmetric) or once (reflect), or by its edge cells (replicate).
-    #[arg(help_heading = WINDOW, long, default_value = "shrink", value_parser = named(&Edge::ALL.map(|edge| (edge.name(), edge))))]
+    #[arg(help_heading = WINDOW, long, default_value = "shrink", value_parser = one_of(Edge::ALL, Edge::name))]
     pub edge: Edge,
     /// Share of the window's cells that have to be valid, 0 to 1, for a result
     ///
@@ -356,7 +356,7 @@ pub struct EntropyArgs {
     /// Format of OUTPUT [default: by its name's ending; text for -]
     ///
     /// Without it seed-binary gives seed-lines in place of text.
-    #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", value_parser = named(&OutputFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", value_parser = one_of(OutputFormat::ALL, OutputFormat::name))]
     pub output_format: Option<OutputFormat>,
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each
     ///
@@ -484,7 +484,7 @@ pub struct GridArgs {
     #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
     pub pattern: Pattern,
     /// Format of OUTPUT [default: by its name's ending; seed-text for -]
-    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&InputFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(long = "of", value_name = "FORMAT", value_parser = one_of(InputFormat::ALL, InputFormat::name))]
     pub output_format: Option<InputFormat>,
     /// How a GeoTIFF is written, in GDAL's words: COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|2, TILED=YES|NO, BLOCKXSIZE=N,
     /// BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO; once for each
@@ -528,7 +528,7 @@ pub struct OccupancyArgs {
     #[arg(long, value_name = "BYTES")]
     pub shared: Option<u32>,
     /// The architecture of the GPU
-    #[arg(long, default_value = "sm_90", value_parser = named(&Architecture::ALL.map(|a| (a.name, a))))]
+    #[arg(long, default_value = "sm_90", value_parser = one_of(Architecture::ALL, |arch| arch.name))]
     pub arch: Architecture,
     /// Also print a chart of all sizes of blocks
     #[arg(long)]
@@ -687,6 +687,14 @@ fn named<T: Copy + Send + Sync + 'static>(values: &[(&'static str, T)]) -> impl 
     names.try_map(move |given| {
         values.iter().find(|(name, _)| *name == given).map(|&(_, value)| value).ok_or("there is no such value")
     })
+}
+
+/// A parser of one of these by its name.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &[T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> + use<T> {
+    named(&values.iter().map(|&value| (name(value), value)).collect::<Vec<_>>())
 }
 
 fn kernels() -> impl TypedValueParser<Value = KernelArg> {

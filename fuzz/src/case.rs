@@ -105,7 +105,7 @@ impl<'a> Case<'a> {
     }
 
     pub fn edge(&mut self) -> Edge {
-        self.one(&Edge::ALL)
+        self.one(Edge::ALL)
     }
 
     pub fn base(&mut self) -> Base {

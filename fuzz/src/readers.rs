@@ -136,7 +136,7 @@ fn seen(rasters: Rasters<'_>) -> Option<Vec<(usize, usize, String)>> {
 
 /// Files of results, as `compare` reads them.
 pub fn reals(input: &[u8]) {
-    for format in OutputFormat::ALL.map(RealFormat::Results).into_iter().chain([RealFormat::AnyText]) {
+    for format in OutputFormat::ALL.iter().copied().map(RealFormat::Results).chain([RealFormat::AnyText]) {
         value(reals::read(format, input, "f"));
     }
 }

@@ -73,7 +73,7 @@ pub struct Architecture {
 
 impl Architecture {
     /// The architectures that halotile's kernels run on, oldest first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: &'static [Self] = &[
         // Turing gives shared memory out in larger units, and its driver keeps none.
         Self {
             shared_per_block: 64 * KIB,
@@ -124,12 +124,12 @@ impl Architecture {
 
     /// The one of this name among [`ALL`](Self::ALL).
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|architecture| architecture.name == name)
+        Self::ALL.iter().copied().find(|architecture| architecture.name == name)
     }
 
     /// The one of this compute capability (major, minor) among [`ALL`](Self::ALL).
     pub fn of_capability(capability: (u32, u32)) -> Option<Self> {
-        Self::ALL.into_iter().find(|architecture| architecture.compute_capability == capability)
+        Self::ALL.iter().copied().find(|architecture| architecture.compute_capability == capability)
     }
 
     /// How many blocks run on a multiprocessor at once, at least one.
@@ -234,7 +234,7 @@ pub enum Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Warps, Self::Blocks, Self::Registers, Self::SharedMemory];
+    pub const ALL: &'static [Self] = &[Self::Warps, Self::Blocks, Self::Registers, Self::SharedMemory];
 
     /// Its name: "shared memory".
     pub fn name(self) -> &'static str {
@@ -286,7 +286,7 @@ impl Occupancy {
     /// The resources that allow no more blocks than there are: one, or several that run out together.
     pub fn limited_by(&self) -> impl Iterator<Item = Resource> + use<> {
         let Self { blocks, limits, .. } = *self;
-        Resource::ALL.into_iter().filter(move |&resource| limits[resource as usize] == Some(blocks))
+        Resource::ALL.iter().copied().filter(move |&resource| limits[resource as usize] == Some(blocks))
     }
 }
 
@@ -346,8 +346,8 @@ pub enum OccupancyError {
 mod tests {
     use super::*;
 
-    fn limits(found: &Occupancy) -> [Option<u32>; 4] {
-        Resource::ALL.map(|resource| found.limit(resource))
+    fn limits(found: &Occupancy) -> Vec<Option<u32>> {
+        Resource::ALL.iter().map(|&resource| found.limit(resource)).collect()
     }
 
     fn hopper(threads: u32, registers: u32, shared_bytes: u32) -> Result<Occupancy, OccupancyError> {
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn whatever_fits_has_a_block_and_a_limit() {
-        for arch in Architecture::ALL.into_iter().chain([Architecture::G80]) {
+        for arch in Architecture::ALL.iter().copied().chain([Architecture::G80]) {
             for threads in 1..=1100 {
                 for registers in [1, 8, 24, 32, 33, 64, 65, 128, 129, 255, 256] {
                     for shared_bytes in [0, 1, 128, 16 * KIB, arch.shared_per_block, arch.shared_per_block + 1] {
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn architectures_are_found_by_name_and_capability() {
-        for arch in Architecture::ALL {
+        for &arch in Architecture::ALL {
             assert_eq!(Architecture::named(arch.name), Some(arch));
             let (major, minor) = arch.compute_capability;
             assert_eq!(arch.name, format!("sm_{major}{minor}"));

@@ -61,7 +61,7 @@ fn over<T: Real + Into<f64>>(
         let pattern = if levels > 16 { Pattern::Random } else { Pattern::Clustered };
         let cells = Generator::new(pattern, 7, levels)?.grid(rows, cols)?;
         for footprint in footprints {
-            for edge in Edge::ALL {
+            for &edge in Edge::ALL {
                 number += 1;
                 let nodata = [None, Some(1), Some(0)][number % 3];
                 let (min_valid, base) = ([0.0, 0.5][number % 2], [Base::E, Base::Two, Base::Ten][number % 3]);

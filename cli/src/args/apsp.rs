@@ -10,7 +10,7 @@ use halotile::apsp::files::graph::GraphFormat;
 use halotile::choice::Devices;
 use halotile_lab::apsp::Kernel;
 
-use super::{Loudness, ProfileArgs, device, memory, named, threads};
+use super::{Loudness, ProfileArgs, device, memory, named, one_of, threads};
 
 pub const APSP_HELP: &str = "\
 Of parallel edges the lightest counts. An edge from a vertex to itself counts for nothing, unless it is negative: then it is a negative cycle, \
@@ -74,16 +74,16 @@ pub struct ApspArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = kernels())]
     pub kernel: KernelArg,
     /// Type of the weights and distances: i32 (up to 1073741822), i16 (up to 32766), f32
-    #[arg(long, default_value = "auto", value_parser = named(&Weight::ALL.map(|weight| (weight.name(), weight))))]
+    #[arg(long, default_value = "auto", value_parser = one_of(Weight::ALL, Weight::name))]
     pub weight: Weight,
     /// Every edge leads both ways
     #[arg(long)]
     pub undirected: bool,
     /// Format of INPUT [default: by its name's ending]
-    #[arg(long = "if", value_name = "FORMAT", value_parser = named(&GraphFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(long = "if", value_name = "FORMAT", value_parser = one_of(GraphFormat::ALL, GraphFormat::name))]
     pub input_format: Option<GraphFormat>,
     /// Format of OUTPUT [default: by its name's ending; csv for -]
-    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&DistanceFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(long = "of", value_name = "FORMAT", value_parser = one_of(DistanceFormat::ALL, DistanceFormat::name))]
     pub output_format: Option<DistanceFormat>,
     /// Memory that matrices may take, as 512MiB, 1.5G (times 1024) or 2GB (times 1000) [default: what is free]
     #[arg(long, value_name = "SIZE", value_parser = memory)]

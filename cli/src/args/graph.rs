@@ -7,7 +7,7 @@ use clap::{ArgGroup, ValueHint};
 use halotile::apsp::files::graph::GraphFormat;
 use halotile_lab::generate::graph::GraphShape;
 
-use super::{Loudness, named, side};
+use super::{Loudness, named, one_of, side};
 
 pub const GRAPH_HELP: &str = "\
 Formats: .bin is the binary one (32-bit numbers of vertices and edges, then from, to and weight of each, vertices from 0); .gr \
@@ -47,7 +47,7 @@ pub struct GraphArgs {
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
     /// Format of OUTPUT [default: by its name's ending; edge-list for -]
-    #[arg(long = "of", value_name = "FORMAT", value_parser = named(&GraphFormat::ALL.map(|f| (f.name(), f))))]
+    #[arg(long = "of", value_name = "FORMAT", value_parser = one_of(GraphFormat::ALL, GraphFormat::name))]
     pub output_format: Option<GraphFormat>,
     /// Replace OUTPUT if it exists
     #[arg(long)]

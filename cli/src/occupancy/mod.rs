@@ -144,7 +144,7 @@ fn text(case: &Case, all_blocks: bool) -> String {
         Err(error) => lines.push(format!("0 blocks: {error}")),
         Ok(found) => {
             lines.push(format!("{:14} {:>10} {:>14} {:>8}", "", "a block", "multiprocessor", "blocks"));
-            for resource in Resource::ALL {
+            for &resource in Resource::ALL {
                 let (takes, has) = match resource {
                     Resource::Warps => (found.warps_of_block, arch.warps),
                     Resource::Blocks => (1, arch.blocks),

@@ -94,7 +94,7 @@ fn said(found: &Result<Occupancy, OccupancyError>) -> String {
 }
 
 fn legend(svg: &mut String) {
-    for (i, resource) in Resource::ALL.into_iter().enumerate() {
+    for (i, resource) in Resource::ALL.iter().copied().enumerate() {
         let x = LEFT + 150.0 * i as f64;
         let (class, name) = (class(resource), resource.name());
         let _ = writeln!(svg, r#"<rect class="{class}" x="{x}" y="56" width="10" height="10"/>"#);

@@ -395,7 +395,7 @@ fn occupancies_that_there_are_not() {
     let place = Place::new();
     let kernels = halotile_lab::entropy::kernels().filter(|kernel| kernel.entry().is_some()).map(Kernel::name);
     let known = kernels.chain(resources::kernels()).collect::<Vec<_>>().join(", ");
-    let archs = Architecture::ALL.map(|arch| arch.name).join(", ");
+    let archs = Architecture::ALL.iter().map(|arch| arch.name).collect::<Vec<_>>().join(", ");
     let block = "a block is X or X,Y threads, whole numbers of at least 1, 1024 together at most";
     let most = resources::kernel("entropy_sliding", "sm_90").expect("it is reported").max_threads;
     for (args, message) in [

@@ -15,7 +15,7 @@ fn generated_graphs_are_the_same_in_every_format() {
     let random = random.map(|(option, shape)| (option.to_owned(), shape));
     for (option, shape) in shapes.into_iter().chain(random) {
         let wanted = GraphGenerator::new(shape, 130, -4..=40, 42).expect("a graph").graph().expect("memory");
-        for format in GraphFormat::ALL {
+        for &format in GraphFormat::ALL {
             let args = format!(
                 "generate graph --vertices 130 {option} --weights -4..40 --seed 42 --of {format} --overwrite g"
             );
@@ -106,7 +106,7 @@ fn what_is_refused_leaves_nothing() {
 #[test]
 fn a_reader_that_leaves_ends_the_run_well() {
     let place = Place::new();
-    for format in GraphFormat::ALL {
+    for &format in GraphFormat::ALL {
         let args = format!("generate graph --vertices 4000 --shape complete --of {format} -");
         let mut child = place.command(&args).spawn().expect("the program starts");
         let mut stdout = child.stdout.take().expect("a pipe");

@@ -41,7 +41,7 @@ fn it_tells_what_is_the_limit() {
 #[test]
 fn every_kernel_on_every_architecture_has_an_answer() {
     let place = Place::new();
-    for arch in Architecture::ALL {
+    for &arch in Architecture::ALL {
         let name = arch.name;
         let found = json(&place, &format!("tiled --arch {name} --block 64 --shared 1000"));
         assert_eq!((&found["arch"], &found["kernel"]), (&name.into(), &"entropy_tiled".into()));

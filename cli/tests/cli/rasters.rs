@@ -312,7 +312,7 @@ fn grids_go_on_beyond_their_edges() {
     let cells = random(rows, cols, 5);
     place.cells("c.txt", &cells);
     place.run("generate grid --rows 12 --cols 17 --levels 5 --seed 7 c.tif").quietly();
-    for edge in Edge::ALL {
+    for &edge in Edge::ALL {
         let wanted = if edge.extends() {
             let seen = |at: usize, len| edge.seen(at as isize - reach as isize, len).expect("it goes on");
             let around =

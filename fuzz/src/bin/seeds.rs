@@ -252,7 +252,7 @@ fn arrays(seeds: &mut Vec<Seed>) {
         array("<f8", false, "(2, 2)", &reals.map(f64::to_le_bytes).concat()),
     ));
     seeds.push(("distances", "plain".into(), [0i32, 5, 7, 0].map(i32::to_le_bytes).concat()));
-    for format in OutputFormat::ALL.into_iter().filter(|&format| format != OutputFormat::GeoTiff) {
+    for format in OutputFormat::ALL.iter().copied().filter(|&format| format != OutputFormat::GeoTiff) {
         let results = [1.5f64, f64::NAN, 0.0, 12.25, -1.0, 3.0];
         let view = GridView::new(&results, 2, 3).expect("a shape");
         if let Ok(file) = write_results(format, Vec::new(), view, 5) {

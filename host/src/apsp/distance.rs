@@ -114,7 +114,7 @@ pub enum Weight {
 
 impl Weight {
     /// All of them, in the order messages list them.
-    pub const ALL: [Weight; 4] = [Self::Auto, Self::I32, Self::I16, Self::F32];
+    pub const ALL: &'static [Weight] = &[Self::Auto, Self::I32, Self::I16, Self::F32];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -136,6 +136,6 @@ impl FromStr for Weight {
     type Err = UnknownWeight;
 
     fn from_str(name: &str) -> Result<Self, UnknownWeight> {
-        Self::ALL.into_iter().find(|weight| weight.name() == name).ok_or_else(|| UnknownWeight(name.to_owned()))
+        Self::ALL.iter().copied().find(|weight| weight.name() == name).ok_or_else(|| UnknownWeight(name.to_owned()))
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     fn every_format_gives_back_what_it_was_given() {
         for (rows, cols) in [(1, 1), (1, 300), (70, 1), (33, 1025), (3, 2048)] {
             let grid = Grid::from_fn(rows, cols, |r, c| ((r * 31 + c * 7) ^ (c >> 3)) as u8).unwrap();
-            for format in InputFormat::STREAMS {
+            for &format in InputFormat::STREAMS {
                 let mut file = Vec::new();
                 let mut writer = CellWriter::new(format, &mut file, rows, cols).unwrap();
                 for r in 0..rows {
@@ -222,7 +222,7 @@ mod tests {
         let e = CellWriter::new(InputFormat::GeoTiff, Vec::new(), 1, 1).unwrap_err();
         assert_eq!(e.to_string(), "a GeoTIFF cannot be written to a pipe");
         let view = GridView::new(&[1u8, 2], 1, 2).unwrap();
-        for format in InputFormat::STREAMS {
+        for &format in InputFormat::STREAMS {
             let mut writer = CellWriter::new(format, Vec::new(), 2, 2).unwrap();
             writer.rows(view).unwrap();
             assert_eq!(writer.finish().unwrap_err().to_string(), "1 rows did not come", "{format}");
@@ -245,7 +245,7 @@ mod tests {
                 Ok(())
             }
         }
-        for format in InputFormat::STREAMS {
+        for &format in InputFormat::STREAMS {
             let e = write_cells(format, Gone, view).err().expect("an error");
             assert_eq!(e.kind(), ErrorKind::BrokenPipe, "{format}");
         }

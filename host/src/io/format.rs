@@ -43,11 +43,11 @@ pub enum OutputFormat {
 
 impl InputFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [InputFormat; 6] =
-        [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm, Self::GeoTiff];
+    pub const ALL: &'static [InputFormat] =
+        &[Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm, Self::GeoTiff];
 
     /// Those that are read and written from beginning to end, as through a pipe.
-    pub const STREAMS: [InputFormat; 5] = [Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
+    pub const STREAMS: &'static [InputFormat] = &[Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -115,10 +115,10 @@ fn foreign(path: &Path) -> Option<UnknownFormat> {
 
 impl OutputFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [OutputFormat; 4] = [Self::Text, Self::SeedLines, Self::Npy, Self::GeoTiff];
+    pub const ALL: &'static [OutputFormat] = &[Self::Text, Self::SeedLines, Self::Npy, Self::GeoTiff];
 
     /// Those that are written from beginning to end, as through a pipe.
-    pub const STREAMS: [OutputFormat; 3] = [Self::Text, Self::SeedLines, Self::Npy];
+    pub const STREAMS: &'static [OutputFormat] = &[Self::Text, Self::SeedLines, Self::Npy];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -185,14 +185,14 @@ pub(crate) fn by_name<F: Copy>(name: &str, all: &[F], name_of: fn(F) -> &'static
 impl FromStr for InputFormat {
     type Err = UnknownFormat;
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        by_name(name, &Self::ALL, Self::name)
+        by_name(name, Self::ALL, Self::name)
     }
 }
 
 impl FromStr for OutputFormat {
     type Err = UnknownFormat;
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        by_name(name, &Self::ALL, Self::name)
+        by_name(name, Self::ALL, Self::name)
     }
 }
 
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn names_and_endings_lead_back_to_their_format() {
-        for format in InputFormat::ALL {
+        for &format in InputFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
             for ending in format.endings() {
                 assert_eq!(InputFormat::detect(format!("dir.x/a.b.{ending}").as_ref()), Ok(format));
             }
         }
-        for format in OutputFormat::ALL {
+        for &format in OutputFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         assert_eq!(OutputFormat::detect("a.txt".as_ref()), Ok(OutputFormat::Text));

@@ -236,7 +236,7 @@ mod tests {
     fn what_was_written_is_read_back() {
         let written = Grid::from_fn(5, 7, |r, c| if (r, c) == (2, 3) { f64::NAN } else { (r * 7 + c) as f64 / 8.0 });
         let written = written.unwrap();
-        for format in OutputFormat::STREAMS {
+        for &format in OutputFormat::STREAMS {
             let file = write_results(format, Vec::new(), written.view(), 5).unwrap();
             let mut formats = vec![RealFormat::Results(format)];
             if format != OutputFormat::Npy {

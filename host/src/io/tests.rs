@@ -38,7 +38,7 @@ fn numbers(array: &StoredArray) -> String {
 /// Every reader on the same bytes. Whatever they are, there is a grid or one line of error, and a grid can be read.
 fn read_all(bytes: &[u8]) {
     // A GeoTIFF from a stream, too, is one line of error.
-    for format in InputFormat::ALL {
+    for &format in InputFormat::ALL {
         match arrays(format, bytes) {
             Ok(arrays) => arrays.iter().for_each(|array| {
                 let last = array.read(array.rows - 1..array.rows, 0..array.cols);
@@ -67,7 +67,7 @@ fn valid_files() -> Vec<Vec<u8>> {
         InputFormat::STREAMS.iter().map(|&format| write_cells(format, Vec::new(), grid.view()).unwrap()).collect();
     files.push(b"P2\n# c\n3 2\n255\n0 1 2\n10 32 255\n".to_vec());
     let results = Grid::from_fn(6, 9, |r, c| (r * 9 + c) as f64 / 7.0).unwrap();
-    for format in OutputFormat::STREAMS {
+    for &format in OutputFormat::STREAMS {
         files.push(write_results(format, Vec::new(), results.view(), 5).unwrap());
     }
     let fortran = "{'descr': '>i4', 'fortran_order': True, 'shape': (2, 3), }\n";
@@ -114,7 +114,7 @@ proptest! {
 #[test]
 fn undamaged_files_are_read_by_their_own_reader() {
     let files = valid_files();
-    for (file, format) in files.iter().zip(InputFormat::STREAMS) {
+    for (file, &format) in files.iter().zip(InputFormat::STREAMS) {
         assert!(arrays(format, &file[..]).is_ok(), "{format}");
     }
     for file in &files {
@@ -184,7 +184,7 @@ fn streams_that_trickle_or_break_are_read_or_reported() {
             Ok(n)
         }
     }
-    for (file, format) in valid_files().iter().zip(InputFormat::STREAMS) {
+    for (file, &format) in valid_files().iter().zip(InputFormat::STREAMS) {
         let whole = arrays(format, &file[..]).unwrap();
         let slow = arrays(format, Slow(file, false)).unwrap();
         assert_eq!(slow.iter().map(numbers).collect::<Vec<_>>(), [numbers(&whole[0])], "{format}");
@@ -203,7 +203,7 @@ fn a_file_and_a_stream_are_read_alike() {
     for file in valid_files() {
         for (bytes, format) in [&file[..], &file[..file.len() - 2], &[&file[..], b"9"].concat()]
             .into_iter()
-            .flat_map(|bytes| InputFormat::STREAMS.map(|format| (bytes, format)))
+            .flat_map(|bytes| InputFormat::STREAMS.iter().map(move |&format| (bytes, format)))
         {
             let on_disk = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(on_disk.path(), bytes).unwrap();

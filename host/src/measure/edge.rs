@@ -30,7 +30,7 @@ pub enum Edge {
 
 impl Edge {
     /// Every way, in the order messages list them.
-    pub const ALL: [Edge; 5] = [Self::Shrink, Self::Nodata, Self::Symmetric, Self::Reflect, Self::Replicate];
+    pub const ALL: &'static [Edge] = &[Self::Shrink, Self::Nodata, Self::Symmetric, Self::Reflect, Self::Replicate];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -98,7 +98,7 @@ impl FromStr for Edge {
     type Err = UnknownEdge;
 
     fn from_str(text: &str) -> Result<Self, UnknownEdge> {
-        Self::ALL.into_iter().find(|edge| edge.name() == text).ok_or_else(|| UnknownEdge(text.to_owned()))
+        Self::ALL.iter().copied().find(|edge| edge.name() == text).ok_or_else(|| UnknownEdge(text.to_owned()))
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn names_are_parsed_back_and_messages_list_them_all() {
         let message = UnknownEdge(String::new()).to_string();
-        for edge in Edge::ALL {
+        for &edge in Edge::ALL {
             assert_eq!(edge.to_string().parse(), Ok(edge));
             assert!(message.contains(edge.name()), "{message}");
         }

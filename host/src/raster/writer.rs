@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn bands_make_the_file_that_the_whole_makes() {
         let grid = Grid::from_fn(7, 5, |r, c| (r * 5 + c) as f32 / 3.0).unwrap();
-        for format in OutputFormat::STREAMS {
+        for &format in OutputFormat::STREAMS {
             let mut file = Vec::new();
             let mut sink: Box<dyn ResultSink<f32> + '_> =
                 Box::new(WriterSink::new(format, &mut file, "h", 4, (7, 5)).unwrap());

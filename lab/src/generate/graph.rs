@@ -571,7 +571,7 @@ mod tests {
             for vertices in [2, 300, 601].into_iter().filter(|&v| v > 2 || !random(&shape)) {
                 let generator = GraphGenerator::new(shape, vertices, -9..=9, 5).unwrap();
                 let wanted = generator.graph().unwrap();
-                for format in GraphFormat::ALL {
+                for &format in GraphFormat::ALL {
                     let got = read(&written(&generator, format), format);
                     // A list of edges does not say how many vertices there are.
                     if format != GraphFormat::EdgeList || got.weights.vertices() == vertices {

@@ -63,7 +63,7 @@ fn main() -> Result<()> {
 fn kernels() -> Vec<Case> {
     let mut cases = Vec::new();
     for name in resources::kernels() {
-        for arch in Architecture::ALL {
+        for &arch in Architecture::ALL {
             let Some(used) = resources::kernel(name, arch.name) else { continue };
             let most = arch.shared_per_block - used.shared_bytes;
             for threads in (32..=1024).step_by(32) {
@@ -105,7 +105,7 @@ fn agrees(case: &Case, answer: &str) -> Result<bool> {
     let ours: Vec<u32> = match found {
         Ok(found) => {
             let limit = |resource| found.limit(resource).unwrap_or(i32::MAX as u32);
-            std::iter::once(found.blocks).chain(Resource::ALL.map(limit)).collect()
+            std::iter::once(found.blocks).chain(Resource::ALL.iter().copied().map(limit)).collect()
         }
         // Their limits go on where ours stop at the reason.
         Err(_) => [0].iter().chain(limits).copied().collect(),

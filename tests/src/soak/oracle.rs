@@ -128,7 +128,7 @@ mod tests {
         let window = Footprint::disk(5).unwrap();
         let inside =
             (0..25).filter(|i| window.contains(i / 5, i % 5)).map(|i| (i as isize / 5 - 2, i as isize % 5 - 2));
-        for (edge, share, fill) in Edge::ALL.into_iter().flat_map(|edge| [(edge, 0.0, true), (edge, 0.6, false)]) {
+        for (edge, share, fill) in Edge::ALL.iter().flat_map(|&edge| [(edge, 0.0, true), (edge, 0.6, false)]) {
             let asked = Query {
                 rows: 5,
                 cols: 7,

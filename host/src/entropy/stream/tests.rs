@@ -178,7 +178,7 @@ fn every_edge_is_right_on_the_cpu_and_on_devices() {
     for (rows, cols) in [(1, 1), (1, 9), (9, 1), (2, 3), (7, 40), (40, 7), (33, 35)] {
         let cells = grid(rows, cols, 12);
         for (size, nodata) in [(1, None), (5, None), (5, Some(3)), (9, Some(3))] {
-            for edge in Edge::ALL {
+            for &edge in Edge::ALL {
                 let expected = expected(&cells, size, edge, nodata);
                 for engine in [Engine::Cpu, Engine::Devices(emulated(2))] {
                     let mut out = Grid::<f32>::zeros(rows, cols).unwrap();
@@ -613,7 +613,7 @@ fn many_classes_come_in_pieces_as_they_do_in_memory() {
     let disk = Footprint::disk(5).unwrap();
     let square = Footprint::square(5).unwrap();
     let devices = || Engine::Devices(emulated(2));
-    for edge in Edge::ALL {
+    for &edge in Edge::ALL {
         for (footprint, measures) in
             [(&square, vec![Measure::Shannon]), (&disk, vec![Measure::Richness, Measure::Shannon, Measure::Hill(0.5)])]
         {

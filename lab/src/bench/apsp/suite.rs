@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn both_subjects_of_the_cpu_are_timed_in_all_numbers_and_kernels_of_devices_are_skipped() {
-        for weight in Weight::ALL {
+        for &weight in Weight::ALL {
             let subjects: Vec<Subject> = Subject::all().collect();
             let mut seen = Vec::new();
             let mut watch = |event: Event<'_>| {

@@ -41,7 +41,7 @@ pub enum DistanceFormat {
 
 impl DistanceFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [DistanceFormat; 3] = [Self::Binary, Self::Npy, Self::Csv];
+    pub const ALL: &'static [DistanceFormat] = &[Self::Binary, Self::Npy, Self::Csv];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -61,7 +61,7 @@ impl DistanceFormat {
 impl FromStr for DistanceFormat {
     type Err = UnknownFormat;
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        by_name(name, &Self::ALL, Self::name)
+        by_name(name, Self::ALL, Self::name)
     }
 }
 

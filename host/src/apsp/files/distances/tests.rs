@@ -27,7 +27,7 @@ fn bytes<T: Distance>(matrix: &Matrix<T>, format: DistanceFormat) -> Vec<u8> {
 
 #[test]
 fn names_and_endings_lead_back_to_their_format() {
-    for (format, file) in DistanceFormat::ALL.into_iter().zip(["a.bin", "a.b.NPY", "a.csv"]) {
+    for (&format, file) in DistanceFormat::ALL.iter().zip(["a.bin", "a.b.NPY", "a.csv"]) {
         assert_eq!(format.to_string().parse(), Ok(format));
         assert_eq!(DistanceFormat::detect(file.as_ref()), Ok(format));
     }
@@ -141,7 +141,7 @@ impl Observer for Watch {
 fn the_observer_hears_of_all_cells_and_can_stop_the_work() {
     let (dir, path) = place();
     let matrix = Matrix::<i32>::unreachable(1025).unwrap();
-    for (format, cells) in DistanceFormat::ALL.into_iter().zip([1025 * 1025; 3]) {
+    for (&format, cells) in DistanceFormat::ALL.iter().zip([1025 * 1025; 3]) {
         let watch = Watch(AtomicU64::new(0), AtomicUsize::new(usize::MAX));
         let mut file = OutputFile::create(&path, false).unwrap();
         write_distances(&matrix, format, &mut file, &watch).unwrap();

@@ -24,7 +24,8 @@ pub enum GraphFormat {
 
 impl GraphFormat {
     /// Every format, in the order messages list them.
-    pub const ALL: [GraphFormat; 5] = [Self::Binary, Self::Dimacs, Self::EdgeList, Self::MatrixMarket, Self::Npy];
+    pub const ALL: &'static [GraphFormat] =
+        &[Self::Binary, Self::Dimacs, Self::EdgeList, Self::MatrixMarket, Self::Npy];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -68,7 +69,7 @@ impl GraphFormat {
 impl FromStr for GraphFormat {
     type Err = UnknownFormat;
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        by_name(name, &Self::ALL, Self::name)
+        by_name(name, Self::ALL, Self::name)
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn names_and_endings_lead_back_to_their_format() {
-        for format in GraphFormat::ALL {
+        for &format in GraphFormat::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
             for ending in format.endings() {
                 assert_eq!(GraphFormat::detect(format!("dir.x/a.b.{ending}").as_ref()), Ok(format));
