@@ -81,6 +81,9 @@ pub enum CompareError {
 /// assert_eq!(found.largest.map(|d| (d.row, d.col, d.size)), Some((0, 1, 0.5)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// [`CompareError`]: other shapes, or a tolerance that is none.
 pub fn grids(a: GridView<'_, f64>, b: GridView<'_, f64>, tolerance: f64) -> Result<Comparison, CompareError> {
     let mut found = start(tolerance)?;
     add(&mut found, 0, a, b, tolerance)?;
@@ -88,6 +91,9 @@ pub fn grids(a: GridView<'_, f64>, b: GridView<'_, f64>, tolerance: f64) -> Resu
 }
 
 /// Compares the samples of two files (see [`crate::io::reals::read`]) one by one, as if they were one grid.
+///
+/// # Errors
+/// [`CompareError`]: other numbers of samples, other shapes, or a tolerance that is none.
 pub fn samples(a: &[Grid<f64>], b: &[Grid<f64>], tolerance: f64) -> Result<Comparison, CompareError> {
     let mut found = start(tolerance)?;
     if a.len() != b.len() {

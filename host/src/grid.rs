@@ -103,11 +103,17 @@ impl<T> fmt::Debug for GridView<'_, T> {
 
 impl<'a, T> GridView<'a, T> {
     /// Sees `data` as `rows` × `cols` cells without gaps between rows.
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, or data of another length.
     pub fn new(data: &'a [T], rows: usize, cols: usize) -> Result<Self, ShapeError> {
         Self::with_stride(data, rows, cols, cols)
     }
 
     /// Sees `data` as `rows` × `cols` cells, rows starting `stride` cells apart.
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, a stride that is shorter than a row, or data that is too short.
     pub fn with_stride(data: &'a [T], rows: usize, cols: usize, stride: usize) -> Result<Self, ShapeError> {
         check(data.len(), rows, cols, stride)?;
         Ok(Self { data, rows, cols, stride })
@@ -168,11 +174,17 @@ impl<T> fmt::Debug for GridViewMut<'_, T> {
 
 impl<'a, T> GridViewMut<'a, T> {
     /// Sees `data` as `rows` × `cols` cells without gaps between rows.
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, or data of another length.
     pub fn new(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self, ShapeError> {
         Self::with_stride(data, rows, cols, cols)
     }
 
     /// Sees `data` as `rows` × `cols` cells, rows starting `stride` cells apart.
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, a stride that is shorter than a row, or data that is too short.
     pub fn with_stride(data: &'a mut [T], rows: usize, cols: usize, stride: usize) -> Result<Self, ShapeError> {
         check(data.len(), rows, cols, stride)?;
         Ok(Self { data, rows, cols, stride })
@@ -266,6 +278,9 @@ impl<T> fmt::Debug for Grid<T> {
 
 impl<T> Grid<T> {
     /// Takes `data` as `rows` × `cols` cells; its length must be exactly their product.
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, or data of another length.
     pub fn from_vec(data: Vec<T>, rows: usize, cols: usize) -> Result<Self, ShapeError> {
         check(data.len(), rows, cols, cols)?;
         if data.len() != rows * cols {
@@ -275,6 +290,9 @@ impl<T> Grid<T> {
     }
 
     /// A grid whose cell (r, c) is `value(r, c)`.
+    ///
+    /// # Errors
+    /// Those of [`zeros`](Self::zeros).
     pub fn from_fn(rows: usize, cols: usize, mut value: impl FnMut(usize, usize) -> T) -> Result<Self, ShapeError> {
         if rows == 0 || cols == 0 {
             return Err(ShapeError::Empty { rows, cols });
@@ -329,6 +347,9 @@ impl<T> Grid<T> {
 
 impl<T: Clone + Default> Grid<T> {
     /// A grid of default values (zeros for numbers).
+    ///
+    /// # Errors
+    /// [`ShapeError`]: no rows or columns, or no memory for them.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self, ShapeError> {
         check(usize::MAX, rows, cols, cols)?;
         let Some(cells) = rows.checked_mul(cols) else {

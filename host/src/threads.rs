@@ -40,6 +40,9 @@ pub struct ThreadsError(usize, String);
 
 impl Threads {
     /// Starts `count` threads, at least 1.
+    ///
+    /// # Errors
+    /// [`ThreadsError`] where the operating system starts no more threads.
     pub fn new(count: usize) -> Result<Self, ThreadsError> {
         let count = count.max(1);
         let pool = ThreadPoolBuilder::new().num_threads(count).thread_name(|i| format!("halotile-{i}")).build();

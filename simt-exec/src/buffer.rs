@@ -21,6 +21,9 @@ pub struct Buffer {
 
 impl Buffer {
     /// `bytes` bytes of new memory, aligned to 256.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let address = device.allocate(bytes)?;
         Ok(Self { device: Arc::clone(device), address, bytes, borrowed: false })
@@ -51,6 +54,9 @@ impl Buffer {
     }
 
     /// New memory that holds `data`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new) and of [`write`](Self::write).
     pub fn from_slice<T: bytemuck::Pod>(device: &Arc<dyn Device>, data: &[T]) -> Result<Self, DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let buffer = Self::new(device, bytes.len())?;
@@ -59,6 +65,9 @@ impl Buffer {
     }
 
     /// Its contents, to the last whole element.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
     pub fn to_vec<T: bytemuck::Pod>(&self) -> Result<Vec<T>, DeviceError> {
         let mut data = vec![T::zeroed(); self.bytes / size_of::<T>()];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
@@ -68,6 +77,9 @@ impl Buffer {
 
     /// Copies `bytes` to byte `start` on, and waits.
     ///
+    /// # Errors
+    /// Those of [`Device::upload`].
+    ///
     /// # Panics
     /// When they are not all inside.
     pub fn write(&self, start: usize, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -75,6 +87,9 @@ impl Buffer {
     }
 
     /// Copies what is from byte `start` on to `bytes`, and waits.
+    ///
+    /// # Errors
+    /// Those of [`Device::download`].
     ///
     /// # Panics
     /// When not all of it is inside.

@@ -107,12 +107,21 @@ pub trait Device: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// Records every launch, copy and fill from now on in `profile`; a device that has one already keeps it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where the device's clock cannot be read.
     fn profile(&self, profile: &Arc<Profile>) -> Result<(), DeviceError>;
 
     /// Bytes of memory that are free now.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     fn free_memory(&self) -> Result<usize, DeviceError>;
 
     /// Address of `bytes` bytes of new memory, aligned to 256. A [`Buffer`] frees it when dropped.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`]; [`DeviceError::Driver`] for every other refusal.
     fn allocate(&self, bytes: usize) -> Result<u64, DeviceError>;
 
     /// Frees memory once nothing on the device can be using it any more, other libraries included: results that they
@@ -137,6 +146,9 @@ pub trait Device: Send + Sync {
     /// device `stream` is a stream's handle; 0 and 1 are the legacy default stream, 2 is the calling thread's own default
     /// stream (as in version 3 of the CUDA array interface). On a synchronous device there is nothing to wait for.
     ///
+    /// # Errors
+    /// [`DeviceError::Driver`], also where earlier work on the stream failed.
+    ///
     /// # Safety
     /// The handle is one of those numbers, or of a live stream of this device.
     unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), DeviceError> {
@@ -145,9 +157,15 @@ pub trait Device: Send + Sync {
     }
 
     /// Sets every byte of a buffer to `byte`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`], also where earlier work of the device failed: such errors are sticky.
     fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), DeviceError>;
 
     /// Copies rows from the host to a buffer: row i from `source[i * source_pitch..]`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`], also where earlier work of the device failed.
     ///
     /// # Panics
     /// When the rows do not lie inside `source` and the buffer.
@@ -155,17 +173,27 @@ pub trait Device: Send + Sync {
 
     /// Copies rows from a buffer to the host: row i to `target[i * target_pitch..]`.
     ///
+    /// # Errors
+    /// [`DeviceError::Driver`], also where earlier work of the device failed.
+    ///
     /// # Panics
     /// When the rows do not lie inside `target` and the buffer.
     fn download(&self, from: &Buffer, rows: Rows, target: &mut [u8], target_pitch: usize) -> Result<(), DeviceError>;
 
     /// Makes a texture object over a buffer that is long enough. [`Texture::new`](crate::Texture::new) destroys it by itself.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     fn create_texture(&self, buffer: &Buffer, format: TexelFormat, shape: TextureShape) -> Result<u64, DeviceError>;
 
     /// Destroys a texture object.
     fn destroy_texture(&self, handle: u64);
 
     /// Runs a kernel and waits for it. Returns its time on the device, in seconds.
+    ///
+    /// # Errors
+    /// [`DeviceError::Arguments`] where arguments or geometry do not fit the kernel, [`DeviceError::Driver`] where it could not
+    /// be compiled or ended in a fault, [`DeviceError::Fault`] where the emulator found a mistake.
     ///
     /// # Safety
     /// The arguments keep the promise in the kernel's `# Safety` section.
@@ -176,6 +204,9 @@ pub trait Device: Send + Sync {
 
     /// The same with `constants` set before. They are part of the launch, and not of the device's state, so that no
     /// other launch changes them in between.
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch).
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -188,16 +219,25 @@ pub trait Device: Send + Sync {
     ) -> Result<f64, DeviceError>;
 
     /// How many blocks of this shape the whole device runs at once; at least 1.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where the kernel cannot be compiled, or not run in such blocks.
     fn resident_blocks(&self, kernel: &KernelEntry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
 
     /// `bytes` bytes of host memory to and from which this device copies fastest ([`HostKind::Pinned`]). Their contents are
     /// unspecified.
+    ///
+    /// # Errors
+    /// Those of [`host_memory_of`](Self::host_memory_of).
     fn host_memory(&self, bytes: usize) -> Result<HostMemory, DeviceError> {
         self.host_memory_of(HostKind::Pinned, bytes)
     }
 
     /// `bytes` bytes of host memory of a kind. Their contents are unspecified. A device that does not distinguish kinds
     /// returns ordinary memory for all of them.
+    ///
+    /// # Errors
+    /// [`DeviceError::HostMemory`] where so much cannot be page-locked.
     fn host_memory_of(&self, kind: HostKind, bytes: usize) -> Result<HostMemory, DeviceError> {
         let _ = kind;
         Ok(HostMemory::plain(bytes))
@@ -205,6 +245,9 @@ pub trait Device: Send + Sync {
 
     /// Where kernels of this device find host memory of the kind [`HostKind::Mapped`]; none if they cannot reach the host's memory.
     /// [`Mapped`](crate::Mapped) does for both.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     fn mapped_address(&self, memory: &HostMemory) -> Result<Option<u64>, DeviceError> {
         let _ = memory;
         Ok(None)
@@ -217,12 +260,18 @@ pub trait Device: Send + Sync {
     }
 
     /// Makes a queue. Returns its number. Work on an urgent queue runs before work on others that has not begun.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     fn open_queue(&self, urgent: bool) -> Result<u64, DeviceError> {
         let _ = urgent;
         Ok(0)
     }
 
     /// Work put on `queue` from now on runs after what is on the device's queue `other` by now.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     fn follow(&self, queue: u64, other: u64) -> Result<(), DeviceError> {
         let _ = (queue, other);
         Ok(())
@@ -230,6 +279,9 @@ pub trait Device: Send + Sync {
 
     /// Copies a buffer of this device to one of another, of the same length, on a queue: peer to peer where the hardware can, through the
     /// host otherwise.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     ///
     /// # Safety
     /// Until the queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
@@ -248,6 +300,9 @@ pub trait Device: Send + Sync {
 
     /// [`upload`](Self::upload) on a queue.
     ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload); what fails later is an error of [`wait`](Self::wait).
+    ///
     /// # Safety
     /// Until the queue has been waited for, `source` stays as it is and `to` lives.
     unsafe fn upload_on(
@@ -263,6 +318,9 @@ pub trait Device: Send + Sync {
     }
 
     /// [`download`](Self::download) on a queue.
+    ///
+    /// # Errors
+    /// Those of [`download`](Self::download); what fails later is an error of [`wait`](Self::wait).
     ///
     /// # Safety
     /// Until the queue has been waited for, nothing else reads or writes `target`, and `from` lives.
@@ -280,6 +338,9 @@ pub trait Device: Send + Sync {
 
     /// [`launch`](Self::launch) on a queue. Returns the seconds that it took, where they are known already.
     ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch); a fault while it runs is an error of [`wait`](Self::wait).
+    ///
     /// # Safety
     /// As for [`launch`](Self::launch), until the queue has been waited for.
     unsafe fn launch_on(
@@ -296,6 +357,9 @@ pub trait Device: Send + Sync {
 
     /// Waits until a queue is idle. Returns the seconds that its kernels took, since the last call, that
     /// [`launch_on`](Self::launch_on) did not return.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where work on the queue has failed.
     fn wait(&self, queue: u64) -> Result<f64, DeviceError> {
         let _ = queue;
         Ok(0.0)
@@ -304,6 +368,9 @@ pub trait Device: Send + Sync {
 
 impl dyn Device {
     /// An error unless the other device is this one.
+    ///
+    /// # Errors
+    /// [`DeviceError::Elsewhere`] where it is another device.
     pub fn check_same(&self, other: &Arc<dyn Device>) -> Result<(), DeviceError> {
         if std::ptr::addr_eq(std::ptr::from_ref(self), Arc::as_ptr(other)) {
             return Ok(());

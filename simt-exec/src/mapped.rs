@@ -35,6 +35,9 @@ pub struct Mapped {
 
 impl Mapped {
     /// `bytes` bytes. Their contents are unspecified until they are [written](Self::write).
+    ///
+    /// # Errors
+    /// [`DeviceError::HostMemory`], [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn new(device: &Arc<dyn Device>, bytes: usize) -> Result<Self, DeviceError> {
         let memory = device.host_memory_of(HostKind::Mapped, bytes)?;
         let (address, copy) = match device.mapped_address(&memory)? {
@@ -48,6 +51,9 @@ impl Mapped {
     }
 
     /// Lets the host write it. No kernel uses it meanwhile: code that enqueues one promises that.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where a copy to the device fails.
     pub fn write(&mut self, write: impl FnOnce(&mut [u8])) -> Result<(), DeviceError> {
         write(&mut self.memory);
         match &self.copy {
@@ -57,6 +63,9 @@ impl Mapped {
     }
 
     /// What kernels and the host have written. No kernel writes it meanwhile, as for [`write`](Self::write).
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where a copy from the device fails.
     pub fn read(&mut self) -> Result<&[u8], DeviceError> {
         if let Some(copy) = &self.copy {
             copy.read(0, &mut self.memory)?;

@@ -99,6 +99,9 @@ pub struct Queue<'m> {
 
 /// Lends `count` queues of a device to `work`, the first `urgent` of which have priority; when it has returned or panicked,
 /// they are waited for.
+///
+/// # Errors
+/// [`DeviceError::Driver`] where a queue cannot be opened; `work` is not called then.
 pub fn scope<'m, R>(
     device: &Arc<dyn Device>,
     urgent: usize,
@@ -118,6 +121,9 @@ pub fn scope<'m, R>(
 impl<'m> Queue<'m> {
     /// Copies rows to byte `start + i * pitch` of `to`. `to` outlives the next [`wait`](Self::wait): buffers are only freed when
     /// nothing on the device uses them.
+    ///
+    /// # Errors
+    /// Those of [`Device::upload_on`].
     pub fn upload(&mut self, to: &Buffer, start: usize, pitch: usize, source: Source<'m>) -> Result<(), DeviceError> {
         self.sources.push(source);
         let Source { memory, pitch: source_pitch, width, rows } = self.sources.last().expect("just pushed");
@@ -127,6 +133,9 @@ impl<'m> Queue<'m> {
     }
 
     /// Copies rows from byte `start + i * pitch` of `from`.
+    ///
+    /// # Errors
+    /// Those of [`Device::download_on`].
     pub fn download(
         &mut self,
         from: &Buffer,
@@ -142,11 +151,17 @@ impl<'m> Queue<'m> {
     }
 
     /// Work put on this queue from now on runs after what is on `other`, a queue of the same device, by now.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     pub fn follow(&mut self, other: &Queue<'_>) -> Result<(), DeviceError> {
         self.device.follow(self.number, other.number)
     }
 
     /// Copies a buffer to one of another device, of the same length.
+    ///
+    /// # Errors
+    /// Those of [`Device::send_on`].
     ///
     /// # Safety
     /// Until this queue has been waited for, both live, `from` stays as it is and nothing else uses `to`.
@@ -157,6 +172,9 @@ impl<'m> Queue<'m> {
     }
 
     /// Runs a kernel.
+    ///
+    /// # Errors
+    /// Those of [`Device::launch_on`].
     ///
     /// # Safety
     /// The arguments keep the promise in the kernel's `# Safety` section until the queue has been waited for.

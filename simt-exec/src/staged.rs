@@ -30,6 +30,9 @@ fn piece_of(all: Rows) -> (usize, usize) {
 }
 
 /// Fills rows of a buffer: `fill` writes pieces, each from a row on, one after another and without gaps.
+///
+/// # Errors
+/// [`DeviceError::HostMemory`] where the pieces cannot be page-locked, [`DeviceError::Driver`] where a copy fails.
 pub fn upload_with(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = piece_of(rows);
@@ -47,6 +50,9 @@ pub fn upload_with(to: &Buffer, rows: Rows, fill: impl Fn(usize, &mut [u8])) -> 
 }
 
 /// Reads rows of a buffer: `drain` is handed pieces, each from a row on, one after another and without gaps.
+///
+/// # Errors
+/// Those of [`upload_with`].
 pub fn download_with(from: &Buffer, rows: Rows, mut drain: impl FnMut(usize, &[u8])) -> Result<(), DeviceError> {
     let Rows { start, pitch, width, .. } = rows;
     let (each, bytes) = piece_of(rows);
@@ -87,6 +93,9 @@ fn piece(queue: &mut Queue<'_>, buffer: &Buffer, bytes: usize) -> Result<HostMem
 
 /// [`Device::upload`](crate::Device::upload) for many bytes.
 ///
+/// # Errors
+/// Those of [`upload_with`].
+///
 /// # Panics
 /// When the rows do not lie inside `source` and the buffer.
 pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Result<(), DeviceError> {
@@ -104,6 +113,9 @@ pub fn upload(to: &Buffer, rows: Rows, source: &[u8], source_pitch: usize) -> Re
 }
 
 /// [`Device::download`](crate::Device::download) for many bytes.
+///
+/// # Errors
+/// Those of [`upload_with`].
 ///
 /// # Panics
 /// When the rows do not lie inside `target` and the buffer.

@@ -37,6 +37,9 @@ pub struct Texture<'a> {
 
 impl<'a> Texture<'a> {
     /// A texture of `format` elements over `buffer`, which must be long enough.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
     pub fn new(buffer: &'a Buffer, format: TexelFormat, shape: TextureShape) -> Result<Self, DeviceError> {
         let (dimensions, width, height, pitch) = match shape {
             TextureShape::Line { width } => (1, width, 1, width as usize * format.bytes()),

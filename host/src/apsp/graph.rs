@@ -102,6 +102,9 @@ impl<T: EdgeWeight> Graph<T> {
     /// assert_eq!((graph.weights.get(0, 1), graph.edges, graph.heaviest), (5, 3, 5));
     /// # Ok::<(), MatrixError>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`MatrixError`] where there is no memory for the matrix; those of `fill`.
     pub fn build<E: From<MatrixError>>(
         vertices: usize,
         fill: impl FnOnce(&EdgeSink<'_, T>) -> Result<(), E>,

@@ -47,6 +47,9 @@ impl<T: Distance> Matrix<T> {
     }
 
     /// No vertex reaches another; each is at distance 0 from itself.
+    ///
+    /// # Errors
+    /// [`MatrixError`] where there are no vertices, or no memory for the distances between them.
     pub fn unreachable(vertices: usize) -> Result<Self, MatrixError> {
         if vertices == 0 {
             return Err(MatrixError::Empty);
@@ -60,6 +63,9 @@ impl<T: Distance> Matrix<T> {
     }
 
     /// A matrix from what is at row i, column j: for tests and small graphs.
+    ///
+    /// # Errors
+    /// Those of [`unreachable`](Self::unreachable).
     pub fn from_fn(vertices: usize, at: impl Fn(usize, usize) -> T) -> Result<Self, MatrixError> {
         let mut matrix = Self::unreachable(vertices)?;
         for i in 0..vertices {

@@ -177,6 +177,9 @@ impl<T: Reweight> Block<T> {
 /// assert!(cycle.to_string().starts_with("vertex 1 is on a cycle of negative length (1 -> 2 -> 1)"));
 /// # Ok::<(), MatrixError>(())
 /// ```
+///
+/// # Errors
+/// [`PotentialError`]: a cycle of negative length, with its vertices, or that the observer asked to stop.
 pub fn potentials<T: Reweight>(weights: &Matrix<T>, observer: &dyn Observer) -> Result<Vec<f64>, PotentialError> {
     let mut tolerances = T::TOLERANCES.iter().peekable();
     loop {
@@ -263,6 +266,9 @@ pub fn reweight<T: Reweight>(weights: &mut Matrix<T>, h: &[f64]) -> f64 {
 }
 
 /// Turns distances d'(i, j) of reweighted weights into those of the original weights: d' - h(i) + h(j). What is unreachable stays so.
+///
+/// # Errors
+/// [`DistanceOverflow`] for a distance beyond 32 bits.
 pub fn restore(distances: &mut Matrix<i32>, h: &[f64]) -> Result<(), DistanceOverflow> {
     distances.par_rows_mut().enumerate().try_for_each(|(i, row)| {
         for (j, (cell, hj)) in row.iter_mut().zip(h).enumerate().filter(|(_, (cell, _))| **cell != i32::UNREACHABLE) {

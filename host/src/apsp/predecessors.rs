@@ -73,6 +73,9 @@ pub struct BrokenPath {
 /// assert!(reconstruct_path(&[-9999, 1], 0, 1).is_err());
 /// ```
 ///
+/// # Errors
+/// [`BrokenPath`] where a predecessor is no vertex, or they form a cycle.
+///
 /// # Panics
 /// If there are not so many vertices.
 pub fn reconstruct_path(predecessors: &[i32], from: usize, to: usize) -> Result<Option<Vec<usize>>, BrokenPath> {
@@ -110,6 +113,9 @@ pub fn reconstruct_path(predecessors: &[i32], from: usize, to: usize) -> Result<
 /// assert_eq!([before.row(0), before.row(2)], [[-9999, 0, 1], [-9999; 3]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// [`FindError`]: no memory for the matrix, or that the observer asked to stop.
 pub fn find<T: Distance + Ord>(
     weights: &Matrix<T>,
     distances: &Matrix<T>,

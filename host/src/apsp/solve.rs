@@ -239,6 +239,10 @@ impl Apsp {
 
     /// Computes. The graph's matrix is reused for the result. `observer` is notified of each vertex that is done, V of them in each stage
     /// ([`Observer::begin`]): `computing`, and `finding paths`.
+    ///
+    /// # Errors
+    /// [`Error`]: too little memory, a negative cycle, weights or distances that the type of weights does not hold, a kernel that does not
+    /// fit, a device that fails, or that the observer asked to stop.
     pub fn run(&self, engine: &Engine, graph: impl Into<AnyGraph>, observer: &dyn Observer) -> Result<Solution, Error> {
         let graph = graph.into();
         self.admit(graph.vertices())?;
@@ -252,6 +256,9 @@ impl Apsp {
     }
 
     /// Whether so many vertices are within the memory that may be taken.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
     pub fn admit(&self, vertices: usize) -> Result<(), Error> {
         let needed = memory_needed(vertices, self.weight, self.predecessors);
         match self.memory {

@@ -50,6 +50,9 @@ pub struct OverflowRisk {
 /// assert!(width::check(&long, 12_000.0).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// [`OverflowRisk`] where a sum may have been clamped.
 pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> Result<f64, OverflowRisk> {
     let of_row = |row: &[T]| {
         row.iter().fold((T::ZERO, false), |(longest, cut), &cell| {
@@ -67,6 +70,9 @@ pub fn check<T: Distance + Into<f64>>(distances: &Matrix<T>, heaviest: f64) -> R
 }
 
 /// Decides a risk that [`check`] found, by reachability: returns the longest distance where nothing overflowed. It takes V³ / 64 steps.
+///
+/// # Errors
+/// The risk again, where it cannot be excluded.
 pub fn resolve<T: Distance>(distances: &Matrix<T>, risk: OverflowRisk) -> Result<f64, OverflowRisk> {
     if risk.heaviest <= risk.most && only_unreachable(distances) { Ok(risk.longest) } else { Err(risk) }
 }
@@ -93,6 +99,9 @@ fn only_unreachable<T: Distance>(distances: &Matrix<T>) -> bool {
 }
 
 /// The same in 16 bits: what does not fit is clamped.
+///
+/// # Errors
+/// [`MatrixError`] where there is no memory for the matrix.
 pub fn narrow(wide: &Matrix<i32>) -> Result<Matrix<u16>, MatrixError> {
     let mut narrow = Matrix::unreachable(wide.vertices())?;
     narrow.par_rows_mut().zip(wide.par_rows()).for_each(|(narrow, wide)| {

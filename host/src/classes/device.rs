@@ -38,6 +38,9 @@ impl Classes {
     /// assert_eq!((classes.levels(), classes.nodata_code()), (3, Some(3)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`ClassesError`]: more than 65,536 classes, a number that is not whole, a mask of another shape or device, or a device that fails.
     pub fn survey_on(
         grid: &DeviceGrid<'_>,
         mask: Option<&DeviceGrid<'_>>,
@@ -54,6 +57,9 @@ impl Classes {
 
     /// Bins of the numbers of a grid on a device, 65,536 at most, as [`bins`](Self::bins) says; cells that `mask` hides, where it is 0 or NaN, count for
     /// nothing. Quantiles of wide numbers bring counters of 4 MiB to the host in every pass, of more than 256 bins 16 MiB.
+    ///
+    /// # Errors
+    /// [`ClassesError`], as for [`bins`](Self::bins), and where a device fails.
     pub fn bins_on(
         grid: &DeviceGrid<'_>,
         mask: Option<&DeviceGrid<'_>>,

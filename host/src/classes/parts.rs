@@ -26,6 +26,9 @@ pub struct Extent {
 
 impl Extent {
     /// Reads all of the raster, once, in parallel and in bounded memory.
+    ///
+    /// # Errors
+    /// [`ClassesError`]: the raster cannot be read, or the observer asked to stop.
     pub fn of(raster: &dyn Raster, nodata: Option<Nodata>, observer: &dyn Observer) -> Result<Self, ClassesError> {
         bins::extent(&bins::RasterPasses { raster, nodata, observer })
     }
@@ -94,6 +97,9 @@ impl Classes {
     /// assert_eq!(classes.edges(), Some(vec![0.0, 1.0, 2.0]));
     /// # Ok::<(), halotile::classes::ClassesError>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`ClassesError`]: a number of bins that there cannot be, or infinite numbers only.
     pub fn of_extent(extent: Extent, bins: usize, nodata: Option<Nodata>) -> Result<Self, ClassesError> {
         check("bins", bins)?;
         let edges = match extent.finite {

@@ -28,6 +28,9 @@ impl Entropy {
     /// assert!((h.row(0)[0] - 1.5 * 2f64.ln()).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error`] where the question is not valid ([`validate`](Self::validate)), a cell is not below the levels given, or there is no memory for the result.
     pub fn compute<T: Real>(&self, cells: GridView<'_, impl Code>) -> Result<Grid<T>, Error> {
         let mut out = Grid::zeros(cells.rows(), cells.cols())?;
         self.compute_into(&Engine::Cpu, cells, out.view_mut(), &())?;
@@ -57,6 +60,9 @@ impl Entropy {
     /// assert_eq!(h.as_slice(), [0.0; 30]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`measure_into`](Self::measure_into).
     pub fn compute_into<T: Real>(
         &self,
         engine: &Engine,
@@ -86,6 +92,10 @@ impl Entropy {
     /// assert_eq!((simpson.row(0)[0], richness.row(0)[0]), (0.5, 2.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error`]: a question that is not valid, outputs of another number or shape, a cell that is not below the levels given, no kernel for it on the device
+    /// ([`Error::is_for_cpu`]), a device that fails, too little memory, or that the observer asked to stop.
     pub fn measure_into<T: Real>(
         &self,
         engine: &Engine,
@@ -287,6 +297,9 @@ impl Entropy {
     /// assert!(seconds > 0.0 && h.as_slice() == [0.0; 30]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error`]: those of [`measure_into`](Self::measure_into), and [`Error::NotResident`] where more than Shannon's entropy in squares is asked for.
     pub fn resident<T: Real>(
         &self,
         device: &Arc<dyn Device>,

@@ -67,7 +67,7 @@ pub const MAX_MEASURES: usize = 64;
 pub struct Codes<'a, C = u8> {
     /// The codes.
     pub cells: GridView<'a, C>,
-    /// Codes are below this, 1 to [`Code::LEVELS`], or the one for nodata.
+    /// Codes are below this, 1 to [`Code::LEVELS`](crate::codes::Code::LEVELS), or the one for nodata.
     pub levels: usize,
     /// The code of cells without data, if there may be any. It may be below `levels`.
     pub nodata: Option<C>,

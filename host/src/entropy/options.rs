@@ -164,7 +164,7 @@ impl Entropy {
     }
 
     /// The largest value that a result can have with so many levels, for scales and legends: the logarithm of the
-    /// smaller of the levels and the window's cells. [`Report::levels`] is their number.
+    /// smaller of the levels and the window's cells. [`Report::levels`](super::Report::levels) is their number.
     ///
     /// ```
     /// use halotile::entropy::{Base, Entropy};
@@ -175,6 +175,9 @@ impl Entropy {
     }
 
     /// Checks what can be checked without a grid.
+    ///
+    /// # Errors
+    /// [`Error`] for the first option that is out of its range.
     pub fn validate(&self) -> Result<(), Error> {
         if self.size.is_multiple_of(2) || self.size > MAX_SIZE {
             return Err(Error::Size(self.size));

@@ -107,6 +107,9 @@ impl<T: Real> Resident<T> {
     }
 
     /// Runs the kernel over the next copy. Returns the seconds that it took on the device, by the device's clock.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
     pub fn launch(&mut self) -> Result<f64, Error> {
         let (cells, out) = &self.copies[self.launches % self.copies.len()];
         self.launches += 1;
@@ -119,6 +122,9 @@ impl<T: Real> Resident<T> {
 
     /// Copies the result of the last launch to `out`, which has the grid's shape. Before the first launch, and in cells that
     /// the kernel did not write, it is a number that no entropy has.
+    ///
+    /// # Errors
+    /// [`Error::OutputShape`], [`Error::Device`].
     pub fn download(&self, mut out: GridViewMut<'_, T>) -> Result<(), Error> {
         let (rows, cols) = (self.rows, self.cols);
         if (out.rows(), out.cols()) != (rows, cols) {

@@ -163,6 +163,9 @@ impl<'a> DeviceGrid<'a> {
     /// `rows` × `cols` numbers of type `values`: the one in row r and column c is at `address` plus r · `strides.0` + c · `strides.1`
     /// numbers. Strides may be 0 or negative.
     ///
+    /// # Errors
+    /// [`ArrayError`]: no rows or columns, 2³¹ of them or more, or an address that is not a multiple of the type's size.
+    ///
     /// # Safety
     /// For `'a` all of these numbers are in memory that kernels of the device may read, and nothing writes to them. What
     /// other code has enqueued on streams to write them has been waited for ([`Device::wait_for_stream`]) before the grid is used.
@@ -180,6 +183,9 @@ impl<'a> DeviceGrid<'a> {
     }
 
     /// The rows of `cols` numbers, without gaps, at the beginning of a buffer.
+    ///
+    /// # Errors
+    /// [`ArrayError`]: no rows or columns, or a buffer that is too short for them.
     ///
     /// # Safety
     /// For `'a` nothing writes to the buffer.
@@ -246,6 +252,9 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     /// Room for `rows` × `cols` numbers: the one in row r and column c is at `address` plus r · `strides.0` + c · `strides.1` numbers.
     /// Strides may be negative.
     ///
+    /// # Errors
+    /// [`ArrayError`]: no rows or columns, 2³¹ of them or more, or an address that is not a multiple of the type's size.
+    ///
     /// # Safety
     /// For `'a` the memory is such that kernels of the device may write it, nothing else reads or writes these numbers, and no two of
     /// them are in one place. What other code has enqueued on streams to use them has been waited for before the grid is used.
@@ -262,6 +271,9 @@ impl<'a, T: Real> DeviceGridMut<'a, T> {
     }
 
     /// Room for rows of `cols` numbers, without gaps, at the beginning of a buffer.
+    ///
+    /// # Errors
+    /// [`ArrayError`]: no rows or columns, or a buffer that is too short for them.
     pub fn of_buffer(buffer: &'a mut Buffer, rows: usize, cols: usize) -> Result<Self, ArrayError> {
         check_length(buffer, size_of::<T>(), rows, cols)?;
         // SAFETY: the numbers are inside the buffer, each at its own address, and the buffer is borrowed exclusively for 'a.

@@ -41,6 +41,9 @@ pub enum PinnedError {
 
 impl<T: Pod> PinnedGrid<T> {
     /// A grid of zeros, page-locked for `device` (and every other of its kind).
+    ///
+    /// # Errors
+    /// [`PinnedError`]: no rows or columns, or memory that cannot be page-locked.
     pub fn zeros(device: &Arc<dyn Device>, rows: usize, cols: usize) -> Result<Self, PinnedError> {
         if rows == 0 || cols == 0 {
             return Err(ShapeError::Empty { rows, cols }.into());

@@ -48,6 +48,9 @@ enum Target {
 
 impl OutputFile {
     /// A file that will be `path`. An existing one is refused unless `overwrite`; it stays as it is until the commit.
+    ///
+    /// # Errors
+    /// [`FormatError`] where the file exists and may not be overwritten, or its folder cannot be written to.
     pub fn create(path: &Path, overwrite: bool) -> Result<Self, FormatError> {
         let name = path.display().to_string();
         let fail = |e: io::Error| create_failed(&name, path, e);
@@ -110,6 +113,9 @@ impl OutputFile {
     }
 
     /// Finishes the file: it appears under its name.
+    ///
+    /// # Errors
+    /// [`FormatError`] where what was written cannot be flushed, or the file not renamed; the temporary file is gone then.
     pub fn commit(mut self) -> Result<(), FormatError> {
         self.flush().map_err(|e| write_failed(&self.name, e))?;
         let Self { target: Target::Temporary { file, path, overwrite }, name } = self else {

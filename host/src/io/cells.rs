@@ -81,6 +81,9 @@ pub(super) fn png_error(error: ::png::EncodingError) -> Error {
 
 impl<W: Write> CellWriter<W> {
     /// Begins a grid of `rows` × `cols` cells.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` for no rows or columns, or more than the format has.
     pub fn new(format: InputFormat, out: W, rows: usize, cols: usize) -> io::Result<Self> {
         if rows == 0 || cols == 0 {
             return Err(misuse(format!("a grid needs at least one row and one column, not {rows} x {cols}")));
@@ -122,6 +125,9 @@ impl<W: Write> CellWriter<W> {
     }
 
     /// Writes the next rows.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` for more rows than were said, or rows of another length.
     pub fn rows(&mut self, band: GridView<'_, u8>) -> io::Result<()> {
         if band.cols() != self.cols || band.rows() > self.left {
             return Err(misuse(format!(
@@ -144,6 +150,9 @@ impl<W: Write> CellWriter<W> {
     }
 
     /// Writes what is buffered and gives `out` back. Rows that did not come are an error.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` where rows are still to come.
     pub fn finish(mut self) -> io::Result<W> {
         if self.left > 0 {
             return Err(misuse(format!("{} rows did not come", self.left)));
@@ -181,6 +190,9 @@ fn write_line(out: &mut impl Write, cells: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a whole grid; see [`CellWriter`] for one that comes in parts.
+///
+/// # Errors
+/// Those of a [`CellWriter`]'s methods.
 pub fn write_cells<W: Write>(format: InputFormat, out: W, grid: GridView<'_, u8>) -> io::Result<W> {
     let mut writer = CellWriter::new(format, out, grid.rows(), grid.cols())?;
     writer.rows(grid)?;

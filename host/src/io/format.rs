@@ -85,11 +85,17 @@ impl InputFormat {
     /// ```
     ///
     /// A format that GDAL reads and this library does not is [`UnknownFormat::Foreign`].
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
         Self::detect_written(path).map_err(|error| foreign(path).unwrap_or(error))
     }
 
     /// The same for a file that is to be written: there is no file of another program's to convert.
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect_written(path: &Path) -> Result<Self, UnknownFormat> {
         let known = Self::ALL.iter().flat_map(|&f| f.endings().iter().map(move |&e| (e, f.name(), f)));
         detect(path, &known.collect::<Vec<_>>())
@@ -131,6 +137,9 @@ impl OutputFormat {
     }
 
     /// The format that the ending of `path` stands for (seed-lines has none: name it).
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
         let tiff = |ending| (ending, "geotiff", Self::GeoTiff);
         detect(path, &[("txt", "text", Self::Text), ("npy", "npy", Self::Npy), tiff("tif"), tiff("tiff")])

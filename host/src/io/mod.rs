@@ -59,6 +59,9 @@ pub(crate) fn geotiff_from_pipe(name: &str) -> FormatError {
 }
 
 /// Opens `path` to be read; `-` is standard input. A file that becomes shorter while it is read is an error of the reading.
+///
+/// # Errors
+/// [`FormatError`] where the file cannot be opened.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));

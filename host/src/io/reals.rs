@@ -33,6 +33,9 @@ pub enum RealFormat {
 
 impl RealFormat {
     /// The format that the ending of `path` stands for.
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
         InputFormat::detect(path).map(|format| match format {
             InputFormat::SeedText => Self::AnyText,
@@ -76,6 +79,9 @@ impl fmt::Display for RealFormat {
 /// assert!(grids[0].row(1)[0].is_nan());
 /// # Ok::<(), halotile::io::FormatError>(())
 /// ```
+///
+/// # Errors
+/// [`FormatError`] with the place in the file: what cannot be read, is no number, or has rows of several lengths.
 pub fn read(format: RealFormat, input: impl Read, name: &str) -> Result<Vec<Grid<f64>>, FormatError> {
     read_input(format, Input::stream(input, name), &())
 }

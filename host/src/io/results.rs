@@ -99,6 +99,9 @@ fn misuse(what: String) -> Error {
 
 impl<T: Number, W: Write> ResultWriter<T, W> {
     /// A writer to `out`, which needs no buffer of its own. `decimals` (0..=17) counts in text and seed-lines.
+    ///
+    /// # Errors
+    /// `InvalidInput` for more than 17 decimals, and for a GeoTIFF, which needs a file to seek in.
     pub fn new(format: OutputFormat, out: W, decimals: usize) -> io::Result<Self> {
         if decimals > decimal::MOST {
             return Err(misuse(format!("{decimals} decimals are more than the {} there can be", decimal::MOST)));
@@ -110,6 +113,9 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
     }
 
     /// Begins a sample.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` where rows of the sample before are still to come, for no rows or columns, and for a second sample of an NPY file.
     pub fn begin(&mut self, rows: usize, cols: usize) -> io::Result<()> {
         self.all_rows_came()?;
         if rows == 0 || cols == 0 {
@@ -130,6 +136,9 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
     }
 
     /// Writes the next rows of the sample.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` for more rows than were said, or rows of another length.
     pub fn rows(&mut self, band: GridView<'_, T>) -> io::Result<()> {
         if band.cols() != self.cols || band.rows() > self.left {
             return Err(misuse(format!(
@@ -161,6 +170,9 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
     }
 
     /// Flushes and gives `out` back. Rows that did not come are an error.
+    ///
+    /// # Errors
+    /// Those of `out`; `InvalidInput` where rows are still to come.
     pub fn finish(mut self) -> io::Result<W> {
         self.all_rows_came()?;
         self.out.flush()?;
@@ -213,6 +225,9 @@ fn encode<T: Number>(
 }
 
 /// Writes one grid; see [`ResultWriter`] for several, or for parts.
+///
+/// # Errors
+/// Those of a [`ResultWriter`]'s methods.
 pub fn write_results<T: Number, W: Write>(
     format: OutputFormat,
     out: W,

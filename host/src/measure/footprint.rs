@@ -75,6 +75,9 @@ impl Footprint {
     /// assert_eq!(Footprint::new(2, 3, vec![true; 6]), Err(FootprintError::Shape { rows: 2, cols: 3 }));
     /// # Ok::<(), FootprintError>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`FootprintError`]: sides that are even, 0 or too large, another number of cells, or none in the window.
     pub fn new(rows: usize, cols: usize, cells: Vec<bool>) -> Result<Self, FootprintError> {
         let odd = |n: usize| n % 2 == 1 && n <= MAX_SIZE;
         if !odd(rows) || !odd(cols) {
@@ -91,6 +94,9 @@ impl Footprint {
     }
 
     /// The square of `size` × `size` cells.
+    ///
+    /// # Errors
+    /// [`FootprintError`]: a side that is even, 0 or too large.
     pub fn square(size: usize) -> Result<Self, FootprintError> {
         if size > MAX_SIZE {
             return Err(FootprintError::Shape { rows: size, cols: size });
@@ -106,6 +112,9 @@ impl Footprint {
     /// assert_eq!(Footprint::disk(5)?.count(), 13);
     /// # Ok::<(), halotile::measure::FootprintError>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`FootprintError`]: a diameter that is even, 0 or too large.
     pub fn disk(size: usize) -> Result<Self, FootprintError> {
         if size.is_multiple_of(2) || size > MAX_SIZE {
             return Err(FootprintError::Shape { rows: size, cols: size });

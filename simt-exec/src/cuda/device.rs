@@ -79,6 +79,9 @@ unsafe impl Sync for CudaDevice {}
 
 impl CudaDevice {
     /// Opens device `ordinal`, counted from 0.
+    ///
+    /// # Errors
+    /// [`DeviceError::Absent`] where there is no driver, or no device of this number, [`DeviceError::Driver`] where it cannot be opened.
     pub fn new(ordinal: usize) -> Result<Self, DeviceError> {
         let count = count()?;
         if ordinal >= count {
@@ -121,6 +124,9 @@ impl CudaDevice {
     /// The bandwidth of a copy from device memory to device memory, in bytes read plus bytes written a second:
     /// the ceiling of every kernel that moves data. The best of several copies of 1 GiB, or of a quarter of the
     /// free memory if that is less.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn measure_copy(self: &Arc<Self>) -> Result<f64, DeviceError> {
         let bytes = (self.free_memory()? / 8).min(1 << 30);
         let device: Arc<dyn Device> = self.clone();
@@ -142,6 +148,9 @@ impl CudaDevice {
     /// Bytes a second of a copy between page-locked memory of the host and the device's memory, in the faster direction, by the wall clock: the
     /// ceiling of every transfer over the bus in one direction. The best of several copies of 256 MiB, or of an eighth of the free memory if that
     /// is less.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::HostMemory`], [`DeviceError::Driver`].
     pub fn measure_transfer(self: &Arc<Self>) -> Result<f64, DeviceError> {
         let bytes = (self.free_memory()? / 8).min(1 << 28);
         let device: Arc<dyn Device> = self.clone();

@@ -11,6 +11,9 @@ use cudarc::driver::{DriverError, result, sys};
 use crate::DeviceError;
 
 /// The CUDA version that the installed driver supports: major, minor. An error when CUDA is off.
+///
+/// # Errors
+/// [`DeviceError::Absent`] where there is no driver, [`DeviceError::Driver`] where it does not say.
 pub fn driver_version() -> Result<(u32, u32), DeviceError> {
     open()?;
     let mut version = 0;
@@ -22,6 +25,9 @@ pub fn driver_version() -> Result<(u32, u32), DeviceError> {
 }
 
 /// How many CUDA devices there are. An error when CUDA is off: its text says why.
+///
+/// # Errors
+/// [`DeviceError::Absent`] where there is no driver or no GPU, [`DeviceError::Driver`] where the driver cannot count them.
 pub fn count() -> Result<usize, DeviceError> {
     open()?;
     let count =
@@ -85,6 +91,9 @@ const NEEDED: [&str; 47] = [
 
 /// Whether there is a driver: its library with all functions. Does not initialise it; an error says what was tried. A driver once found is cached:
 /// looking for the library takes longer than a small kernel.
+///
+/// # Errors
+/// [`DeviceError::Absent`] where there is none, or an old one.
 pub fn driver() -> Result<(), DeviceError> {
     static THERE: OnceLock<()> = OnceLock::new();
     if THERE.get().is_some() {

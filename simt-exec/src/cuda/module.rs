@@ -35,6 +35,9 @@ unsafe impl Send for Kernels {}
 
 impl CudaDevice {
     /// A kernel's resources as the driver compiled it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`] where the driver cannot compile it.
     pub fn compiled(&self, kernel: &KernelEntry) -> Result<Compiled, DeviceError> {
         self.enter()?;
         let (_, function) = self.function(kernel)?;

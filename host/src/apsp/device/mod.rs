@@ -69,6 +69,9 @@ pub struct Report {
 
 /// Like [`solve`] with [`Kernel::Tiled`], but in blocks of `side` vertices, a multiple of 256, as it does where the matrix is larger than the
 /// memory of the devices.
+///
+/// # Errors
+/// Those of [`solve`].
 pub fn solve_in_blocks<T: Distance>(
     matrix: &mut Matrix<T>,
     devices: &[Arc<dyn Device>],
@@ -80,6 +83,10 @@ pub fn solve_in_blocks<T: Distance>(
 }
 
 /// Makes distances of weights, in place. No weight is negative. `observer` is notified of each finished vertex k: V of them in all.
+///
+/// # Errors
+/// [`SolveError::Misfit`] where the kernel does not do this on such devices, [`SolveError::Device`] where one fails or has no room, [`SolveError::Cancelled`].
+/// The matrix is neither weights nor distances then.
 pub fn solve<T: Distance>(
     matrix: &mut Matrix<T>,
     kernel: Kernel,

@@ -59,6 +59,9 @@ pub struct Preview {
 
 impl Preview {
     /// For a grid of `rows` × `cols` cells.
+    ///
+    /// # Errors
+    /// `InvalidInput` where there are no rows or no columns.
     pub fn new(rows: usize, cols: usize) -> io::Result<Self> {
         if rows == 0 || cols == 0 {
             let what = format!("a grid needs at least one row and one column, not {rows} x {cols}");
@@ -72,6 +75,9 @@ impl Preview {
     }
 
     /// Takes the next rows, from top to bottom.
+    ///
+    /// # Errors
+    /// `InvalidInput` where there are more rows than were said, or rows of another length.
     pub fn rows<T: Number>(&mut self, band: GridView<'_, T>) -> io::Result<()> {
         let left = self.rows - self.done;
         if band.cols() != self.cols || band.rows() > left {
@@ -87,6 +93,9 @@ impl Preview {
 
     /// Takes a rectangle, the first cell of which is at (`top`, `left`), in place of [`rows`](Self::rows): rectangles may come in
     /// any order.
+    ///
+    /// # Errors
+    /// `InvalidInput` where cells lie outside of the grid.
     pub fn rect<T: Number>(&mut self, top: usize, left: usize, cells: GridView<'_, T>) -> io::Result<()> {
         let fits = |start: usize, len: usize, all: usize| start.checked_add(len).is_some_and(|end| end <= all);
         if !fits(top, cells.rows(), self.rows) || !fits(left, cells.cols(), self.cols) {
@@ -121,6 +130,9 @@ impl Preview {
 
     /// Draws what has come: 0 in the darkest colour, `max` in the lightest. `unit` (lower-case letters) heads
     /// the legend.
+    ///
+    /// # Errors
+    /// Those of `out`.
     pub fn write(self, out: impl Write, max: f64, unit: &str) -> io::Result<()> {
         let canvas = self.draw(max, unit);
         let size = |n: usize| u32::try_from(n).map_err(Error::other);
@@ -154,6 +166,9 @@ impl Preview {
 }
 
 /// Draws a whole grid; see [`Preview`] for one that comes in parts.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write_png<T: Number>(grid: GridView<'_, T>, max: f64, unit: &str, out: impl Write) -> io::Result<()> {
     let mut preview = Preview::new(grid.rows(), grid.cols())?;
     preview.rows(grid)?;

@@ -53,6 +53,9 @@ impl DistanceFormat {
     }
 
     /// The format that the ending of `path` stands for: `.bin`, `.npy` or `.csv`.
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
         detect(path, &[("bin", "binary", Self::Binary), ("npy", "npy", Self::Npy), ("csv", "csv", Self::Csv)])
     }

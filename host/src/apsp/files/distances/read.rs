@@ -75,6 +75,9 @@ impl MatrixFile {
 
     /// The numbers of vertex `i`'s row.
     ///
+    /// # Errors
+    /// [`FormatError`] where the file cannot be read, or has become shorter.
+    ///
     /// # Panics
     /// If `i` is no vertex.
     pub fn row(&self, i: usize) -> Result<Vec<i32>, FormatError> {
@@ -83,6 +86,9 @@ impl MatrixFile {
     }
 
     /// The number in row `i`, column `j`.
+    ///
+    /// # Errors
+    /// Those of [`row`](Self::row).
     ///
     /// # Panics
     /// If one of them is no vertex.

@@ -60,6 +60,9 @@ impl GraphFormat {
     ///      or name the format"
     /// );
     /// ```
+    ///
+    /// # Errors
+    /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
         let known = Self::ALL.iter().flat_map(|&f| f.endings().iter().map(move |&e| (e, f.name(), f)));
         detect(path, &known.collect::<Vec<_>>())
