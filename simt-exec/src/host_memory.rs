@@ -22,7 +22,8 @@ pub enum HostKind {
     Mapped,
 }
 
-/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`](crate::Device::host_memory) and [`Device::host_memory_of`](crate::Device::host_memory_of).
+/// Bytes of host memory, aligned for every number. Made by [`Device::host_memory`](crate::Device::host_memory) and
+/// [`Device::host_memory_of`](crate::Device::host_memory_of).
 pub struct HostMemory {
     address: NonNull<u8>,
     bytes: usize,

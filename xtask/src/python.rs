@@ -13,8 +13,8 @@ use crate::workspace::{self, output, read, succeed, write};
 /// The versions of all that is installed.
 const VERSIONS: &str = "versions.txt";
 
-/// The Python of the environment `name`, with what this file of requirements asks for and no other packages in it, but for what `install` puts there. Only wheels
-/// are installed: nothing is built.
+/// The Python of the environment `name`, with what this file of requirements asks for and no other packages in it, but for what `install` puts there.
+/// Only wheels are installed: nothing is built.
 pub fn with(name: &str, requirements: &str) -> Result<PathBuf> {
     let environment = workspace::target_dir()?.join(name);
     let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -66,7 +66,8 @@ pub fn pins(requirements: &str) -> Vec<(String, String)> {
     pins.map(|(name, version)| (name.to_owned(), version.to_owned())).collect()
 }
 
-/// Puts a wheel into the environment of that Python, in place of an earlier one of the package, and nothing that it needs. What is there from this wheel stays.
+/// Puts a wheel into the environment of that Python, in place of an earlier one of the package, and nothing that it needs. What is there from this
+/// wheel stays.
 pub fn install(python: &Path, wheel: &Path) -> Result<()> {
     let made = wheel.metadata().and_then(|file| file.modified());
     let made = made.with_context(|| format!("cannot read {}", wheel.display()))?;

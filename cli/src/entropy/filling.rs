@@ -2,7 +2,8 @@
 //!
 //! Maps whose cells are bytes often have 0 or 255 where there is no map, and say so nowhere. Such a value fills a good part of the cells and lies
 //! along a whole edge, which a class of the map seldom does. Its count is the survey's; the edges are read once more, a block at a time, and only as
-//! far as they have nothing else. A raster in a few large blocks is left alone, and so is one that is decoded as a stream: to read their edges would be to decode all of them again.
+//! far as they have nothing else. A raster in a few large blocks is left alone, and so is one that is decoded as a stream: to read their edges would
+//! be to decode all of them again.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Floating-point weights: shortest paths source by source, in f64 (Dijkstra 1959; with potentials, Johnson 1977).
 //!
-//! An engine adds in f32 and in its own order, so that its distances differ from their paths' lengths by rounding: which edge ends a path cannot be told from
-//! them alone, and where weights were shifted by potentials far larger than themselves, what is left of them is no distance any more.
-//! But they show which edges matter. An edge (u, v) that is heavier than d(u, v), by more than V roundings may account for, is on no shortest path, and few are
-//! not: of a complete graph of random weights about V ln V. Over those Dijkstra's algorithm finds the tree of each source, in f64: every walk along it ends, also over
-//! edges of weight 0 and those that vanish in a sum.
+//! An engine adds in f32 and in its own order, so that its distances differ from their paths' lengths by rounding: which edge ends a path cannot be
+//! told from them alone, and where weights were shifted by potentials far larger than themselves, what is left of them is no distance any more. But
+//! they show which edges matter. An edge (u, v) that is heavier than d(u, v), by more than V roundings may account for, is on no shortest path, and
+//! few are not: of a complete graph of random weights about V ln V. Over those Dijkstra's algorithm finds the tree of each source, in f64: every walk
+//! along it ends, also over edges of weight 0 and those that vanish in a sum.
 //!
 //! With negative weights the distances are those of the trees as well, added up from the weights as they were given, and rounded once.
 
@@ -36,8 +36,8 @@ struct Scratch {
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// Predecessors of `weights`, as the module `predecessors` describes them. `distances` are an engine's; with potentials `h` those of the reweighted weights, and they
-/// are replaced by the trees' distances of the original weights.
+/// Predecessors of `weights`, as the module `predecessors` describes them. `distances` are an engine's; with potentials `h` those of the reweighted
+/// weights, and they are replaced by the trees' distances of the original weights.
 pub(super) fn shortest_path_trees(
     weights: &Matrix<f32>,
     h: Option<&[f64]>,

@@ -15,9 +15,10 @@
 //! nothing falls any more. So looking for a cycle after every pass (V steps) finds it at once where there is one, and the passes terminate.
 //!
 //! All is computed in f64. Sums of whole weights are below 2^53 and exact. A negative cycle of f32 is looked at twice: the second time each weight
-//! counts as heavier by one part in 2^24, which is what rounding may have taken from it. 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and
-//! that is rounding, not a negative cycle. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by rounding alone becomes 0, and so the
-//! engine cannot go round such a cycle again and again, and [`predecessors`](super::predecessors) sees the order that it needs.
+//! counts as heavier by one part in 2^24, which is what rounding may have taken from it. 0.1 + 0.2 - 0.3 is a cycle of -7e-9 in f32, and that is
+//! rounding, not a negative cycle. f32 is reweighted like i32, although infinity needs no protection from negative weights: what is below 0 by
+//! rounding alone becomes 0, and so the engine cannot go round such a cycle again and again, and [`predecessors`](super::predecessors) sees the order
+//! that it needs.
 
 use std::fmt;
 

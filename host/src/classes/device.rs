@@ -21,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 const NAME: &str = "the array";
 
 impl Classes {
-    /// The values that occur in a grid on a device, 65,536 at most with no data, are the classes, as [`survey`](Self::survey) says; cells that `mask` hides, where it is 0 or
-    /// NaN, count for nothing.
+    /// The values that occur in a grid on a device, 65,536 at most with no data, are the classes, as [`survey`](Self::survey) says; cells that `mask`
+    /// hides, where it is 0 or NaN, count for nothing.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -8,9 +8,9 @@
 //! wider, bins                        a guess by arithmetic, then the edges decide; a search where widths differ
 //! ```
 //!
-//! Tables hold 32 bits a number: the code, or [`NO_CODE`], which no code has. Codes come out as bytes or words, as they are asked for. The loops only collect it; where one turns up, the
-//! numbers are scanned again for the first. No data is in the table like any other number, or met where the
-//! table does not reach.
+//! Tables hold 32 bits a number: the code, or [`NO_CODE`], which no code has. Codes come out as bytes or words, as they are asked for. The loops only
+//! collect it; where one turns up, the numbers are scanned again for the first. No data is in the table like any other number, or met where the table
+//! does not reach.
 
 use std::ops::Range;
 

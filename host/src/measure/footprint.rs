@@ -1,7 +1,8 @@
 //! The shape of a window.
 
-/// The largest window: 4,095 × 4,095 cells, in the CPU engine; devices take 255 × 255, and 1,023 × 1,023 for Shannon's entropy of squares in f32. Results in f64 of windows of more than 1,447 rows and
-/// columns are within 6e-12 of the definition instead of 1e-12 where only a handful of the window's cells are valid.
+/// The largest window: 4,095 × 4,095 cells, in the CPU engine; devices take 255 × 255, and 1,023 × 1,023 for Shannon's entropy of squares in f32.
+/// Results in f64 of windows of more than 1,447 rows and columns are within 6e-12 of the definition instead of 1e-12 where only a handful of the
+/// window's cells are valid.
 pub const MAX_SIZE: usize = 4095;
 
 /// The shape of a window: which cells around the centre belong to it. Rows and columns are odd, 1 to

@@ -1,9 +1,9 @@
 //! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
 //!
-//! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole
-//! table of cases against the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's; then, with `--bench`, has the library
-//! (`halotile_lab::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with
-//! every raw time.
+//! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole table of cases against
+//! the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's; then, with `--bench`, has the
+//! library (`halotile_lab::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with every raw
+//! time.
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -149,7 +149,7 @@ fn a_failure_is_not_waited_out() {
 }
 
 #[test]
-fn a_stop_reaches_everybody() {
+fn a_stop_reaches_every_worker() {
     /// Stops after so many cells.
     struct Stop(AtomicUsize, usize);
     impl Observer for Stop {
