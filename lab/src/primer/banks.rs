@@ -18,7 +18,7 @@ use halotile::exec::{Buffer, Device, DeviceError, Limits};
 /// Loads from shared memory, all 32 lanes of a warp a stride apart.
 pub const BANKS: Topic = Topic {
     name: "banks",
-    title: "loads from shared memory with a stride: accesses against conflicts of banks",
+    title: "loads from shared memory with a stride: accesses against bank conflicts",
     size: "ROUNDS",
     // Eight loads of a warp each.
     sizes: [&[[1 << 11, 0, 0]], &[[5, 0, 0]]],
