@@ -30,6 +30,10 @@ pub enum Kernel {
     ColumnsMeasures,
     /// The same with results in f64.
     ColumnsMeasuresF64,
+    /// Windows of up to 31 × 31 and 16 levels without nodata, on the tensor cores.
+    Band,
+    /// The same with nodata; it takes any grid.
+    BandCounted,
     /// 5 × 5 windows of up to 16 levels, in registers.
     Sliding,
     /// The same for devices with little shared memory.
@@ -68,6 +72,8 @@ impl Kernel {
         Self::HistogramF64,
         Self::Columns,
         Self::Adaptive,
+        Self::Band,
+        Self::BandCounted,
         Self::Sliding,
         Self::SlidingNarrow,
         Self::Tensor,
@@ -90,6 +96,8 @@ impl Kernel {
             Self::Adaptive => &kernels::ADAPTIVE,
             Self::ColumnsMeasures => &kernels::COLUMNS_MEASURES,
             Self::ColumnsMeasuresF64 => &kernels::COLUMNS_MEASURES_F64,
+            Self::Band => &kernels::BAND,
+            Self::BandCounted => &kernels::BAND_COUNTED,
             Self::Sliding => &kernels::SLIDING,
             Self::SlidingNarrow => &kernels::SLIDING_NARROW,
             Self::Tensor => &kernels::TENSOR,

@@ -43,15 +43,18 @@
 
 use simt::global::In;
 
+mod band;
 mod columns;
 mod formula;
 mod histogram;
 mod measures;
 mod naive;
+mod selectors;
 mod sliding;
 mod tensor;
 mod tiled;
 
+pub use band::*;
 pub use columns::*;
 pub use formula::{
     MEASURES_CLASSES, MEASURES_COMPLETE, MEASURES_EVENNESS, MEASURES_FILL, MEASURES_MOST, MEASURES_NEAR,
@@ -83,6 +86,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns_heads::ENTRY,
     entropy_columns_measures::ENTRY,
     entropy_columns_measures_f64::ENTRY,
+    entropy_band::ENTRY,
+    entropy_band_counted::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,

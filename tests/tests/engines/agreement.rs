@@ -87,6 +87,8 @@ kernels! {
     adaptive Adaptive f32, at least 60;
     sliding Sliding f32, at least 50;
     sliding_narrow SlidingNarrow f32, at least 50;
+    band Band f32, at least 45;
+    band_counted BandCounted f32, at least 50;
     tensor Tensor f32, at least 45;
     tensor_counted TensorCounted f32, at least 50;
     measures Measures f32, at least 90;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 mod adaptive;
+mod band;
 mod columns;
 mod columns_measures;
 mod cut;
@@ -24,6 +25,7 @@ mod tensor;
 mod work;
 
 pub(super) use adaptive::ADAPTIVE;
+pub(super) use band::{BAND, BAND_COUNTED};
 pub(super) use columns::COLUMNS;
 pub(super) use columns_measures::{COLUMNS_MEASURES, COLUMNS_MEASURES_F64};
 pub(super) use cut::scratch_cols;

@@ -1,0 +1,121 @@
+//! The kernels for windows of up to 31 × 31 that count on the tensor cores.
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::{Arg, KernelEntry};
+
+use super::share::rows_in_rounds;
+use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
+use crate::entropy::frame::Frame;
+use crate::exec::{Buffer, DeviceError};
+use crate::measure::fixed::Nested;
+
+/// Every cell counts.
+pub(in crate::entropy) static BAND: Band = Band {
+    facts: Facts {
+        nodata: false,
+        ..facts(
+            "band",
+            kernels::entropy_band::ENTRY,
+            "windows of up to 31 x 31 and 16 classes without nodata, on the tensor cores",
+        )
+    },
+};
+
+/// Valid cells are counted too.
+pub(in crate::entropy) static BAND_COUNTED: Band =
+    Band { facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid") };
+
+const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
+    let sides = Sides::UpTo(kernels::BAND_SIZE as usize);
+    Facts { sides, levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+}
+
+pub(in crate::entropy) struct Band {
+    facts: Facts,
+}
+
+/// Warps of a block at most.
+const WARPS: u32 = kernels::BAND_THREADS / 32;
+/// With fewer, the multiprocessor waits for each of them most of the time.
+const FEWEST_WARPS: u32 = 8;
+
+impl Descriptor for Band {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn cost(&self, work: &Work) -> f64 {
+        let size = work.size as f64;
+        if self.facts.nodata { 1.5 + 0.01 * size } else { 1.2 + 0.01 * size }
+    }
+
+    fn shared_needed(&self, work: &Work) -> u32 {
+        kernels::band_bytes(work.size as u32, FEWEST_WARPS)
+    }
+
+    fn block(&self, work: &Work, shared_per_block: u32) -> Block {
+        let size = work.size as u32;
+        let fits = |warps: &u32| kernels::band_bytes(size, *warps) <= shared_per_block;
+        let warps = (FEWEST_WARPS..=WARPS).rev().find(fits).unwrap_or(FEWEST_WARPS);
+        Block { threads: 32 * warps, near: 0, shared_bytes: kernels::band_bytes(size, warps) }
+    }
+
+    fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
+        let common = Common::new(self, question)?;
+        let Question { work, scale, .. } = *question;
+        let tables = Nested::of(work.size, work.largest, work.levels, None);
+        let [.., units] = tables.units;
+        let table = put(bytemuck::cast_slice(&tables.entries))?;
+        Ok(Box::new(Strips { common, counted: self.facts.nodata, table, scale: scale / units }))
+    }
+}
+
+struct Strips {
+    common: Common,
+    counted: bool,
+    table: Buffer,
+    scale: f64,
+}
+
+impl Strips {
+    /// Rows of a unit inside and at the border, and units.
+    fn share(&self, frame: &Frame<'_>, warps: u32) -> ([u32; 2], u32) {
+        let size = self.common.work.size as u32;
+        // A row that is only counted takes less than half of one that has results.
+        let startup = size * 2 / 5 + 2;
+        let strips = frame.cols.div_ceil(kernels::BAND_COLS);
+        if self.counted {
+            let rows_each = rows_in_rounds(frame.count, strips, warps, startup);
+            return ([rows_each; 2], strips * frame.count.div_ceil(rows_each));
+        }
+        let each = |pieces: u32| {
+            let rows_each = frame.count.div_ceil(pieces);
+            // A row at the border takes half as long again.
+            [rows_each, (rows_each * 5 / 8).max(1)]
+        };
+        let units = |[inner, border]: [u32; 2]| {
+            let Frame { rows, cols, first, count, .. } = *frame;
+            kernels::band_units((rows, cols), (first, count), size, (inner, border))
+        };
+        let cost = |each: [u32; 2]| u64::from(units(each).div_ceil(warps)) * u64::from(each[0] + startup);
+        let most = frame.count.div_ceil(4).min(4 * warps.div_ceil(strips));
+        let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or([frame.count; 2]);
+        (best, units(best))
+    }
+}
+
+impl Ready for Strips {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
+        let Common { nodata, resident, work, block, .. } = &self.common;
+        let warps = block.threads / 32;
+        let (each, units) = self.share(frame, resident * warps);
+        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
+        args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
+        args.push(self.common.factor(self.scale));
+        vec![self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)]
+    }
+}

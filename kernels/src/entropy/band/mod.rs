@@ -1,0 +1,200 @@
+//! Windows of up to 31 × 31 and 16 levels, with the tensor cores adding up the columns.
+//!
+//! ```text
+//! a warp owns a strip of 128 neighbouring columns and marches down the rows; for every row:
+//!     each column's histogram of `size` rows, a byte a level:  C += onehot(entering) − onehot(leaving)
+//!     the sum over the windows' columns, for all of them at once:  D = (band matrix of 128s) · C + (the lane's address in the table)
+//!     Σ F(n_i) by 16 lookups at the addresses D
+//! ```
+//!
+//! As in [`tensor`](super::tensor) the product is the address, in a table that is kept 32 times, one copy a lane and bank: a row for each n. There a
+//! pair of levels is one number; the counts of larger windows have no room for that, so each level has a lookup of its own, 16 for a cell.
+//!
+//! What is new is which number lies where:
+//!
+//! * **Results are the rows of D, levels its columns.** The band matrix is A, and the same for all levels: 16 registers for good. C is B, and
+//!   where B has a byte, the lane that keeps it counts that column and level: nothing moves between lanes.
+//! * **Four regions at a time.** Of B's eight columns two are levels of the strip's first 32 columns, two of the next and so on: after eight products
+//!   with the next two levels each, a lane has all 16 levels of its own four results, and adds them up by itself. With eight levels in B's columns, four
+//!   lanes would have to add up what they have. The price: regions count their halos apart, 64 columns for 32 results.
+//! * **Rows that leave come from shared memory** (see `ring`), packed as selectors when they entered.
+//!
+//! The grid's border is marched over likewise, in units of fewer rows: there N is computed, or counted where there is nodata.
+
+use simt::global::{In, Out};
+use simt::shared::{self, Shared};
+use simt::{kernel, thread, warp};
+
+use self::counts::Weights;
+use self::ring::{ROW_BYTES, Ring};
+use self::strip::{ROW, Strip, Units, bands};
+
+mod counts;
+mod ring;
+mod strip;
+
+/// Threads of a block of [`entropy_band`](fn@entropy_band) at most.
+pub const BAND_THREADS: u32 = 640;
+/// Columns that a warp writes.
+pub const BAND_COLS: u32 = 128;
+/// The largest window.
+pub const BAND_SIZE: u32 = 31;
+
+/// Dynamic shared memory of a block of so many warps for `size` × `size` windows, in bytes.
+pub const fn band_bytes(size: u32, warps: u32) -> u32 {
+    (size * size + 1) * ROW + warps * (size + 2) * ROW_BYTES
+}
+
+/// Units of work of a launch without nodata: warps take one after another.
+pub fn band_units(grid: (u32, u32), kept: (u32, u32), size: u32, each: (u32, u32)) -> u32 {
+    Units::new(grid, kept, size / 2, each).count()
+}
+
+/// What a warp may assume; a const parameter, since each mode is compiled separately.
+type Mode = u8;
+/// All windows are full, and there is no nodata.
+const INSIDE: Mode = 0;
+/// Cells outside the grid are none, and N is computed.
+const BORDER: Mode = 1;
+/// Cells outside the grid and those of nodata are none, and N is counted.
+const COUNTED: Mode = 2;
+
+/// Copies −F to shared memory, a word for each lane.
+#[inline(always)]
+fn fill(table: In<u32>, entries: u32) -> Shared<u32> {
+    let near = shared::dynamic::<u32>().slice(0, entries * 32);
+    // Eight threads a row, four words each.
+    let mut at = thread::thread_idx_x();
+    while at < entries * 8 {
+        near.store4(4 * at, [table.load((at / 8) as usize).wrapping_neg(); 4]);
+        at += thread::block_dim_x();
+    }
+    thread::sync_threads();
+    near
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn band<const NODATA: bool>(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    (rows, cols, stride): (u32, u32, u32),
+    (first, count, out_stride): (u32, u32, u32),
+    size: u32,
+    nodata: u32,
+    (rows_each, border_each): (u32, u32),
+    scale: f32,
+) {
+    let entries = size * size + 1;
+    let near = fill(table, entries);
+    let lane = warp::lane_id();
+    let slots = size + 2;
+    // The shuffle tells ptxas that all lanes have the same.
+    let warp_index = warp::warp_shuffle_idx(warp::FULL, thread::thread_idx_x() / 32, 0, 32).0;
+    let ring_words = slots * ROW_BYTES / 4;
+    let ring = shared::dynamic::<u32>().slice(entries * 32 + warp_index * ring_words, ring_words);
+    // ptxas copies a word that it knows to be one into four registers before each product. It does not see through shuffles, and keeps their results.
+    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, near.address() + 4 * (lane ^ i), i, 32).0);
+    let strip = Strip {
+        cells,
+        out,
+        table: near,
+        ring: Ring::new(ring, slots, lane),
+        weights: Weights::new(lane / 4 % 2),
+        bands: bands(lane, size / 2),
+        address,
+        radius: (size / 2) as i32,
+        rows: rows as i32,
+        cols: cols as i32,
+        stride,
+        out_row: -(first as i32),
+        out_stride,
+        nodata,
+        scale,
+        lane,
+        x: 0,
+    };
+    let warps = thread::block_dim_x() / 32;
+    // Neighbours go to different multiprocessors, so that each has its share of the border.
+    let mut unit = warp_index * thread::grid_dim_x() + thread::block_idx_x();
+    if NODATA {
+        let strips = cols.div_ceil(BAND_COLS).max(1);
+        let units = strips * count.div_ceil(rows_each.max(1));
+        while unit < units {
+            let begin = first + unit / strips * rows_each;
+            let here = Strip { x: (unit % strips * BAND_COLS) as i32, ..strip };
+            here.march::<COUNTED>(begin as i32, (begin + rows_each).min(first + count) as i32);
+            unit += warps * thread::grid_dim_x();
+        }
+    } else {
+        let units = Units::new((rows, cols), (first, count), size / 2, (rows_each, border_each));
+        let all = units.count();
+        while unit < all {
+            let work = units.get(unit);
+            let here = Strip { x: (work.strip * BAND_COLS) as i32, ..strip };
+            if work.inside {
+                here.march::<INSIDE>(work.begin, work.end);
+            } else {
+                here.march::<BORDER>(work.begin, work.end);
+            }
+            unit += warps * thread::grid_dim_x();
+        }
+    }
+}
+
+/// Entropy of a `size` × `size` window of up to 16 levels without nodata, `size` being odd and at most [`BAND_SIZE`], in blocks of up to [`BAND_THREADS`]
+/// threads, on the tensor cores.
+///
+/// Any number of blocks works; as many as run at once is best, and [`band_units`] warps. `table` holds F(n) for n = 0..=size² in units of 1/S, modulo 2^32,
+/// and `scale` multiplies by what is wanted over S: N·H is below 2^32 / S in all windows. Dynamic shared memory: [`band_bytes`].
+///
+/// # Safety
+/// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
+/// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; the launch has the block size and the shared memory above;
+/// `nodata` is above 255. Cells that are no levels give meaningless results, and do no other harm.
+#[kernel(threads = 640, blocks = 1, arch = 80)]
+pub unsafe fn entropy_band(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    first: u32,
+    count: u32,
+    out_stride: u32,
+    size: u32,
+    nodata: u32,
+    rows_each: u32,
+    border_each: u32,
+    scale: f32,
+) {
+    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
+    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale);
+}
+
+/// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata.
+///
+/// # Safety
+/// As [`entropy_band`](fn@entropy_band); `nodata` may be at most 255, and cells are below 16 or equal to it.
+#[kernel(threads = 640, blocks = 1, arch = 80)]
+pub unsafe fn entropy_band_counted(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    first: u32,
+    count: u32,
+    out_stride: u32,
+    size: u32,
+    nodata: u32,
+    rows_each: u32,
+    border_each: u32,
+    scale: f32,
+) {
+    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
+    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale);
+}

@@ -1,0 +1,330 @@
+//! What one warp does with a strip: it marches down the rows.
+
+use simt::global::{In, Out};
+use simt::math::reciprocal_fast;
+use simt::mma::multiply_add_u8;
+use simt::shared::Shared;
+use simt::{unroll, warp};
+
+use super::super::load_cells;
+use super::super::selectors::Selectors;
+use super::counts::{Columns, Weights};
+use super::ring::Ring;
+use super::{COUNTED, INSIDE, Mode};
+
+/// Bytes of a row of the table: a word for each lane.
+pub const ROW: u32 = 128;
+/// Columns before a region's first that its words begin with.
+const HALO: u32 = 16;
+
+/// The band matrices of a lane, by half of the results and by half of the columns: the lane of group g has the results 4g .. 4g + 4 of a region, two a
+/// product.
+#[inline(always)]
+pub fn bands(lane: u32, radius: u32) -> [[[u32; 4]; 2]; 2] {
+    let (g, t) = (lane / 4, lane % 4);
+    let word = |result: u32, first: u32| {
+        let near = |i: u32| u32::from((first + i).wrapping_sub(result + HALO).wrapping_add(radius) <= 2 * radius) * ROW;
+        near(0) | near(1) << 8 | near(2) << 16 | near(3) << 24
+    };
+    let band = |half: u32, block: u32| {
+        let (result, first) = (4 * g + 2 * half, 32 * block + 4 * t);
+        [word(result, first), word(result + 1, first), word(result, first + 16), word(result + 1, first + 16)]
+    };
+    [[band(0, 0), band(0, 1)], [band(1, 0), band(1, 1)]]
+}
+
+/// A warp and its strip.
+#[derive(Clone, Copy)]
+pub struct Strip {
+    pub cells: In<u8>,
+    pub out: Out<f32>,
+    /// −F(n), a row of words for each n.
+    pub table: Shared<u32>,
+    pub ring: Ring,
+    pub weights: Weights,
+    /// See [`bands`].
+    pub bands: [[[u32; 4]; 2]; 2],
+    /// The address of the lane's word in the table's first row, four times.
+    pub address: [u32; 4],
+    pub radius: i32,
+    pub rows: i32,
+    pub cols: i32,
+    pub stride: u32,
+    /// Row of `out` that is row 0 of the grid.
+    pub out_row: i32,
+    pub out_stride: u32,
+    pub nodata: u32,
+    pub scale: f32,
+    pub lane: u32,
+    /// The strip's first column: a multiple of 4.
+    pub x: i32,
+}
+
+impl Strip {
+    /// The two words of a row that the lane loads: their first columns.
+    #[inline(always)]
+    fn loaded(&self) -> [i32; 2] {
+        [self.lane, 32 + self.lane % 8].map(|word| self.x - HALO as i32 + 4 * word as i32)
+    }
+
+    /// The results of rows `begin..end`.
+    #[inline(always)]
+    pub fn march<const MODE: Mode>(&self, begin: i32, end: i32) {
+        let r = self.radius;
+        let pitch = (self.stride / 4) as usize;
+        // In mode `INSIDE`, right of the grid any cells may be loaded: no window that is kept has them.
+        let words = self.loaded().map(|x| x.max(0).min((self.cols - 1) / 4 * 4) as usize / 4);
+        let mut row = begin - r;
+        let mut at = (row.max(0) as usize) * pitch;
+        let mut load = || {
+            let cells = if MODE == INSIDE {
+                words.map(|word| self.cells.cast::<u32>().load(at + word))
+            } else {
+                self.loaded().map(|x| {
+                    load_cells(self.cells, (self.rows, self.cols), self.stride, (row, x), self.nodata)
+                })
+            };
+            row += 1;
+            // Below the grid the last row again, which no window that is kept has.
+            at += if row < self.rows { pitch } else { 0 };
+            cells
+        };
+        let pack = |cells: [u32; 2]| {
+            if MODE == INSIDE { cells.map(Selectors::new::<false>) } else { cells.map(Selectors::new::<true>) }
+        };
+
+        let mut slot = 0;
+        let mut columns = Columns::EMPTY;
+        self.ring.store(slot, pack(load()));
+        let mut ahead = load();
+        warp::sync_warp(warp::FULL);
+        let mut grown = 0;
+        while grown < 2 * r + 1 {
+            let next = self.ring.next(slot);
+            self.ring.store(next, pack(ahead));
+            ahead = load();
+            if MODE == COUNTED {
+                columns.grow::<true>(&self.weights, &self.ring.load(slot));
+            } else {
+                columns.grow::<false>(&self.weights, &self.ring.load(slot));
+            }
+            slot = next;
+            grown += 1;
+            warp::sync_warp(warp::FULL);
+        }
+
+        let full = (2 * r + 1) * (2 * r + 1);
+        // Only for mode `INSIDE`, where all windows are full.
+        let norms = (
+            self.table.load_address(full as u32 * ROW + self.address[0]).wrapping_neg(),
+            reciprocal_fast(full as f32) * self.scale,
+        );
+        // The lane's results: of region t those of group g.
+        let (g, t) = (self.lane / 4, self.lane % 4);
+        let x = self.x + (32 * t + 4 * g) as i32;
+        let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x as isize;
+        // The slot of the row in the middle, for what is no data.
+        let mut middle = 0;
+        if MODE == COUNTED {
+            let mut i = 0;
+            while i < r {
+                middle = self.ring.next(middle);
+                i += 1;
+            }
+        }
+        let mut y = begin;
+        loop {
+            self.write_row::<MODE>(&columns, norms, (y, x), middle, at as usize);
+            y += 1;
+            if y >= end {
+                return;
+            }
+            at += self.out_stride as isize;
+            let next = self.ring.next(slot);
+            let oldest = self.ring.next(next);
+            let (entering, leaving) = (self.ring.load(slot), self.ring.load(oldest));
+            self.ring.store(next, pack(ahead));
+            ahead = load();
+            if MODE == COUNTED {
+                columns.slide::<true>(&self.weights, &entering, &leaving);
+                middle = self.ring.next(middle);
+            } else {
+                columns.slide::<false>(&self.weights, &entering, &leaving);
+            }
+            slot = next;
+            warp::sync_warp(warp::FULL);
+        }
+    }
+
+    /// Sums of the columns' words over the windows of two results, and addresses in the table: of the levels of both parities, for one result after the
+    /// other.
+    #[inline(always)]
+    fn addresses(&self, [a, b, c, d]: [u32; 4], half: usize) -> [u32; 4] {
+        let left = multiply_add_u8(self.bands[half][0], [a, b], self.address);
+        multiply_add_u8(self.bands[half][1], [c, d], left)
+    }
+
+    /// The lane's windows of row `y`, to element `at`.
+    #[inline(always)]
+    fn write_row<const MODE: Mode>(
+        &self,
+        columns: &Columns,
+        (start, inverse): (u32, f32),
+        (y, x): (i32, i32),
+        middle: u32,
+        at: usize,
+    ) {
+        let mut sums = [start; 4];
+        let mut inverses = [inverse; 4];
+        if MODE != INSIDE {
+            let of = |address: u32, n: u32| {
+                let f = self.table.load_address(address).wrapping_neg();
+                (f, reciprocal_fast(n.max(1) as f32) * self.scale)
+            };
+            if MODE == COUNTED {
+                let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
+                unroll!(I in 0 1 2 3 => {
+                    let address = counted[I / 2][I % 2 * 2];
+                    (sums[I], inverses[I]) = of(address, (address - self.address[0]) / ROW);
+                });
+            } else {
+                let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
+                let height = inside(y, self.rows);
+                unroll!(I in 0 1 2 3 => {
+                    let n = (height * inside(x + I as i32, self.cols)).max(0) as u32;
+                    (sums[I], inverses[I]) = of(n * ROW + self.address[0], n);
+                });
+            }
+        }
+        unroll!(K in 0 1 2 3 4 5 6 7 => {
+            unroll!(HALF in 0 1 => {
+                let found = self.addresses(columns.levels[K], HALF);
+                unroll!(I in 0 1 => {
+                    // The table holds −F. Two lookups at a time: two additions are one instruction.
+                    sums[2 * HALF + I] = sums[2 * HALF + I]
+                        .wrapping_add(self.table.load_address(found[2 * I]))
+                        .wrapping_add(self.table.load_address(found[2 * I + 1]));
+                });
+            });
+        });
+        let mut h = [0.0; 4];
+        unroll!(I in 0 1 2 3 => { h[I] = sums[I] as f32 * inverses[I]; });
+        if MODE == COUNTED {
+            let centres = self.ring.word(middle, HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
+            unroll!(I in 0 1 2 3 => {
+                if centres.is_none(I as u32) {
+                    h[I] = f32::NAN;
+                }
+            });
+        }
+        self.out.store4_if(x < self.cols, at, h);
+    }
+}
+
+/// Which strips and rows a launch without nodata computes how.
+#[derive(Clone, Copy)]
+pub struct Units {
+    first: i32,
+    end: i32,
+    /// Rows that are at least the radius away from the grid's first and last row.
+    top: i32,
+    bottom: i32,
+    /// Strips, and those whose windows are full are `left..right`.
+    strips: u32,
+    left: u32,
+    right: u32,
+    /// Rows of a unit inside and at the border.
+    rows_each: u32,
+    border_each: u32,
+}
+
+/// A strip, rows of it, and whether all windows are full.
+#[derive(Clone, Copy)]
+pub struct Unit {
+    pub strip: u32,
+    pub begin: i32,
+    pub end: i32,
+    pub inside: bool,
+}
+
+impl Units {
+    /// Those of `count` rows from `first` of a grid of `rows` × `cols` cells.
+    #[inline(always)]
+    pub fn new(
+        (rows, cols): (u32, u32),
+        (first, count): (u32, u32),
+        radius: u32,
+        (rows_each, border_each): (u32, u32),
+    ) -> Self {
+        let strips = cols.div_ceil(super::BAND_COLS);
+        // The last strip whose last window ends before the grid's last column.
+        let right = (cols.saturating_sub(radius) / super::BAND_COLS).min(strips);
+        let left = 1.min(right);
+        let end = first + count;
+        let top = first.max(radius).min(end);
+        let bottom = end.min(rows.saturating_sub(radius)).max(top);
+        Self {
+            first: first as i32,
+            end: end as i32,
+            top: top as i32,
+            bottom: bottom as i32,
+            strips,
+            left,
+            right,
+            rows_each: rows_each.max(1),
+            border_each: border_each.max(1),
+        }
+    }
+
+    fn inner(&self) -> u32 {
+        self.right - self.left
+    }
+
+    fn pieces(begin: i32, end: i32, each: u32) -> u32 {
+        ((end - begin) as u32).div_ceil(each)
+    }
+
+    /// How many of them are at the border.
+    #[inline(always)]
+    pub fn border(&self) -> u32 {
+        let sides = (self.strips - self.inner()) * Self::pieces(self.first, self.end, self.border_each);
+        let ends = Self::pieces(self.first, self.top, self.border_each) + Self::pieces(self.bottom, self.end, self.border_each);
+        sides + self.inner() * ends
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn count(&self) -> u32 {
+        self.border() + self.inner() * Self::pieces(self.top, self.bottom, self.rows_each)
+    }
+
+    /// Number `index`: those at the border come first, since they take longer.
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> Unit {
+        let piece = |strip: u32, number: u32, (begin, end): (i32, i32), each: u32, inside: bool| {
+            let begin = begin + (number * each) as i32;
+            Unit { strip, begin, end: (begin + each as i32).min(end), inside }
+        };
+        let border = self.border();
+        // The maxima tell the compiler that it never divides by 0.
+        let (inner, outer) = (self.inner().max(1), (self.strips - self.inner()).max(1));
+        if index >= border {
+            let index = index - border;
+            return piece(self.left + index % inner, index / inner, (self.top, self.bottom), self.rows_each, true);
+        }
+        let sides = (self.strips - self.inner()) * Self::pieces(self.first, self.end, self.border_each);
+        if index < sides {
+            let strip = index % outer;
+            let strip = if strip < self.left { strip } else { strip + self.inner() };
+            return piece(strip, index / outer, (self.first, self.end), self.border_each, false);
+        }
+        let index = index - sides;
+        let (strip, number) = (self.left + index % inner, index / inner);
+        let above = Self::pieces(self.first, self.top, self.border_each);
+        if number < above {
+            piece(strip, number, (self.first, self.top), self.border_each, false)
+        } else {
+            piece(strip, number - above, (self.bottom, self.end), self.border_each, false)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Four cells as selectors: what kernels that count on the tensor cores make one-hots of.
+//!
+//! Four cells become a selector, four bits a cell, and `prmt` with it looks four cells up in a table of eight bytes. Cells of levels 8–15 have the top bit
+//! set, for which `prmt` gives the sign of the byte, here 0; a second selector with these bits flipped serves the upper eight levels.
+
+use simt::math::{byte_permute, select_bits};
+
+/// Selectors of four cells, four bits a cell: in the lower half those of levels 0..8, in the upper half of levels 8..16. 8 and more stands for none.
+#[derive(Clone, Copy)]
+pub struct Selectors(pub u32);
+
+impl Selectors {
+    /// Of four packed bytes. Of bytes above 15 the lower half counts, unless they `MAY_MISS`: 255 means none then, and others do not occur.
+    #[inline(always)]
+    pub fn new<const MAY_MISS: bool>(bytes: u32) -> Self {
+        // Neighbouring bytes' lower halves, packed in bytes 0 and 2.
+        let low = |word: u32| select_bits(0x0F0F_0F0F, word, word >> 4);
+        let first = low(bytes);
+        let second = if MAY_MISS {
+            // A byte of 255 must not become level 15: its upper half says that it is none.
+            low((bytes ^ 0x0808_0808) | (bytes >> 4 & 0x0F0F_0F0F))
+        } else {
+            first ^ 0x8888_8888
+        };
+        Self(byte_permute(first, second, 0x6420))
+    }
+
+    /// The selector of levels 0..8.
+    #[inline(always)]
+    pub fn lower(self) -> u32 {
+        self.0
+    }
+
+    /// That of levels 8..16.
+    #[inline(always)]
+    pub fn upper(self) -> u32 {
+        self.0 >> 16
+    }
+
+    /// Whether cell `k` is none.
+    #[inline(always)]
+    pub fn is_none(self, k: u32) -> bool {
+        (self.0 & self.0 >> 16) & 8 << (4 * k) != 0
+    }
+}
