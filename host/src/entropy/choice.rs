@@ -108,7 +108,10 @@ mod tests {
         let flat = Work { rows: 10, cols: 1_000_000, ..work(5, 16, false, false) };
         assert_eq!(best(&flat, &hopper), Ok(Kernel::Sliding));
         assert_eq!(best(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));
-        assert_eq!(best(&work(21, 16, true, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(best(&work(21, 16, true, false), &hopper), Ok(Kernel::BandCounted));
+        assert_eq!(best(&work(31, 16, false, false), &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&work(33, 16, false, false), &hopper), Ok(Kernel::Columns));
+        assert_eq!(best(&work(21, 16, true, false), &turing), Ok(Kernel::Columns));
         assert_eq!(best(&work(101, 16, true, false), &hopper), Ok(Kernel::Columns));
         // More than 16 classes: it depends on the map, unless that is small or the window so small that little could be gained.
         assert_eq!(best(&work(21, 17, true, false), &hopper), Ok(Kernel::Adaptive));

@@ -37,9 +37,9 @@ impl Selectors {
         self.0 >> 16
     }
 
-    /// Whether cell `k` is none.
+    /// 8 for each cell that is none, 0 for others: four bits a cell.
     #[inline(always)]
-    pub fn is_none(self, k: u32) -> bool {
-        (self.0 & self.0 >> 16) & 8 << (4 * k) != 0
+    pub fn none(self) -> u32 {
+        self.lower() & self.upper() & 0x8888
     }
 }

@@ -3,7 +3,6 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
-use super::share::rows_in_rounds;
 use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
@@ -45,8 +44,9 @@ impl Descriptor for Band {
     }
 
     fn cost(&self, work: &Work) -> f64 {
-        let size = work.size as f64;
-        if self.facts.nodata { 1.5 + 0.01 * size } else { 1.2 + 0.01 * size }
+        let cost = if self.facts.nodata { 1.9 } else { 1.4 } + 0.002 * work.size as f64;
+        // A row at the border takes up to twice as long.
+        if work.has_much_border() { 2.0 * cost } else { cost }
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
@@ -66,13 +66,12 @@ impl Descriptor for Band {
         let tables = Nested::of(work.size, work.largest, work.levels, None);
         let [.., units] = tables.units;
         let table = put(bytemuck::cast_slice(&tables.entries))?;
-        Ok(Box::new(Strips { common, counted: self.facts.nodata, table, scale: scale / units }))
+        Ok(Box::new(Strips { common, table, scale: scale / units }))
     }
 }
 
 struct Strips {
     common: Common,
-    counted: bool,
     table: Buffer,
     scale: f64,
 }
@@ -84,14 +83,10 @@ impl Strips {
         // A row that is only counted takes less than half of one that has results.
         let startup = size * 2 / 5 + 2;
         let strips = frame.cols.div_ceil(kernels::BAND_COLS);
-        if self.counted {
-            let rows_each = rows_in_rounds(frame.count, strips, warps, startup);
-            return ([rows_each; 2], strips * frame.count.div_ceil(rows_each));
-        }
         let each = |pieces: u32| {
             let rows_each = frame.count.div_ceil(pieces);
-            // A row at the border takes half as long again.
-            [rows_each, (rows_each * 5 / 8).max(1)]
+            // A row at the border takes up to twice as long.
+            [rows_each, (rows_each / 2).max(1)]
         };
         let units = |[inner, border]: [u32; 2]| {
             let Frame { rows, cols, first, count, .. } = *frame;

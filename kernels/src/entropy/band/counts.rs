@@ -23,7 +23,7 @@ pub struct Entering(pub [Selectors; WORDS]);
 pub struct Weights {
     /// Of levels 0 and 1, and of 2 and 3: one of each two.
     levels: [u32; 2],
-    /// Of any level, in the lanes whose column of B has the numbers of valid cells.
+    /// Of any level, in the lanes whose column of B has the numbers of valid cells; in its lowest byte.
     valid: u32,
 }
 
@@ -31,7 +31,7 @@ impl Weights {
     /// Those of a lane; `parity` is 0 or 1.
     #[inline(always)]
     pub fn new(parity: u32) -> Self {
-        Self { levels: [1 << (8 * parity), 1 << (16 + 8 * parity)], valid: if parity == 0 { 0x0101_0101 } else { 0 } }
+        Self { levels: [1 << (8 * parity), 1 << (16 + 8 * parity)], valid: 1 - parity }
     }
 
     /// The one-hots of level 2K + parity.
@@ -45,8 +45,8 @@ impl Weights {
     /// 1 for every cell that has a level.
     #[inline(always)]
     fn valid(&self, cells: Selectors) -> u32 {
-        let ones = self.valid;
-        byte_permute(ones, ones, cells.lower()).wrapping_add(byte_permute(ones, ones, cells.upper()))
+        // Of 0 the first byte, and of 8 its sign, which is 0.
+        byte_permute(self.valid, 0, cells.none())
     }
 }
 
@@ -54,7 +54,7 @@ impl Weights {
 #[derive(Clone, Copy)]
 pub struct Columns {
     pub levels: [[u32; WORDS]; PAIRS],
-    /// Valid cells; only where `VALID`.
+    /// Valid cells, where there is nodata.
     pub valid: [u32; WORDS],
 }
 
@@ -64,29 +64,33 @@ impl Columns {
 
     /// Adds one more row.
     #[inline(always)]
-    pub fn grow<const VALID: bool>(&mut self, weights: &Weights, entering: &Entering) {
+    pub fn grow<const NODATA: bool>(&mut self, weights: &Weights, entering: &Entering) {
         unroll!(Q in 0 1 2 3 => {
             unroll!(K in 0 1 2 3 4 5 6 7 => {
                 self.levels[K][Q] = self.levels[K][Q].wrapping_add(weights.level::<K>(entering.0[Q]));
             });
-            if VALID {
+            if NODATA {
                 self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(entering.0[Q]));
             }
         });
     }
 
-    /// Moves down by one row.
+    /// Moves the words of level pair `K` down by one row.
     #[inline(always)]
-    pub fn slide<const VALID: bool>(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
+    pub fn slide<const K: usize>(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
         unroll!(Q in 0 1 2 3 => {
-            let (new, old) = (entering.0[Q], leaving.0[Q]);
-            unroll!(K in 0 1 2 3 4 5 6 7 => {
-                self.levels[K][Q] =
-                    self.levels[K][Q].wrapping_add(weights.level::<K>(new)).wrapping_sub(weights.level::<K>(old));
-            });
-            if VALID {
-                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(new)).wrapping_sub(weights.valid(old));
-            }
+            self.levels[K][Q] = self.levels[K][Q]
+                .wrapping_add(weights.level::<K>(entering.0[Q]))
+                .wrapping_sub(weights.level::<K>(leaving.0[Q]));
+        });
+    }
+
+    /// The same for valid cells.
+    #[inline(always)]
+    pub fn slide_valid(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
+        unroll!(Q in 0 1 2 3 => {
+            self.valid[Q] =
+                self.valid[Q].wrapping_add(weights.valid(entering.0[Q])).wrapping_sub(weights.valid(leaving.0[Q]));
         });
     }
 }

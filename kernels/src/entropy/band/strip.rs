@@ -6,11 +6,10 @@ use simt::mma::multiply_add_u8;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
-use super::super::load_cells;
+use super::super::{equal_bytes, load_cells};
 use super::super::selectors::Selectors;
-use super::counts::{Columns, Weights};
+use super::counts::{Columns, Entering, Weights};
 use super::ring::Ring;
-use super::{COUNTED, INSIDE, Mode};
 
 /// Bytes of a row of the table: a word for each lane.
 pub const ROW: u32 = 128;
@@ -67,22 +66,21 @@ impl Strip {
         [self.lane, 32 + self.lane % 8].map(|word| self.x - HALO as i32 + 4 * word as i32)
     }
 
-    /// The results of rows `begin..end`.
+    /// The results of rows `begin..end`. Without `EDGE` their windows are inside the grid. With `NODATA` valid cells are counted.
     #[inline(always)]
-    pub fn march<const MODE: Mode>(&self, begin: i32, end: i32) {
+    pub fn march<const EDGE: bool, const NODATA: bool>(&self, begin: i32, end: i32) {
         let r = self.radius;
         let pitch = (self.stride / 4) as usize;
-        // In mode `INSIDE`, right of the grid any cells may be loaded: no window that is kept has them.
+        // Right of the grid any cells may be loaded without `EDGE`: no window that is kept has them.
         let words = self.loaded().map(|x| x.max(0).min((self.cols - 1) / 4 * 4) as usize / 4);
         let mut row = begin - r;
         let mut at = (row.max(0) as usize) * pitch;
         let mut load = || {
-            let cells = if MODE == INSIDE {
-                words.map(|word| self.cells.cast::<u32>().load(at + word))
+            let cells = if EDGE {
+                self.loaded()
+                    .map(|x| load_cells(self.cells, (self.rows, self.cols), self.stride, (row, x), self.nodata))
             } else {
-                self.loaded().map(|x| {
-                    load_cells(self.cells, (self.rows, self.cols), self.stride, (row, x), self.nodata)
-                })
+                words.map(|word| self.cells.cast::<u32>().load(at + word))
             };
             row += 1;
             // Below the grid the last row again, which no window that is kept has.
@@ -90,7 +88,13 @@ impl Strip {
             cells
         };
         let pack = |cells: [u32; 2]| {
-            if MODE == INSIDE { cells.map(Selectors::new::<false>) } else { cells.map(Selectors::new::<true>) }
+            if !EDGE && NODATA {
+                cells.map(|word| Selectors::new::<true>(word | equal_bytes(word, self.nodata * 0x0101_0101)))
+            } else if EDGE {
+                cells.map(Selectors::new::<true>)
+            } else {
+                cells.map(Selectors::new::<false>)
+            }
         };
 
         let mut slot = 0;
@@ -103,18 +107,14 @@ impl Strip {
             let next = self.ring.next(slot);
             self.ring.store(next, pack(ahead));
             ahead = load();
-            if MODE == COUNTED {
-                columns.grow::<true>(&self.weights, &self.ring.load(slot));
-            } else {
-                columns.grow::<false>(&self.weights, &self.ring.load(slot));
-            }
+            columns.grow::<NODATA>(&self.weights, &self.ring.load(slot));
             slot = next;
             grown += 1;
             warp::sync_warp(warp::FULL);
         }
 
         let full = (2 * r + 1) * (2 * r + 1);
-        // Only for mode `INSIDE`, where all windows are full.
+        // For full windows.
         let norms = (
             self.table.load_address(full as u32 * ROW + self.address[0]).wrapping_neg(),
             reciprocal_fast(full as f32) * self.scale,
@@ -125,7 +125,7 @@ impl Strip {
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x as isize;
         // The slot of the row in the middle, for what is no data.
         let mut middle = 0;
-        if MODE == COUNTED {
+        if NODATA {
             let mut i = 0;
             while i < r {
                 middle = self.ring.next(middle);
@@ -133,25 +133,20 @@ impl Strip {
             }
         }
         let mut y = begin;
-        loop {
-            self.write_row::<MODE>(&columns, norms, (y, x), middle, at as usize);
-            y += 1;
-            if y >= end {
-                return;
-            }
-            at += self.out_stride as isize;
+        while y < end {
             let next = self.ring.next(slot);
             let oldest = self.ring.next(next);
-            let (entering, leaving) = (self.ring.load(slot), self.ring.load(oldest));
+            // After the last row that is more than is needed, and there all the same.
+            let turn = (self.ring.load(slot), self.ring.load(oldest));
+            self.write_row::<EDGE, NODATA>(&mut columns, turn, norms, (y, x), middle, at as usize);
             self.ring.store(next, pack(ahead));
             ahead = load();
-            if MODE == COUNTED {
-                columns.slide::<true>(&self.weights, &entering, &leaving);
+            if NODATA {
                 middle = self.ring.next(middle);
-            } else {
-                columns.slide::<false>(&self.weights, &entering, &leaving);
             }
             slot = next;
+            at += self.out_stride as isize;
+            y += 1;
             warp::sync_warp(warp::FULL);
         }
     }
@@ -164,11 +159,13 @@ impl Strip {
         multiply_add_u8(self.bands[half][1], [c, d], left)
     }
 
-    /// The lane's windows of row `y`, to element `at`.
+    /// The lane's windows of row `y`, to element `at`. The columns move down by a row, level by level, as soon as the products of a level are made: so that
+    /// there is something to do while products and lookups are waited for.
     #[inline(always)]
-    fn write_row<const MODE: Mode>(
+    fn write_row<const EDGE: bool, const NODATA: bool>(
         &self,
-        columns: &Columns,
+        columns: &mut Columns,
+        (entering, leaving): (Entering, Entering),
         (start, inverse): (u32, f32),
         (y, x): (i32, i32),
         middle: u32,
@@ -176,17 +173,19 @@ impl Strip {
     ) {
         let mut sums = [start; 4];
         let mut inverses = [inverse; 4];
-        if MODE != INSIDE {
+        if EDGE || NODATA {
             let of = |address: u32, n: u32| {
                 let f = self.table.load_address(address).wrapping_neg();
-                (f, reciprocal_fast(n.max(1) as f32) * self.scale)
+                // Without a valid cell 0 times an infinity: not a number.
+                (f, reciprocal_fast(n as f32) * self.scale)
             };
-            if MODE == COUNTED {
+            if NODATA {
                 let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
                 unroll!(I in 0 1 2 3 => {
                     let address = counted[I / 2][I % 2 * 2];
                     (sums[I], inverses[I]) = of(address, (address - self.address[0]) / ROW);
                 });
+                columns.slide_valid(&self.weights, &entering, &leaving);
             } else {
                 let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
                 let height = inside(y, self.rows);
@@ -197,8 +196,10 @@ impl Strip {
             }
         }
         unroll!(K in 0 1 2 3 4 5 6 7 => {
+            let found = [self.addresses(columns.levels[K], 0), self.addresses(columns.levels[K], 1)];
+            columns.slide::<K>(&self.weights, &entering, &leaving);
             unroll!(HALF in 0 1 => {
-                let found = self.addresses(columns.levels[K], HALF);
+                let found = found[HALF];
                 unroll!(I in 0 1 => {
                     // The table holds −F. Two lookups at a time: two additions are one instruction.
                     sums[2 * HALF + I] = sums[2 * HALF + I]
@@ -209,10 +210,10 @@ impl Strip {
         });
         let mut h = [0.0; 4];
         unroll!(I in 0 1 2 3 => { h[I] = sums[I] as f32 * inverses[I]; });
-        if MODE == COUNTED {
+        if NODATA {
             let centres = self.ring.word(middle, HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
             unroll!(I in 0 1 2 3 => {
-                if centres.is_none(I as u32) {
+                if centres.none() & 8 << (4 * I) != 0 {
                     h[I] = f32::NAN;
                 }
             });
@@ -221,7 +222,7 @@ impl Strip {
     }
 }
 
-/// Which strips and rows a launch without nodata computes how.
+/// Which strips and rows a launch computes how.
 #[derive(Clone, Copy)]
 pub struct Units {
     first: i32,
