@@ -160,6 +160,12 @@ fn nodata() -> Vec<Case> {
             cases.push(Case::new("holes", holes(code), size).nodata(code));
         }
     }
+    // The codes next to those at which kernels tell nodata from levels in another way.
+    for size in [3, 5] {
+        for code in [15, 127, 128] {
+            cases.push(Case::new("holes", holes(code), size).nodata(code));
+        }
+    }
     cases.extend([
         Case::new("nothing but nodata", grid(9, 140, |_, _| 9), 5).nodata(9).flat(),
         Case::new("nothing but nodata", grid(9, 40, |_, _| 200), 21).nodata(200).flat(),

@@ -67,6 +67,10 @@ pub(super) fn misfit(own: Own, work: &Work, limits: &Limits) -> Option<String> {
         Sides::Only(only) if size != only => {
             return Some(format!("it takes windows of {only} x {only}, not {size} x {size}"));
         }
+        Sides::Any(sides) if !sides.contains(&size) => {
+            let sides: Vec<_> = sides.iter().map(|side| format!("{side} x {side}")).collect();
+            return Some(format!("it takes windows of {}, not {size} x {size}", sides.join(" or ")));
+        }
         _ => {}
     }
     if !work.square && !facts.shapes {
@@ -105,6 +109,9 @@ mod tests {
         let best = |work: &Work, limits: &Limits| super::best(work, limits).map(|own| own.kernel);
         assert_eq!(best(&work(5, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(best(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
+        assert_eq!(best(&work(3, 16, false, false), &hopper), Ok(Kernel::Tensor));
+        assert_eq!(best(&work(3, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
+        assert_eq!(best(&work(3, 16, false, false), &turing), Ok(Kernel::Columns));
         let flat = Work { rows: 10, cols: 1_000_000, ..work(5, 16, false, false) };
         assert_eq!(best(&flat, &hopper), Ok(Kernel::Sliding));
         assert_eq!(best(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));

@@ -38,9 +38,9 @@ pub enum Kernel {
     Sliding,
     /// The same for devices with little shared memory.
     SlidingNarrow,
-    /// 5 × 5 windows of up to 16 levels without nodata, on the tensor cores.
+    /// 5 × 5 and 3 × 3 windows of up to 16 levels without nodata, on the tensor cores.
     Tensor,
-    /// The same with nodata; it takes any grid.
+    /// The same with nodata.
     TensorCounted,
     /// One thread a column slides a histogram over windows of any shape: all measures.
     Measures,

@@ -22,8 +22,8 @@
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
-//! | [`entropy_tensor_guarded`](fn@entropy_tensor_guarded) | 5 × 5 | 16 | the same, unless there are more levels |
 //! | [`entropy_tensor_counted`](fn@entropy_tensor_counted) | 5 × 5 | 16 | the same with nodata |
+//! | [`entropy_tensor_3`](fn@entropy_tensor_3), [`entropy_tensor_3_counted`](fn@entropy_tensor_3_counted) | 3 × 3 | 16 | both for smaller windows |
 //! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
 //! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
@@ -93,8 +93,9 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,
-    entropy_tensor_guarded::ENTRY,
     entropy_tensor_counted::ENTRY,
+    entropy_tensor_3::ENTRY,
+    entropy_tensor_3_counted::ENTRY,
     entropy_measures::ENTRY,
     entropy_measures_f64::ENTRY,
 ];

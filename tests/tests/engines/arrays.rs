@@ -128,7 +128,7 @@ fn arrays_are_read_and_written_where_they_are() {
     assert_eq!(
         launches(ValueType::F32, &entropy, 1, Some(&classes)),
         // They may be NaN, and there is a code for it.
-        ["arrays_encode", "entropy_tensor_counted"].map(str::to_owned)
+        ["arrays_encode", "entropy_sliding"].map(str::to_owned)
     );
     // Planes of one array are written at once.
     let two = entropy.clone().measures(vec![Measure::Shannon, Measure::Simpson]);
@@ -147,17 +147,28 @@ fn arrays_are_read_and_written_where_they_are() {
 fn a_guess_is_not_waited_for_and_may_be_wrong() {
     let entropy = Entropy::new();
     let few = cells(512, 480);
-    assert_eq!(launches(&few, ValueType::U8, &entropy, 1, None), ["arrays_present", "entropy_tensor_guarded"]);
+    assert_eq!(launches(&few, ValueType::U8, &entropy, 1, None), ["arrays_present", "entropy_tensor"]);
     let classes = Classes::identity(16, None).unwrap();
     let given = launches(&few, ValueType::U8, &entropy, 1, Some(&classes));
-    assert_eq!(given, ["arrays_present", "entropy_tensor_guarded"]);
-    // There is no guess where no data may occur, or where codes would have to be made.
+    assert_eq!(given, ["arrays_present", "entropy_tensor"]);
+    // Nodata may occur in it or not, and be any byte; with classes it is one that is its own code.
     let nodata = entropy.clone().nodata(3);
     assert_eq!(launches(&few, ValueType::U8, &nodata, 1, None), ["arrays_present", "entropy_tensor_counted"]);
     let classes = Classes::identity(15, Some(Nodata::Whole(15))).unwrap();
     let below = |top: u8| few.as_slice().iter().map(|&cell| cell.min(top)).collect();
     let counted = launches(&Grid::from_vec(below(14), 512, 480).unwrap(), ValueType::U8, &entropy, 1, Some(&classes));
     assert_eq!(counted, ["arrays_present", "entropy_tensor_counted"]);
+    for code in [3, 77, 255] {
+        let mut holes = few.clone();
+        holes.as_mut_slice().iter_mut().skip(7).step_by(13).for_each(|cell| *cell = code);
+        let entropy = Entropy::new().nodata(u16::from(code));
+        assert_eq!(launches(&holes, ValueType::U8, &entropy, 1, None), ["arrays_present", "entropy_tensor_counted"]);
+        assert_eq!(launches(&few, ValueType::U8, &entropy, 1, None), ["arrays_present", "entropy_tensor_counted"]);
+        let small = entropy.size(3);
+        assert_eq!(launches(&holes, ValueType::U8, &small, 1, None), ["arrays_present", "entropy_tensor_3_counted"]);
+    }
+    let small = entropy.clone().size(3);
+    assert_eq!(launches(&few, ValueType::U8, &small, 1, None), ["arrays_present", "entropy_tensor_3"]);
 
     // One cell too many, wherever it is.
     for at in [0, 100_003, 512 * 480 - 1] {
@@ -166,7 +177,7 @@ fn a_guess_is_not_waited_for_and_may_be_wrong() {
         let mut names = launches(&many, ValueType::U8, &entropy, 1, None);
         // Band by band.
         names.dedup();
-        assert_eq!(names, ["arrays_present", "entropy_tensor_guarded", "entropy_histogram"], "cell {at}");
+        assert_eq!(names, ["arrays_present", "entropy_tensor", "entropy_histogram"], "cell {at}");
         let device = emulated();
         let bytes = Buffer::from_slice(&device, many.as_slice()).unwrap();
         for (levels, classes) in [(Some(16), None), (None, Some(Classes::identity(16, None).unwrap()))] {

@@ -116,6 +116,8 @@ pub(super) enum Sides {
     UpTo(usize),
     /// This one.
     Only(usize),
+    /// Any of these.
+    Any(&'static [usize]),
 }
 
 impl Sides {
@@ -123,6 +125,7 @@ impl Sides {
     pub fn longest(self) -> usize {
         match self {
             Self::UpTo(side) | Self::Only(side) => side,
+            Self::Any(sides) => sides.iter().copied().max().unwrap_or(0),
         }
     }
 }
@@ -206,7 +209,7 @@ pub(super) trait Ready: Send + Sync {
     /// the levels or as nodata; everything else that the kernels ask for (tables, shared memory, what is made first) is as made here.
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch>;
 
-    /// The same behind a scan of the cells: nothing is computed unless all of them are below 16. `None` where the kernel is not safe for
+    /// The same behind a scan of the cells: nothing is computed unless all of them are below 16, or nodata where the kernel takes that. `None` where the kernel is not safe for
     /// cells that are no levels.
     fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
         let _ = (frame, scan);

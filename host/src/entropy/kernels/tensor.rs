@@ -1,4 +1,4 @@
-//! The kernels for 5 × 5 windows that count on the tensor cores.
+//! The kernels for 5 × 5 and 3 × 3 windows that count on the tensor cores.
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
@@ -14,26 +14,30 @@ use crate::measure::fixed::table_u32;
 pub(in crate::entropy) static TENSOR: Tensor = Tensor {
     facts: Facts {
         nodata: false,
-        guarded: true,
         ..facts(
             "tensor",
             kernels::entropy_tensor::ENTRY,
-            "5 x 5 windows of up to 16 classes without nodata, on the tensor cores",
+            "5 x 5 and 3 x 3 windows of up to 16 classes without nodata, on the tensor cores",
         )
     },
+    entry_3: kernels::entropy_tensor_3::ENTRY,
 };
 
-/// Valid cells are counted too.
+/// Cells that are nodata are counted too.
 pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
-    facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata, for any grid"),
+    facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata"),
+    entry_3: kernels::entropy_tensor_3_counted::ENTRY,
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
-    Facts { sides: Sides::Only(5), levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+    let sides = Sides::Any(&[3, 5]);
+    Facts { sides, levels: 16, counts_nodata: false, guarded: true, ..Facts::new(name, entry, about) }
 }
 
 pub(in crate::entropy) struct Tensor {
     facts: Facts,
+    /// For windows of 3 × 3.
+    entry_3: KernelEntry,
 }
 
 impl Descriptor for Tensor {
@@ -41,18 +45,21 @@ impl Descriptor for Tensor {
         &self.facts
     }
 
+    fn entry(&self, work: &Work) -> KernelEntry {
+        if work.size == 3 { self.entry_3 } else { self.facts.entry }
+    }
+
     fn cost(&self, work: &Work) -> f64 {
-        // The border is counted cell by cell, at 17 times the cost of another cell.
-        match (self.facts.nodata, work.has_much_border()) {
-            (false, true) => 2.0,
+        // The border is counted cell by cell, at 17 times the cost of another cell with all 25 cells of a window, less with nine.
+        match (work.has_much_border(), self.facts.nodata) {
+            (true, _) => 2.0,
             (false, false) => 0.9,
-            (true, true) if !work.nodata => 2.0,
-            (true, _) => 1.0,
+            (false, true) => 1.0,
         }
     }
 
-    fn shared_needed(&self, _work: &Work) -> u32 {
-        kernels::TENSOR_PAIRS * 32 * 4
+    fn shared_needed(&self, work: &Work) -> u32 {
+        kernels::tensor_rows(work.size) * kernels::TENSOR_ROW
     }
 
     fn block(&self, work: &Work, _shared_per_block: u32) -> Block {
@@ -61,21 +68,22 @@ impl Descriptor for Tensor {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
-        let (table, units) = table_u32(5 * 5 + 1, question.work.largest);
+        let size = question.work.size;
+        let (table, units) = table_u32(size * size + 1, question.work.largest);
         let table = put(bytemuck::cast_slice(&table))?;
-        Ok(Box::new(Strips { common, guarded: self.facts.guarded, table, scale: question.scale / units }))
+        Ok(Box::new(Strips { common, table, scale: question.scale / units }))
     }
 }
 
 struct Strips {
     common: Common,
-    guarded: bool,
     table: Buffer,
     scale: f64,
 }
 
 impl Strips {
-    fn launch(&self, frame: &Frame<'_>) -> Launch {
+    /// Behind a scan, where there is one.
+    fn launch(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
         let Common { nodata, resident, .. } = self.common;
         let warps = kernels::TENSOR_THREADS / 32;
         let strips = (frame.cols + 2).div_ceil(kernels::TENSOR_COLS);
@@ -87,6 +95,9 @@ impl Strips {
         let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
         args.extend([nodata, rows_each].map(Arg::U32));
         args.push(self.common.factor(self.scale));
+        // Without records the kernel reads none.
+        let (found, records) = scan.map_or((&self.table, 0), |scan| (&scan.found, scan.records));
+        args.extend([found.input::<u32>(), Arg::U32(records)]);
         self.common.launch([units.div_ceil(warps).max(border).min(resident), 1, 1], args)
     }
 }
@@ -97,12 +108,10 @@ impl Ready for Strips {
     }
 
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
-        vec![self.launch(frame)]
+        vec![self.launch(frame, None)]
     }
 
     fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
-        let (_, config, mut args) = self.launch(frame);
-        args.extend([scan.found.input::<u32>(), Arg::U32(scan.records)]);
-        self.guarded.then_some((kernels::entropy_tensor_guarded::ENTRY, config, args))
+        Some(self.launch(frame, Some(scan)))
     }
 }

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Kernels require codes below the number of levels. So the scan of an array that they read itself is waited for, which costs a
-//! round trip to the device; but the kernel of 5 × 5 windows takes any bytes, and is enqueued speculatively behind the scan, on
-//! the guess that it finds no byte above 15 (the kernel reads what was found, and does nothing otherwise). Where codes are made, a
+//! round trip to the device; but the kernels of 5 × 5 and 3 × 3 windows take any bytes, and are enqueued speculatively behind the scan, on
+//! the guess that it finds no byte above 15 but nodata (the kernel reads what was found, and does nothing otherwise). Where codes are made, a
 //! number without a code gets a valid one, and the error is found when the band has been waited for.
 //!
 //! The kernel, its table and the windows that cells are given are those of [`Entropy::stream`] (and, without classes, of
@@ -219,9 +219,11 @@ impl Entropy {
         let shape = (cells.grid.rows(), cells.grid.cols());
         let scan = PresenceScan::new(queue, cells)?;
         // As many levels as the kernel takes: with fewer the result is the same.
-        let few = Coding { levels: self.levels.unwrap_or(FEW).min(BYTE_LEVELS), nodata: None, codes: None };
+        let levels = self.levels.unwrap_or(FEW).min(BYTE_LEVELS);
+        let few = Coding { levels, nodata: self.nodata_byte(), codes: None };
         let supposed = self.plan::<T>(shape, &few, observer);
-        let guess = match supposed.readable(cells).filter(|_| self.nodata.is_none()) {
+        // Where no cell is nodata after all, the result is the same too.
+        let guess = match supposed.readable(cells) {
             Some(pitch) => supposed.guess(queue, cells, pitch, outs, &scan)?,
             None => None,
         };
@@ -400,7 +402,7 @@ impl Plan<'_> {
         Ok((Some(memory), if room < seen(most) { room - halo } else { most }))
     }
 
-    /// Enqueues everything behind a scan that is on the queue, in case it finds no byte above 15, where a single launch of the kernel that
+    /// Enqueues everything behind a scan that is on the queue, in case it finds no byte above 15 but nodata, where a single launch of the kernel that
     /// takes any bytes does it. The returned value is kept until the queue has been waited for; `None` where nothing was enqueued.
     fn guess<T: Real>(
         &self,

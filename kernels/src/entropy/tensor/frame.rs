@@ -1,13 +1,13 @@
 //! The frame: the cells at the border of the grid, whose windows are clipped. Each lane counts its own windows.
 //!
-//! They are few, but border checks would slow down every strip. All 25 loads of
+//! They are few, but border checks would slow down every strip. All loads of
 //! a window are issued, and cells outside are shifted to 0: with a branch for each, the loads would wait for
 //! one another.
 
-use simt::math::{reciprocal_fast, shift_left_clamped};
+use simt::math::shift_left_clamped;
 use simt::thread;
 
-use super::{FULL_WINDOW, RADIX, ROW, Strip};
+use super::{COUNTED, Mode, ROW, Strip, radix};
 
 /// Which of the cells to compute have a window that is clipped, or lie too close to the right border for a whole word.
 #[derive(Clone, Copy)]
@@ -26,9 +26,10 @@ pub struct Frame {
 
 impl Frame {
     #[inline(always)]
-    pub fn new(begin: i32, end: i32, rows: i32, cols: i32) -> Self {
-        let top = begin.max(2).min(end);
-        let bottom = end.min(rows - 2).max(top);
+    pub fn new(begin: i32, end: i32, rows: i32, cols: i32, reach: i32) -> Self {
+        let top = begin.max(reach).min(end);
+        let bottom = end.min(rows - reach).max(top);
+        // Strips begin with two columns that they do not keep, however far windows reach.
         let left = cols.min(2);
         Self { begin, end, top, bottom, cols, left, right: ((cols - 2) / 4 * 4).max(left) }
     }
@@ -68,40 +69,48 @@ impl Frame {
 
     /// Computes the frame, on all threads of the launch.
     #[inline(always)]
-    pub fn compute(&self, strip: &Strip) {
+    pub fn compute<const SIDE: usize, const MODE: Mode>(&self, strip: &Strip) {
         let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
         let mut index = thread::index_x();
         while index < cells {
             let (y, x) = self.cell(index);
-            self.window(strip, y, x);
+            self.cell_alone::<SIDE, MODE>(strip, y, x);
             index += threads;
         }
     }
 
-    /// The window around row `y`, column `x`.
+    /// The result of row `y`, column `x`.
     #[inline(always)]
-    fn window(&self, strip: &Strip, y: i32, x: i32) {
+    fn cell_alone<const SIDE: usize, const MODE: Mode>(&self, strip: &Strip, y: i32, x: i32) {
+        let side = SIDE as i32;
         // A byte for each level.
         let mut counts = [0u32; 4];
         let (mut n, mut i) = (0, 0);
-        while i < FULL_WINDOW as i32 {
-            let (wy, wx) = (y + i / 5 - 2, x + i % 5 - 2);
+        let mut centre = 0;
+        while i < side * side {
+            let (wy, wx) = (y + i / side - side / 2, x + i % side - side / 2);
             let (row, col) = (wy.max(0).min(strip.rows - 1), wx.max(0).min(strip.cols - 1));
-            let level = strip.cells.load(row as usize * strip.stride as usize + col as usize);
-            let inside = (row, col) == (wy, wx);
-            let at = if inside { 8 * u32::from(level) } else { 1024 };
+            let level = u32::from(strip.cells.load(row as usize * strip.stride as usize + col as usize));
+            let counted = (row, col) == (wy, wx) && (MODE != COUNTED || level != strip.nodata);
+            let at = if counted { 8 * level } else { 1024 };
             counts[0] += shift_left_clamped(1, at);
             counts[1] += shift_left_clamped(1, at.wrapping_sub(32));
             counts[2] += shift_left_clamped(1, at.wrapping_sub(64));
             counts[3] += shift_left_clamped(1, at.wrapping_sub(96));
-            n += u32::from(inside);
+            n += u32::from(counted);
+            if i == side * side / 2 {
+                centre = level;
+            }
             i += 1;
         }
-        let f = |n1: u32, n2: u32| strip.table.load_address((n1 + RADIX * n2) * ROW + strip.address[0]);
+        let f = |n1: u32, n2: u32| strip.table.load_address((n1 + radix(SIDE) * n2) * ROW + strip.address[0]);
         let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
         let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
         let rest = sum.wrapping_add(pairs(counts[3])).wrapping_sub(f(n, 0));
-        let h = rest as f32 * (reciprocal_fast(n as f32) * strip.scale);
+        let mut h = rest as f32 * strip.inverse_of(n);
+        if MODE == COUNTED && centre == strip.nodata {
+            h = f32::NAN;
+        }
         strip.out.store((y + strip.out_row) as usize * strip.out_stride as usize + x as usize, h);
     }
 }

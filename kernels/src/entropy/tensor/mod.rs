@@ -1,4 +1,4 @@
-//! The production kernel: 5 × 5 windows, up to 16 levels, with the tensor cores adding up the columns.
+//! The production kernels: windows of 5 × 5 and 3 × 3, up to 16 levels, with the tensor cores adding up the columns.
 //!
 //! ```text
 //! a warp owns a strip of 128 neighbouring columns, each lane 4, and marches down the rows; for every row:
@@ -7,6 +7,8 @@
 //!     the sum over 5 columns, for all columns at once:  D = C · (band matrix of 128s) + (the lane's address in the table)
 //!     Σ F(n_i) by 8 lookups at the addresses D
 //! ```
+//!
+//! What follows speaks of 5 × 5; 3 × 3 is the same with other numbers, a const parameter.
 //!
 //! What makes it fast, in order:
 //!
@@ -28,18 +30,20 @@
 //! is counted cell by cell (see `frame`). Blocks are as many as fit on the device at once, since filling the table
 //! costs more than a small tile, and all warps have equally many rows to march.
 //!
-//! Grids with nodata are a mode of the same code (see [`Mode`]): there the cells of a window are counted, as a ninth
-//! pair, border or not.
+//! Grids with nodata are a mode of the same code (see [`Mode`]). There the selectors of cells have flags for those that are nodata (see
+//! `cells`), and a ninth word of columns has how many of their cells are. Its product with the band matrix is the address of F(N), in
+//! rows of their own behind the pairs'. The reciprocal of N takes no lookup and no conversion: the bits of an address, taken for those of an
+//! f32, are a number below the normal ones, from which one multiplication and addition, which round nothing, make a multiple of N. What they
+//! multiply by has the flags of the window's own cell for its upper bytes, and so is NaN where that is nodata.
 
 use simt::global::{In, Out};
-use simt::math::{byte_permute, reciprocal_fast};
+use simt::math::{byte_permute, fused_multiply_add, reciprocal_fast};
 use simt::mma::multiply_add_u8;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
-use self::cells::{Cells, Columns, WEIGHTS};
+use self::cells::{Cells, Columns, Marking, tables};
 use self::frame::Frame;
-use super::load_cells;
 use crate::arrays::PRESENT_RECORD;
 
 mod cells;
@@ -49,15 +53,32 @@ mod frame;
 pub const TENSOR_THREADS: u32 = 768;
 /// Columns that a warp writes.
 pub const TENSOR_COLS: u32 = 124;
-/// Rows of the pair table: n₁ + 26·n₂ for n₁, n₂ ≤ 25 with n₁ + n₂ ≤ 25.
-pub const TENSOR_PAIRS: u32 = 25 * RADIX + 1;
+/// Rows of the table in shared memory, of [`TENSOR_ROW`] bytes, for windows of so many cells a side: of pairs −F(n₁) − F(n₂) at n₁ + 26·n₂, then F(N) by how
+/// many of the cells of a full window are nodata.
+pub const fn tensor_rows(side: usize) -> u32 {
+    pair_rows(side) + radix(side)
+}
 
-/// What a count of the second level of a pair weighs.
-const RADIX: u32 = 26;
 /// Bytes of a row of the table: a word for each lane.
-const ROW: u32 = 128;
+pub const TENSOR_ROW: u32 = 128;
+
+const ROW: u32 = TENSOR_ROW;
+
 /// Cells of a full window.
-const FULL_WINDOW: u32 = 25;
+const fn full(side: usize) -> u32 {
+    (side * side) as u32
+}
+
+/// What a count of the second level of a pair weighs: counts are below it.
+const fn radix(side: usize) -> u32 {
+    full(side) + 1
+}
+
+/// Rows of the table of pairs: n₁ + n₂ is at most [`full`].
+const fn pair_rows(side: usize) -> u32 {
+    full(side) * radix(side) + 1
+}
+
 /// Pairs of levels.
 const PAIRS: usize = 8;
 
@@ -65,19 +86,25 @@ const PAIRS: usize = 8;
 type Mode = u8;
 /// All windows are full, and there is no nodata.
 const INSIDE: Mode = 0;
-/// N is counted, and cells outside the grid are none.
+/// All windows are inside the grid, and cells that are nodata are counted.
 const COUNTED: Mode = 1;
 
+/// What [`Strip::inverse`] multiplies the bits of addresses by, −127 · 2^120: the upper bytes are those of [`Cells::marks`].
+const MULTIPLIER: f32 = f32::from_bits(0xFEFE_0000);
+/// What a cell of the window is of the product: a row of the table, as the bits of an f32, times the multiplier. Every N is multiplied by
+/// this before its reciprocal is taken, so that the way in which it has been found changes no bit.
+const PER_CELL: f32 = -MULTIPLIER * f32::from_bits(ROW);
+
 /// The band matrix as a lane holds it, for block `b` of the result: of a lane's four columns, the first two or the last two.
-/// The halo is in the lower half of its words.
+/// The halo is in the lower half of its words. Columns of a word lie as `cells` has them.
 #[inline(always)]
-fn band(lane: u32, b: u32) -> [u32; 2] {
+fn band(lane: u32, b: u32, reach: u32) -> [u32; 2] {
     let (g, t) = (lane / 4, lane % 4);
     // Column g of the result, and the columns of the lane's words: its own, and for a quad's first lane the two to its left,
     // for its last the two to its right.
     let out = 4 * (g / 2) + 2 * b + g % 2;
-    let near = |col: u32| u32::from(col.wrapping_sub(out).wrapping_add(2) <= 4) * ROW;
-    let own = near(4 * t) | near(4 * t + 1) << 8 | near(4 * t + 2) << 16 | near(4 * t + 3) << 24;
+    let near = |col: u32| u32::from(col.wrapping_sub(out).wrapping_add(reach) <= 2 * reach) * ROW;
+    let own = near(4 * t) | near(4 * t + 2) << 8 | near(4 * t + 1) << 16 | near(4 * t + 3) << 24;
     let first = if t == 0 { 0u32.wrapping_sub(2) } else { 16 };
     let halo = near(first) | near(first.wrapping_add(1)) << 8;
     [own, if t == 0 || t == 3 { halo } else { 0 }]
@@ -93,14 +120,18 @@ struct Strip {
     matrix: [[u32; 2]; 2],
     rows: i32,
     cols: i32,
-    /// In mode `INSIDE`: the column before which whole words of four are kept.
+    /// The column before which whole words of four are kept.
     right: i32,
     stride: u32,
     /// Row of `out` that is row 0 of the grid: negative where `first` is positive.
     out_row: i32,
     out_stride: u32,
     nodata: u32,
+    marking: Marking,
+    /// What the reciprocal of N · `PER_CELL` is multiplied by.
     scale: f32,
+    /// In mode `COUNTED`: what is added to a product of `MULTIPLIER` for N · `PER_CELL`.
+    all: f32,
     lane: u32,
     /// The lane whose columns count as this one's halo.
     neighbour: u32,
@@ -108,66 +139,61 @@ struct Strip {
     shown: u32,
     /// The address of the lane's word in the table's first row, four times.
     address: [u32; 4],
-    /// [`WEIGHTS`].
-    weights: [u32; 2],
-    /// Column of the lane's first cell: a multiple of 4, possibly outside.
+    /// [`tables`].
+    tables: [u32; 3],
+    /// Column of the lane's first cell: a multiple of 4.
     x: i32,
 }
 
 impl Strip {
-    /// The lane's four cells of row `y`, which lie at word `at`. In mode `INSIDE` the row is inside the grid.
     #[inline(always)]
-    fn load<const MODE: Mode>(&self, y: i32, at: usize) -> u32 {
-        if MODE == COUNTED {
-            load_cells(self.cells, (self.rows, self.cols), self.stride, (y, self.x), self.nodata)
-        } else {
-            self.cells.cast::<u32>().load(at)
-        }
-    }
-
-    #[inline(always)]
-    fn march<const MODE: Mode>(&self, begin: i32, end: i32) {
+    fn march<const SIDE: usize, const MODE: Mode>(&self, begin: i32, end: i32) {
+        let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
-        let word = if MODE == INSIDE { self.x.min((self.cols - 1) / 4 * 4) / 4 } else { 0 };
-        // In mode `COUNTED` it is not used, and may be before the first.
-        let mut next = ((begin - 2) as usize).wrapping_mul(pitch).wrapping_add(word as usize);
-        let mut row = begin - 2;
-        // The words of the next rows, as many as there are.
+        let word = self.x.min((self.cols - 1) / 4 * 4) / 4;
+        let mut next = (begin - reach) as usize * pitch + word as usize;
+        let mut row = begin - reach;
+        // The words of the next rows, as many as there are. All rows are inside the grid.
         macro_rules! fetch {
             ($words:ident: $($i:literal)*) => {
-                // All of them except at the end of a strip: one comparison instead of many.
-                if MODE == COUNTED || row + 5 <= end + 2 {
-                    $($words[$i] = self.load::<MODE>(row + $i, next.wrapping_add($i * pitch));)*
-                } else {
-                    $(if row + $i < end + 2 {
-                        $words[$i] = self.load::<MODE>(row + $i, next.wrapping_add($i * pitch));
-                    })*
-                }
                 let count = [$($i),*].len();
-                next = next.wrapping_add(count * pitch);
+                let cells = self.cells.cast::<u32>();
+                // All of them except at the end of a strip: one comparison instead of many.
+                if row + count as i32 <= end + reach {
+                    $($words[$i] = cells.load(next + $i * pitch);)*
+                } else {
+                    // What was there before needs no register any longer.
+                    $($words[$i] = if row + $i < end + reach { cells.load(next + $i * pitch) } else { 0 };)*
+                }
+                next += count * pitch;
                 row += count as i32;
             };
         }
-        // Rows begin − 2 .. begin + 2 are in the ring's slots 0..4 when the first output row starts;
-        // slot 4 then takes row begin + 2.
+        // The rows before the one that enters with the first output row are in the ring's slots from 0 on;
+        // the last slot then takes that one.
         let (mut above, mut prefetched) = ([0u32; 4], [0u32; 5]);
-        fetch!(above: 0 1 2 3);
-        fetch!(prefetched: 0 1 2 3 4);
-        let mut ring = [Cells::NONE; 5];
+        if SIDE == 5 {
+            fetch!(above: 0 1 2 3);
+            fetch!(prefetched: 0 1 2 3 4);
+        } else {
+            fetch!(above: 0 1);
+            fetch!(prefetched: 0 1 2);
+        }
+        // What is in the last slot leaves first, so it has been added too.
+        let mut ring = [Cells::ZERO; SIDE];
         let mut columns = Columns::EMPTY;
         let mut i = 0;
-        while i < 4 {
-            ring[i] = Cells::new::<MODE>(above[i]);
-            columns.grow::<MODE>(ring[i], self.weights);
+        while i < SIDE {
+            if i < SIDE - 1 {
+                ring[i] = Cells::new::<MODE>(above[i], self.marking);
+            }
+            columns.grow::<MODE>(ring[i], self.tables);
             i += 1;
         }
 
-        // Only for mode `INSIDE`, where all windows are full.
-        let norms = (
-            self.table.load_address(FULL_WINDOW * ROW + self.address[0]).wrapping_neg(),
-            reciprocal_fast(FULL_WINDOW as f32) * self.scale,
-        );
+        // Only for mode `INSIDE`, where all windows have as many cells.
+        let norms = (self.table.load_address(pair_rows(SIDE) * ROW + self.address[0]), self.inverse_of(full(SIDE)));
         // The first lane's first two columns are not kept.
         let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x;
@@ -178,19 +204,29 @@ impl Strip {
                 if y >= end {
                     return;
                 }
-                columns.slide::<MODE>($cells[$new], ring[$slot], self.weights);
+                columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
-                self.write_row::<MODE>(&columns, norms, y, at);
+                self.write_row::<SIDE, MODE>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
         }
-        // Five rows' loads share a scoreboard, so they are consumed before the next five are issued: the hardware cannot wait for the
+        // Several rows' loads share a scoreboard, so they are consumed before the next are issued: the hardware cannot wait for the
         // older of two loads that share one, and it has few.
         loop {
-            let cells = prefetched.map(Cells::new::<MODE>);
-            fetch!(prefetched: 0 1 2 3 4);
-            step!(cells: 0 4; 1 0; 2 1; 3 2; 4 3;);
+            let cells = prefetched.map(|bytes| Cells::new::<MODE>(bytes, self.marking));
+            if SIDE == 5 && MODE == INSIDE {
+                fetch!(prefetched: 0 1 2 3 4);
+                step!(cells: 0 4; 1 0; 2 1; 3 2; 4 3;);
+            } else if SIDE == 5 {
+                // Registers are short, and the first rows' cells are in the ring by then.
+                step!(cells: 0 4; 1 0; 2 1;);
+                fetch!(prefetched: 0 1 2 3 4);
+                step!(cells: 3 2; 4 3;);
+            } else {
+                fetch!(prefetched: 0 1 2);
+                step!(cells: 0 2; 1 0; 2 1;);
+            }
         }
     }
 
@@ -204,19 +240,49 @@ impl Strip {
         [multiply_add_u8(a, self.matrix[0], self.address), multiply_add_u8(a, self.matrix[1], self.address)]
     }
 
-    /// The windows of row `y` from the lane's columns, to element `at`.
+    /// The same of a single word's counts, by column.
     #[inline(always)]
-    fn write_row<const MODE: Mode>(&self, columns: &Columns, (start, inverse): (u32, f32), y: i32, at: isize) {
+    fn places_of_counts(&self, counts: u32) -> [u32; 4] {
+        let shown = byte_permute(counts, 0, self.shown);
+        let halo = warp::warp_shuffle_idx(warp::FULL, shown, self.neighbour, 32).0;
+        // The lower half of the product is not wanted, and multiplies what is in registers anyway.
+        let a = [counts, self.tables[2], halo, self.tables[0]];
+        let [first, second] = self.matrix.map(|matrix| multiply_add_u8(a, matrix, self.address));
+        [first[0], first[1], second[0], second[1]]
+    }
+
+    /// The factor of a sum for 1/N, by the address of F(N) and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
+    #[inline(always)]
+    fn inverse(&self, address: u32, marks: u32, at: u32) -> f32 {
+        let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 | 0x1100 * at));
+        reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)) * self.scale
+    }
+
+    /// The same by N.
+    #[inline(always)]
+    fn inverse_of(&self, n: u32) -> f32 {
+        reciprocal_fast(n as f32 * PER_CELL) * self.scale
+    }
+
+    /// The windows of a row from the lane's columns, to element `at`. `own` has the cells that the windows are around.
+    #[inline(always)]
+    fn write_row<const SIDE: usize, const MODE: Mode>(
+        &self,
+        columns: &Columns,
+        (start, inverse): (u32, f32),
+        own: Cells,
+        at: isize,
+    ) {
         let mut sums = [start; 4];
         let mut inverses = [inverse; 4];
         if MODE == COUNTED {
-            let counts = self.addresses(columns.cells, 0);
+            let counts = self.places_of_counts(columns.none);
+            let marks = own.marks(self.tables);
             let mut k = 0;
             while k < 4 {
-                let address = counts[k / 2][k % 2];
-                let n = (address - self.address[0]) / ROW;
-                sums[k] = self.table.load_address(address).wrapping_neg();
-                inverses[k] = reciprocal_fast(n.max(1) as f32) * self.scale;
+                let address = counts[k];
+                sums[k] = self.table.load_address(address + pair_rows(SIDE) * ROW);
+                inverses[k] = self.inverse(address, marks, [0, 2, 1, 3][k]);
                 k += 1;
             }
         }
@@ -240,17 +306,7 @@ impl Strip {
             h[k] = sums[k] as f32 * inverses[k];
             k += 1;
         }
-        if MODE == COUNTED && self.nodata <= 255 {
-            let centres = self.load::<MODE>(y, 0);
-            k = 0;
-            while k < 4 {
-                if centres >> (8 * k) & 0xFF == 0xFF {
-                    h[k] = f32::NAN;
-                }
-                k += 1;
-            }
-        }
-        let inside = if MODE == INSIDE { self.x + 4 <= self.right } else { self.x >= 0 && self.x < self.cols };
+        let inside = self.x + 4 <= self.right;
         // The outermost lanes have only half of their neighbours.
         let edge = self.lane == 0 || self.lane == 31;
         let half = if self.lane == 0 { [h[2], h[3]] } else { [h[0], h[1]] };
@@ -261,9 +317,27 @@ impl Strip {
     }
 }
 
+/// Whether the cells may be computed: a scan of them has left `records` records in `found`, and all of the bytes are levels, or nodata in mode `COUNTED`. All
+/// threads of a block call it.
+#[inline(always)]
+fn admits<const MODE: Mode>(found: In<u32>, records: u32, nodata: u32) -> bool {
+    let mut large = 0;
+    let mut word = thread::thread_idx_x();
+    while word < records * PRESENT_RECORD {
+        let mut flags = found.load(word as usize);
+        if MODE == COUNTED && word % PRESENT_RECORD == nodata / 32 {
+            flags &= !(1 << (nodata % 32));
+        }
+        // Of a record's first word, the lower half is of levels.
+        large |= if word.is_multiple_of(PRESENT_RECORD) { flags >> 16 } else { flags };
+        word += thread::block_dim_x();
+    }
+    thread::sync_threads_count(large != 0) == 0
+}
+
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn tensor<const MODE: Mode>(
+fn tensor<const SIDE: usize, const MODE: Mode>(
     cells: In<u8>,
     out: Out<f32>,
     table: In<u32>,
@@ -272,14 +346,21 @@ fn tensor<const MODE: Mode>(
     nodata: u32,
     rows_each: u32,
     scale: f32,
+    (found, records): (In<u32>, u32),
 ) {
+    if !admits::<MODE>(found, records, nodata) {
+        return;
+    }
     let shared = shared::dynamic::<u32>();
     // Eight threads a row, four words each.
     let mut at = thread::thread_idx_x();
-    while at < TENSOR_PAIRS * 8 {
-        let (n1, n2) = (at / 8 % RADIX, at / 8 / RADIX);
+    while at < tensor_rows(SIDE) * 8 {
+        let row = at / 8;
+        let (n1, n2) = (row % radix(SIDE), row / radix(SIDE));
         // Rows that no window reaches are filled too: no unwritten memory is read.
-        let f = if n1 + n2 <= FULL_WINDOW {
+        let f = if row >= pair_rows(SIDE) {
+            table.load((tensor_rows(SIDE) - 1 - row) as usize)
+        } else if n1 + n2 <= full(SIDE) {
             table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
         } else {
             0
@@ -296,14 +377,16 @@ fn tensor<const MODE: Mode>(
     // ptxas copies a word that it knows to be one into four registers before each product, and constants into registers
     // before each permutation. It does not see through shuffles, and keeps their results.
     let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, shared.address() + 4 * (lane ^ i), i, 32).0);
-    let weights = WEIGHTS.map(|word| warp::warp_shuffle_xor(warp::FULL, word ^ lane, 1, 32).0 ^ lane ^ 1);
-    let (begin, end) = (first as i32, (first + count) as i32);
-    let frame = Frame::new(begin, end, rows as i32, cols as i32);
+    let tables = tables(SIDE).map(|word| warp::warp_shuffle_xor(warp::FULL, word ^ lane, 1, 32).0 ^ lane ^ 1);
+    let (begin, end, reach) = (first as i32, (first + count) as i32, (SIDE / 2) as u32);
+    let frame = Frame::new(begin, end, rows as i32, cols as i32, reach as i32);
+    // Where no cell of a window is left, the address makes 0 of it.
+    let all = address[0] + full(SIDE) * ROW;
     let strip = Strip {
         cells,
         out,
         table: shared,
-        matrix: [band(lane, 0), band(lane, 1)],
+        matrix: [band(lane, 0, reach), band(lane, 1, reach)],
         rows: rows as i32,
         cols: cols as i32,
         right: frame.right,
@@ -311,44 +394,45 @@ fn tensor<const MODE: Mode>(
         out_row: -begin,
         out_stride,
         nodata,
-        scale,
+        marking: Marking::new(nodata),
+        scale: scale * PER_CELL,
+        // Addresses are below 2^17, and the multiplier has 7 bits: no product is rounded.
+        all: -MULTIPLIER * f32::from_bits(all),
         lane,
         neighbour,
         // The last lane's upper two columns are near the next quad, the first lane's lower two near the one before.
-        shown: if is_last { 0x7632 } else { 0x5410 },
+        shown: if is_last { 0x7531 } else { 0x6420 },
         address,
-        weights,
+        tables,
         x: 0,
     };
-    // In mode `COUNTED` a strip's first word is outside: it writes the columns left + 2 .. left + 126.
-    let (left, top, bottom, kept) =
-        if MODE == COUNTED { (-4, begin, end, cols as i32 + 2) } else { (0, frame.top, frame.bottom, frame.right - 2) };
     let rows_each = rows_each.max(1);
-    let columns = (kept.max(0) as u32).div_ceil(TENSOR_COLS).max(1);
-    let units = ((bottom - top).max(0) as u32).div_ceil(rows_each) * columns;
+    let columns = ((frame.right - 2).max(0) as u32).div_ceil(TENSOR_COLS).max(1);
+    let units = ((frame.bottom - frame.top).max(0) as u32).div_ceil(rows_each) * columns;
     // The shuffle tells ptxas that all lanes have the same.
     let mut unit = warp::warp_shuffle_idx(warp::FULL, thread::index_x() / 32, 0, 32).0;
     while unit < units {
         // Warps side by side take strips side by side: their rows are neighbours in memory.
         let (band, column) = (unit / columns, unit % columns);
-        let here = Strip { x: left + (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
-        let begin = top + (band * rows_each) as i32;
-        here.march::<MODE>(begin, (begin + rows_each as i32).min(bottom));
+        let here = Strip { x: (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
+        let begin = frame.top + (band * rows_each) as i32;
+        here.march::<SIDE, MODE>(begin, (begin + rows_each as i32).min(frame.bottom));
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
     // Last, because warps take different times here.
-    if MODE == INSIDE {
-        frame.compute(&strip);
-    }
+    frame.compute::<SIDE, MODE>(&strip);
 }
 
 /// Entropy of 5 × 5 windows of up to 16 levels without nodata, in blocks of [`TENSOR_THREADS`] threads, on the tensor cores.
 ///
 /// Any number of blocks works; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
-/// what is wanted over S. Dynamic shared memory: [`TENSOR_PAIRS`] · 128 bytes.
+/// what is wanted over S. Dynamic shared memory: [`tensor_rows`] · [`TENSOR_ROW`] bytes.
+///
+/// Of bytes that the host has not seen yet a scan ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `found`, and unless all of
+/// them are levels nothing is done. So the host need not wait for the scan, which would take as long again. With 0 records all is as it should be.
 ///
 /// # Safety
-/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255. Cells that
+/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records. Cells that
 /// are no levels give meaningless results, and do no other harm.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor(
@@ -364,53 +448,17 @@ pub unsafe fn entropy_tensor(
     nodata: u32,
     rows_each: u32,
     scale: f32,
-) {
-    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
-}
-
-/// [`entropy_tensor`](fn@entropy_tensor) of bytes that the host has not seen yet: a scan of them
-/// ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `present`, and unless all of the bytes are below 16 nothing
-/// is done. So the host need not wait for the scan, which would take as long again.
-///
-/// # Safety
-/// As [`entropy_tensor`](fn@entropy_tensor); `present` has so many records.
-#[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor_guarded(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    nodata: u32,
-    rows_each: u32,
-    scale: f32,
-    present: In<u32>,
+    found: In<u32>,
     records: u32,
 ) {
-    let mut large = 0;
-    let mut word = thread::thread_idx_x();
-    while word < records * PRESENT_RECORD {
-        let flags = present.load(word as usize);
-        // Of a record's first word, the lower half is of levels.
-        large |= if word.is_multiple_of(PRESENT_RECORD) { flags >> 16 } else { flags };
-        word += thread::block_dim_x();
-    }
-    if thread::sync_threads_count(large != 0) > 0 {
-        return;
-    }
-    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    tensor::<INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale);
+    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
+    tensor::<5, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata.
+/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
 ///
 /// # Safety
-/// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be at most 255.
+/// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be anything.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor_counted(
     cells: In<u8>,
@@ -425,7 +473,59 @@ pub unsafe fn entropy_tensor_counted(
     nodata: u32,
     rows_each: u32,
     scale: f32,
+    found: In<u32>,
+    records: u32,
 ) {
-    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    tensor::<COUNTED>(cells, out, table, frame, kept, nodata, rows_each, scale);
+    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
+    tensor::<5, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+}
+
+/// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
+///
+/// # Safety
+/// As [`entropy_tensor`](fn@entropy_tensor).
+#[kernel(threads = 768, blocks = 1, arch = 80)]
+pub unsafe fn entropy_tensor_3(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    first: u32,
+    count: u32,
+    out_stride: u32,
+    nodata: u32,
+    rows_each: u32,
+    scale: f32,
+    found: In<u32>,
+    records: u32,
+) {
+    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
+    tensor::<3, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+}
+
+/// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
+///
+/// # Safety
+/// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+#[kernel(threads = 768, blocks = 1, arch = 80)]
+pub unsafe fn entropy_tensor_3_counted(
+    cells: In<u8>,
+    out: Out<f32>,
+    table: In<u32>,
+    rows: u32,
+    cols: u32,
+    stride: u32,
+    first: u32,
+    count: u32,
+    out_stride: u32,
+    nodata: u32,
+    rows_each: u32,
+    scale: f32,
+    found: In<u32>,
+    records: u32,
+) {
+    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
+    tensor::<3, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
 }
