@@ -44,6 +44,9 @@
 //! (above 255: none) are not counted and give NaN. The result is multiplied by a `scale`.
 
 use simt::global::In;
+use simt::thread;
+
+use crate::arrays::PRESENT_RECORD;
 
 mod band;
 mod columns;
@@ -128,6 +131,24 @@ fn equal_bytes(a: u32, b: u32) -> u32 {
     // Bit 7 of a byte: set when any bit of the byte is. No carry leaves a byte.
     let nonzero = ((different & 0x7F7F_7F7F) + 0x7F7F_7F7F) | different;
     (!nonzero >> 7 & 0x0101_0101) * 0xFF
+}
+
+/// Whether the cells may be computed: a scan of them has left `records` records in `found`, and all of the bytes are below 16 or `nodata`, if that is a byte.
+/// All threads of a block call it.
+#[inline(always)]
+fn admits(found: In<u32>, records: u32, nodata: u32) -> bool {
+    let mut large = 0;
+    let mut word = thread::thread_idx_x();
+    while word < records * PRESENT_RECORD {
+        let mut flags = found.load(word as usize);
+        if word % PRESENT_RECORD == nodata / 32 {
+            flags &= !(1 << (nodata % 32));
+        }
+        // Of a record's first word, the lower half is of levels.
+        large |= if word.is_multiple_of(PRESENT_RECORD) { flags >> 16 } else { flags };
+        word += thread::block_dim_x();
+    }
+    thread::sync_threads_count(large != 0) == 0
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
 use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
+use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
 use crate::measure::fixed::Nested;
@@ -26,7 +27,7 @@ pub(in crate::entropy) static BAND_COUNTED: Band =
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
     let sides = Sides::UpTo(kernels::BAND_SIZE as usize);
-    Facts { sides, levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+    Facts { sides, levels: 16, counts_nodata: false, guarded: true, ..Facts::new(name, entry, about) }
 }
 
 pub(in crate::entropy) struct Band {
@@ -97,6 +98,20 @@ impl Strips {
         let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or([frame.count; 2]);
         (best, units(best))
     }
+
+    /// Behind a scan, where there is one.
+    fn launch(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
+        let Common { nodata, resident, work, block, .. } = &self.common;
+        let warps = block.threads / 32;
+        let (each, units) = self.share(frame, resident * warps);
+        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
+        args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
+        args.push(self.common.factor(self.scale));
+        // Without records the kernel reads none.
+        let (found, records) = scan.map_or((&self.table, 0), |scan| (&scan.found, scan.records));
+        args.extend([found.input::<u32>(), Arg::U32(records)]);
+        self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)
+    }
 }
 
 impl Ready for Strips {
@@ -105,12 +120,10 @@ impl Ready for Strips {
     }
 
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
-        let Common { nodata, resident, work, block, .. } = &self.common;
-        let warps = block.threads / 32;
-        let (each, units) = self.share(frame, resident * warps);
-        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
-        args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
-        args.push(self.common.factor(self.scale));
-        vec![self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)]
+        vec![self.launch(frame, None)]
+    }
+
+    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
+        Some(self.launch(frame, Some(scan)))
     }
 }

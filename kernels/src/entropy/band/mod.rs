@@ -26,6 +26,8 @@ use simt::global::{In, Out};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
+use super::{NOTHING, admits};
+
 use self::counts::Weights;
 use self::ring::{ROW_BYTES, Ring};
 use self::strip::{ROW, Strip, Units, bands};
@@ -77,7 +79,11 @@ fn band<const NODATA: bool>(
     nodata: u32,
     (rows_each, border_each): (u32, u32),
     scale: f32,
+    (found, records): (In<u32>, u32),
 ) {
+    if !admits(found, records, if NODATA { nodata } else { NOTHING }) {
+        return;
+    }
     let entries = size * size + 1;
     let near = fill(table, entries);
     let lane = warp::lane_id();
@@ -128,12 +134,13 @@ fn band<const NODATA: bool>(
 /// threads, on the tensor cores.
 ///
 /// Any number of blocks works; as many as run at once is best, and [`band_units`] warps. `table` holds F(n) for n = 0..=size² in units of 1/S, modulo 2^32,
-/// and `scale` multiplies by what is wanted over S: N·H is below 2^32 / S in all windows. Dynamic shared memory: [`band_bytes`].
+/// and `scale` multiplies by what is wanted over S: N·H is below 2^32 / S in all windows. Dynamic shared memory: [`band_bytes`]. `found` and `records` are
+/// those of [`entropy_tensor`](fn@super::entropy_tensor).
 ///
 /// # Safety
 /// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
 /// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; the launch has the block size and the shared memory above;
-/// `nodata` is above 255. Cells that are no levels give meaningless results, and do no other harm.
+/// `nodata` is above 255; `found` has `records` records. Cells that are no levels give meaningless results, and do no other harm.
 #[kernel(threads = 512, blocks = 1, arch = 80)]
 pub unsafe fn entropy_band(
     cells: In<u8>,
@@ -150,9 +157,11 @@ pub unsafe fn entropy_band(
     rows_each: u32,
     border_each: u32,
     scale: f32,
+    found: In<u32>,
+    records: u32,
 ) {
     let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale);
+    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale, (found, records));
 }
 
 /// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata.
@@ -175,7 +184,9 @@ pub unsafe fn entropy_band_counted(
     rows_each: u32,
     border_each: u32,
     scale: f32,
+    found: In<u32>,
+    records: u32,
 ) {
     let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale);
+    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale, (found, records));
 }

@@ -35,7 +35,12 @@ impl Ring {
     pub fn new(rows: Shared<u32>, slots: u32, lane: u32) -> Self {
         let (g, t) = (lane / 4, lane % 4);
         let at = |word: u32| (word % 4 * QUARTER + word / 4) * 4;
-        Self { rows, bytes: slots * ROW_BYTES, store: [at(lane), at(32 + lane % 8)], load: (t * QUARTER + g / 2 * 2) * 4 }
+        Self {
+            rows,
+            bytes: slots * ROW_BYTES,
+            store: [at(lane), at(32 + lane % 8)],
+            load: (t * QUARTER + g / 2 * 2) * 4,
+        }
     }
 
     /// The slot after `slot`.

@@ -6,8 +6,8 @@ use simt::mma::multiply_add_u8;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
-use super::super::{equal_bytes, load_cells};
 use super::super::selectors::Selectors;
+use super::super::{equal_bytes, load_cells};
 use super::counts::{Columns, Entering, Weights};
 use super::ring::Ring;
 
@@ -289,7 +289,8 @@ impl Units {
     #[inline(always)]
     pub fn border(&self) -> u32 {
         let sides = (self.strips - self.inner()) * Self::pieces(self.first, self.end, self.border_each);
-        let ends = Self::pieces(self.first, self.top, self.border_each) + Self::pieces(self.bottom, self.end, self.border_each);
+        let ends = Self::pieces(self.first, self.top, self.border_each)
+            + Self::pieces(self.bottom, self.end, self.border_each);
         sides + self.inner() * ends
     }
 

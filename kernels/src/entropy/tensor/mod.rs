@@ -44,7 +44,7 @@ use simt::{kernel, thread, warp};
 
 use self::cells::{Cells, Columns, Marking, tables};
 use self::frame::Frame;
-use crate::arrays::PRESENT_RECORD;
+use super::{NOTHING, admits};
 
 mod cells;
 mod frame;
@@ -317,24 +317,6 @@ impl Strip {
     }
 }
 
-/// Whether the cells may be computed: a scan of them has left `records` records in `found`, and all of the bytes are levels, or nodata in mode `COUNTED`. All
-/// threads of a block call it.
-#[inline(always)]
-fn admits<const MODE: Mode>(found: In<u32>, records: u32, nodata: u32) -> bool {
-    let mut large = 0;
-    let mut word = thread::thread_idx_x();
-    while word < records * PRESENT_RECORD {
-        let mut flags = found.load(word as usize);
-        if MODE == COUNTED && word % PRESENT_RECORD == nodata / 32 {
-            flags &= !(1 << (nodata % 32));
-        }
-        // Of a record's first word, the lower half is of levels.
-        large |= if word.is_multiple_of(PRESENT_RECORD) { flags >> 16 } else { flags };
-        word += thread::block_dim_x();
-    }
-    thread::sync_threads_count(large != 0) == 0
-}
-
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn tensor<const SIDE: usize, const MODE: Mode>(
@@ -348,7 +330,7 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
     scale: f32,
     (found, records): (In<u32>, u32),
 ) {
-    if !admits::<MODE>(found, records, nodata) {
+    if !admits(found, records, if MODE == COUNTED { nodata } else { NOTHING }) {
         return;
     }
     let shared = shared::dynamic::<u32>();
