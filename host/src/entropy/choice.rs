@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(best(&work(5, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
         assert_eq!(best(&work(3, 16, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(best(&work(3, 16, true, false), &hopper), Ok(Kernel::TensorCounted));
-        assert_eq!(best(&work(3, 16, false, false), &turing), Ok(Kernel::Columns));
+        assert_eq!(best(&work(3, 16, false, false), &turing), Ok(Kernel::Histogram));
         let flat = Work { rows: 10, cols: 1_000_000, ..work(5, 16, false, false) };
         assert_eq!(best(&flat, &hopper), Ok(Kernel::Sliding));
         assert_eq!(best(&work(5, 16, true, false), &turing), Ok(Kernel::SlidingNarrow));

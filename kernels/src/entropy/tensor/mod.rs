@@ -254,7 +254,7 @@ impl Strip {
     /// The factor of a sum for 1/N, by the address of F(N) and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
     #[inline(always)]
     fn inverse(&self, address: u32, marks: u32, at: u32) -> f32 {
-        let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 | 0x1100 * at));
+        let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 + 0x1100 * at));
         reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)) * self.scale
     }
 
