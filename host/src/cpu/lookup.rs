@@ -47,9 +47,7 @@ pub struct Group<'a> {
 pub trait Lookup: Fixed {
     /// Adds the group's table entries to the sums of a row, whose length is a multiple of [`BLOCK`].
     fn add_group(isa: Isa, group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]) {
-        assert!(sums.len() <= group.stride && sums.len().is_multiple_of(BLOCK));
-        assert!((1..=GROUP).contains(&group.levels));
-        let needed = (group.levels - 1) * group.stride + sums.len();
+        let needed = needed(group, sums.len());
         match group.counts {
             Counts::Small(counts) => {
                 assert!(counts.len() >= needed && tables.pairs.is_some());
@@ -79,7 +77,7 @@ impl Lookup for u32 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums) },
+            Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums, None) },
             // For AVX2 the compiler would make slower gathers of the lookups.
             _ => small(counts, group, tables, sums),
         }
@@ -90,7 +88,7 @@ impl Lookup for u32 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums) },
+            Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums, None) },
             _ => large(counts, group, tables, sums),
         }
     }
@@ -109,6 +107,49 @@ impl Lookup for u64 {
 
     fn add_large(_: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
         large(counts, group, tables, sums);
+    }
+}
+
+/// How many counts a group has for so many sums.
+fn needed(group: Group<'_>, sums: usize) -> usize {
+    assert!(sums <= group.stride && sums.is_multiple_of(BLOCK));
+    assert!((1..=GROUP).contains(&group.levels));
+    (group.levels - 1) * group.stride + sums
+}
+
+/// [`Lookup::add_group`] that also adds to `classes`, as long as `sums`, how many of the group's counts are not 0, in one loop: a second one would
+/// load all counts again. False, and nothing done, where there is no such loop.
+pub fn add_group_and_classes(
+    isa: Isa,
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: &mut [u32],
+) -> bool {
+    match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => {
+            let needed = needed(group, sums.len());
+            assert!(classes.len() == sums.len());
+            match group.counts {
+                Counts::Small(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: an `Isa` of this kind exists only on machines that have the features, and the lengths were checked.
+                    unsafe { x86::small_avx512(counts, group, tables, sums, Some(classes)) };
+                }
+                Counts::Large(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: as above.
+                    unsafe { x86::large_avx512(counts, group, tables, sums, Some(classes)) };
+                }
+                Counts::Wide(_) => return false,
+            }
+            true
+        }
+        _ => {
+            let _ = (group, tables, sums, classes);
+            false
+        }
     }
 }
 

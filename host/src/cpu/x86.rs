@@ -82,34 +82,43 @@ fn put(sums: &mut [u32; BLOCK], values: [__m512i; 4], first: bool) {
     }
 }
 
-/// Byte-sized counts, all lookups in registers.
+/// Byte-sized counts, all lookups in registers. How many of them are not 0 is added to `classes`, where they are asked for.
 ///
 /// # Safety
 /// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
 /// `sums` must be a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub unsafe fn small_avx512(counts: &[u8], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+pub unsafe fn small_avx512(
+    counts: &[u8],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: Option<&mut [u32]>,
+) {
     // SAFETY: passed on.
     unsafe {
-        match (tables.low_bits, tables.largest <= 31) {
-            (12, true) => small_words::<12, true>(counts, group, tables, sums),
-            (12, false) => small_words::<12, false>(counts, group, tables, sums),
-            (bits, _) => unreachable!("{bits} bits for windows of at most 63 cells"),
+        match (tables.low_bits, tables.largest <= 31, classes) {
+            (12, true, None) => small_words::<12, true, false>(counts, group, tables, sums, &mut []),
+            (12, false, None) => small_words::<12, false, false>(counts, group, tables, sums, &mut []),
+            (12, true, Some(classes)) => small_words::<12, true, true>(counts, group, tables, sums, classes),
+            (12, false, Some(classes)) => small_words::<12, false, true>(counts, group, tables, sums, classes),
+            (bits, ..) => unreachable!("{bits} bits for windows of at most 63 cells"),
         }
     }
 }
 
-/// [`small_avx512`] for one width of the low words and for tables of one or two registers.
+/// [`small_avx512`] for one width of the low words, for tables of one or two registers, with or without classes.
 ///
 /// # Safety
 /// As there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn small_words<const LOW: u32, const SHORT: bool>(
+unsafe fn small_words<const LOW: u32, const SHORT: bool, const CLASSES: bool>(
     counts: &[u8],
     group: Group<'_>,
     tables: &Tables<u32>,
     sums: &mut [u32],
+    classes: &mut [u32],
 ) {
     let load = |table: &[u16], at: usize| {
         let part: &[u16; 32] = table[at..][..32].try_into().expect("32 entries");
@@ -129,6 +138,7 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
     let (left, right) = interleave();
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let (mut even, mut odd) = (Words::zero(), Words::zero());
+        let mut present = _mm512_setzero_si512();
         let mut g = 0;
         while g < group.levels {
             let end = group.levels.min(g + flush_after(LOW));
@@ -139,6 +149,9 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
                 even.add(low, high);
                 let (low, high) = look(_mm512_srli_epi16::<8>(n));
                 odd.add(low, high);
+                if CLASSES {
+                    present = _mm512_add_epi8(present, _mm512_min_epu8(n, _mm512_set1_epi8(1)));
+                }
                 g += 1;
             }
             even.carry::<LOW>();
@@ -152,6 +165,15 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
             _mm512_permutex2var_epi32(e1, right, o1),
         ];
         put(sums.try_into().expect("a block of sums"), values, group.first);
+        if CLASSES {
+            let values = [
+                _mm512_cvtepu8_epi32(_mm512_castsi512_si128(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(present)),
+            ];
+            put((&mut classes[b * BLOCK..][..BLOCK]).try_into().expect("a block of classes"), values, group.first);
+        }
     }
 }
 
@@ -256,21 +278,32 @@ fn interleave() -> (__m512i, __m512i) {
     )
 }
 
-/// 16-bit counts, lookups in the stretch of the table around one of them.
+/// 16-bit counts, lookups in the stretch of the table around one of them. How many of them are not 0 is added to `classes`, where they are
+/// asked for.
 ///
 /// # Safety
 /// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
 /// `sums` must be a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+pub unsafe fn large_avx512(
+    counts: &[u16],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: Option<&mut [u32]>,
+) {
     // SAFETY: passed on.
     unsafe {
-        match tables.low_bits {
-            12 => large_words::<12>(counts, group, tables, sums),
-            13 => large_words::<13>(counts, group, tables, sums),
-            14 => large_words::<14>(counts, group, tables, sums),
-            15 => large_words::<15>(counts, group, tables, sums),
-            bits => unreachable!("{bits} low bits"),
+        match (tables.low_bits, classes) {
+            (12, None) => large_words::<12, false>(counts, group, tables, sums, &mut []),
+            (13, None) => large_words::<13, false>(counts, group, tables, sums, &mut []),
+            (14, None) => large_words::<14, false>(counts, group, tables, sums, &mut []),
+            (15, None) => large_words::<15, false>(counts, group, tables, sums, &mut []),
+            (12, Some(classes)) => large_words::<12, true>(counts, group, tables, sums, classes),
+            (13, Some(classes)) => large_words::<13, true>(counts, group, tables, sums, classes),
+            (14, Some(classes)) => large_words::<14, true>(counts, group, tables, sums, classes),
+            (15, Some(classes)) => large_words::<15, true>(counts, group, tables, sums, classes),
+            (bits, _) => unreachable!("{bits} low bits"),
         }
     }
 }
@@ -387,27 +420,38 @@ impl<'a> Stretches<'a> {
     }
 }
 
-/// [`large_avx512`] for one width of the low words.
+/// [`large_avx512`] for one width of the low words, with or without classes.
 ///
 /// # Safety
 /// As there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+unsafe fn large_words<const LOW: u32, const CLASSES: bool>(
+    counts: &[u16],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: &mut [u32],
+) {
+    let one = _mm512_set1_epi16(1);
     let (stretches, nothing) = (Stretches::of(tables), Far::of(tables));
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
+        let mut present = [_mm512_setzero_si512(); 2];
         for half in 0..2 {
             let mut words = Words::zero();
             let mut far = nothing;
             if rough > 0 {
                 rough -= 1;
                 for g in 0..group.levels {
+                    let at = g * group.stride + b * BLOCK + half * 32;
                     // SAFETY: the caller says that every level has as many counts as there are sums.
-                    far.add(unsafe {
-                        _mm512_loadu_si512(counts.as_ptr().add(g * group.stride + b * BLOCK + half * 32).cast())
-                    });
+                    let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                    if CLASSES {
+                        present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
+                    }
+                    far.add(n);
                 }
                 let far = far.sums();
                 (values[2 * half], values[2 * half + 1]) = (far[0], far[1]);
@@ -422,6 +466,9 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     g += 1;
                     // SAFETY: the caller says that every level has as many counts as there are sums.
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                    if CLASSES {
+                        present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
+                    }
                     // SAFETY: as above.
                     let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
                     match stretches.look_up(n, left, right) {
@@ -442,6 +489,16 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
             values[2 * half + 1] = _mm512_add_epi32(near[1], far[1]);
         }
         put(sums.try_into().expect("a block of sums"), values, group.first);
+        if CLASSES {
+            let [left, right] = present;
+            let values = [
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(left)),
+                _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(left)),
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(right)),
+                _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(right)),
+            ];
+            put((&mut classes[b * BLOCK..][..BLOCK]).try_into().expect("a block of classes"), values, group.first);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! How many cells of each window lie inside the grid: N, where there is no nodata.
 
+use std::ops::Range;
+
 use crate::cpu::TileRect;
 use crate::cpu::lookup::BLOCK;
 use crate::grid::GridView;
@@ -20,6 +22,8 @@ pub struct Areas<'a> {
     before: Vec<u32>,
     /// A number for each column of the tile, then zeros up to whole blocks.
     areas: Vec<u32>,
+    /// Columns of the tile around its middle that have the same number.
+    same: Range<usize>,
 }
 
 impl<'a> Areas<'a> {
@@ -35,11 +39,12 @@ impl<'a> Areas<'a> {
             inside: (0, 0),
             before,
             areas,
+            same: 0..0,
         }
     }
 
-    /// The numbers for row `y` of the grid.
-    pub fn of_row(&mut self, y: usize) -> &[u32] {
+    /// The numbers for row `y` of the grid, and the columns around the tile's middle where they are the same.
+    pub fn of_row(&mut self, y: usize) -> (&[u32], Range<usize>) {
         let (height, width) = (self.window.footprint().rows(), self.window.footprint().cols());
         // How many of `len` rows (columns) of the shape lie before the grid and how many not behind it.
         let inside = |at: usize, len: usize, grid: usize| ((len / 2).saturating_sub(at), len.min(grid + len / 2 - at));
@@ -58,8 +63,13 @@ impl<'a> Areas<'a> {
                 let (first, end) = inside(self.rect.left + x, width, self.shape.1);
                 *area = self.before[end] - self.before[first];
             }
+            let (left, right) = self.areas[..self.rect.width].split_at(self.rect.width / 2);
+            let all = right[0];
+            let left = left.iter().rev().take_while(|&&area| area == all).count();
+            let right = right.iter().take_while(|&&area| area == all).count();
+            self.same = self.rect.width / 2 - left..self.rect.width / 2 + right;
         }
-        &self.areas
+        (&self.areas, self.same.clone())
     }
 }
 
@@ -88,9 +98,12 @@ mod tests {
             })
             .unwrap();
             for y in 0..rows {
-                let got = areas.of_row(y);
+                let (got, same) = areas.of_row(y);
                 assert_eq!(got[..cols - left], truth.row(y)[left..], "row {y}, {}", case.name);
                 assert!(got.len().is_multiple_of(BLOCK) && got[cols - left..].iter().all(|&n| n == 0));
+                let middle = (cols - left) / 2;
+                assert!(same.contains(&middle), "row {y}, {}", case.name);
+                assert!(got[same].iter().all(|&n| n == got[middle]), "row {y}, {}", case.name);
             }
         }
     }

@@ -21,7 +21,8 @@
 //! them, `sums` takes them): their time hardly depends on the window. Only the orders that go through the counts one by one always
 //! take the histogram.
 //!
-//! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms), `plan`.
+//! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms; in f32
+//! `x86` has some of its own), `plan`.
 
 mod areas;
 pub(super) mod finish;
@@ -32,6 +33,8 @@ mod sums;
 pub(super) mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::sync::OnceLock;
 
@@ -237,11 +240,11 @@ fn run_engine<T: Real>(
     let rect = TileRect { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
     match (forced.unwrap_or_else(|| plan::engine(job, rect, isa)), job.shape) {
         (Engine::Planes, Shape::Square) => {
-            planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory), squares, isa);
+            planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory, isa), squares, isa);
             Ok(())
         }
         (Engine::Planes, Shape::General(updates)) => {
-            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory), shapes, isa);
+            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory, isa), shapes, isa);
             Ok(())
         }
         (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),

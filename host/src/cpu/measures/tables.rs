@@ -60,6 +60,11 @@ impl Tables {
         self.ln[(classes as usize).min(self.ln.len() - 1)]
     }
 
+    /// What entropies in bits are multiplied by for the evenness of 1 to 16 classes, where no window has more.
+    pub fn evenness_of_few(&self) -> Option<&[f64; 16]> {
+        if self.ln.len() <= 17 { self.evenness[1..].first_chunk() } else { None }
+    }
+
     /// What entropies in bits are multiplied by for the evenness of numbers of classes.
     #[inline(always)]
     pub fn evenness(&self, classes: &[u32], to: &mut [f64]) {
