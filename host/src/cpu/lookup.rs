@@ -1,7 +1,7 @@
 //! From counts to sums: for a row of cells, S(x) += Σ F(count of level l at x) over a group of levels.
 //!
 //! This is where most of the time goes, so every instruction set may have its own version; all add
-//! the same integers. Windows of so many cells that a count takes 32 bits have sums of 64 bits, and one way for all sets. The portable
+//! the same integers. Counts of 32 bits lie too far apart for lookups in registers, and have arithmetic alone there. The portable
 //! ones: with windows of at most 63 cells two levels share one
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
@@ -59,8 +59,7 @@ pub trait Lookup: Fixed {
             }
             Counts::Wide(counts) => {
                 assert!(counts.len() >= needed);
-                let f = tables.entries();
-                one_by_one(counts, group, |n| f[n as usize], sums);
+                Self::add_wide(isa, counts, group, tables, sums);
             }
         }
     }
@@ -69,6 +68,11 @@ pub trait Lookup: Fixed {
     fn add_small(isa: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]);
     /// [`Lookup::add_group`] for 16-bit counts, its arguments checked.
     fn add_large(isa: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]);
+    /// [`Lookup::add_group`] for 32-bit counts, its arguments checked.
+    fn add_wide(_: Isa, counts: &[u32], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]) {
+        let f = tables.entries();
+        one_by_one(counts, group, |n| f[n as usize], sums);
+    }
 }
 
 impl Lookup for u32 {
@@ -90,6 +94,19 @@ impl Lookup for u32 {
             // `add_group` checked the lengths.
             Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums, None) },
             _ => large(counts, group, tables, sums),
+        }
+    }
+
+    fn add_wide(isa: Isa, counts: &[u32], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+        match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
+            // `add_group` checked the lengths.
+            Kind::Avx512 => unsafe { x86::wide_avx512(counts, group, tables, sums, None) },
+            _ => {
+                let f = tables.entries();
+                one_by_one(counts, group, |n| f[n as usize], sums);
+            }
         }
     }
 }
@@ -142,7 +159,11 @@ pub fn add_group_and_classes(
                     // SAFETY: as above.
                     unsafe { x86::large_avx512(counts, group, tables, sums, Some(classes)) };
                 }
-                Counts::Wide(_) => return false,
+                Counts::Wide(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: as above.
+                    unsafe { x86::wide_avx512(counts, group, tables, sums, Some(classes)) };
+                }
             }
             true
         }

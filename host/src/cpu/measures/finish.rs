@@ -192,9 +192,7 @@ fn entropy_of<S: Copy + Into<u64>, const AT_ONCE: usize>(
     values: &mut [f64],
     precision: Precision,
 ) {
-    let entries = tables.logs.entries();
-    // In the table wherever there is a result.
-    let entry = |total: u32| entries[(total as usize).min(entries.len() - 1)];
+    let entry = |total: u32| tables.entry(total as usize);
     // The difference is below 2^63, and signed numbers are converted by one instruction.
     let difference = |full: u64, sum: S| (full.wrapping_sub(sum.into()) & tables.mask).cast_signed() as f64;
     let divisor = |total: u32| tables.units * f64::from(total.cast_signed());

@@ -15,7 +15,7 @@
 //!
 //! It differs from the histogram for squares in two ways. What a window gains and loses is a list of stretches instead of two rows;
 //! and results are formed in f64 and rounded at the end, because their formulas are many. Σ F(n) of f32 results has the entries of 32 bits
-//! that Shannon's entropy by itself has, but where counts take more than 16 bits or a few valid cells ask for more ([`few`](super::few)).
+//! that Shannon's entropy by itself has, but where a few valid cells ask for more ([`few`](super::few)) or levels are too many.
 //!
 //! Where levels are few (`plan`) the same sums come from planes of counts instead, whole rows at a time ([`planes`] and [`bits`] make
 //! them, `sums` takes them): their time hardly depends on the window. Only the orders that go through the counts one by one always

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::Job;
-use super::areas::Areas;
+use super::areas::{Areas, Row};
 use super::finish::{Counted, Logs, Precision, finish};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -106,30 +106,26 @@ fn reduce_group<C: Copy, A: Copy + Default, V: Copy + Default>(
 /// What has the counts of a window, where none are.
 type Histogram = super::slide::Counts<u16>;
 
-/// Results in f32 where windows, those in `same`, have as many cells, by what an instruction set has for it: which of them, none where it has
-/// nothing. They are those of [`finish`], bit by bit.
+/// Results in f32 by what an instruction set has for a formula: of how many of some windows, from the first on. They are those of [`finish`], bit by
+/// bit, where no window has too few cells for the tables. `alike`: all have as many.
 #[inline(always)]
 fn quickly<T: Real>(
     isa: Isa,
     job: &Job<'_>,
     plane: &Plane,
     counted: &Counted<'_>,
-    same: Range<usize>,
+    alike: bool,
     out: &mut [T],
-) -> Range<usize> {
+) -> usize {
     match (isa.kind(), counted.logs, out_of(out)) {
         #[cfg(target_arch = "x86_64")]
         (Kind::Avx512, Logs::Single(sums), Some(out)) => {
-            let classes = counted.classes.get(same.clone()).unwrap_or_default();
-            let total = counted.total[same.start];
             // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-            let done =
-                unsafe { x86::finish(job.tables, plane, total, &sums[same.clone()], classes, &mut out[same.clone()]) };
-            same.start..same.start + done
+            unsafe { x86::finish(job.tables, plane, (counted.total, alike), sums, counted.classes, out) }
         }
         _ => {
-            let _ = (job, plane);
-            same.start..same.start
+            let _ = (job, plane, alike);
+            0
         }
     }
 }
@@ -243,7 +239,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>) {
         let (window, task) = (self.job.window, self.job.layout.task);
         let (y, width, all) = (self.tile.top + i, self.tile.width(), self.areas.all);
-        let (areas, same) = self.areas.of_row(y);
+        let Row { areas, same, least } = self.areas.of_row(y);
         let areas = &areas[..width];
         let Memory { logs, short, squares, classes, most, total, there, values } = self.memory;
         let (there, values) = (&mut there[..width], &mut values[..width]);
@@ -257,7 +253,6 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             None => areas,
         };
         // Where all windows have results there is nothing to look at, cell by cell.
-        let least = areas.iter().copied().fold(u32::MAX, u32::min);
         let all_there = nodata.is_none() && !window.complete && least >= window.least;
         if !all_there {
             // A window that is to be complete has all of its cells inside.
@@ -297,13 +292,20 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                 }
             };
             let out = &mut *rows[i];
-            let done = if all_there { quickly(self.isa, self.job, plane, &counted, same.clone(), out) } else { 0..0 };
-            if done.is_empty() {
-                formula(0..width, out);
-                continue;
-            }
-            for rest in [0..done.start, done.end..width].into_iter().filter(|rest| !rest.is_empty()) {
-                formula(rest, out);
+            // Apart where all windows have as many cells.
+            for windows in [0..same.start, same.clone(), same.end..width] {
+                let counted = counted.part(windows.clone());
+                // Where some may have to be marked they are looked at one by one.
+                let done = if all_there && least as usize >= self.job.tables.few {
+                    let alike = windows == same;
+                    quickly(self.isa, self.job, plane, &counted, alike, &mut out[windows.clone()])
+                } else {
+                    0
+                };
+                let rest = windows.start + done..windows.end;
+                if !rest.is_empty() {
+                    formula(rest, out);
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Formulas of f32 results with the vector units of x86-64, for windows that all have as many cells: what compilers make of a row of loops
-//! goes through memory between them, looks things up one by one, and knows no exponential.
+//! Formulas of f32 results with the vector units of x86-64: what compilers make of a row of loops goes through memory between them, looks things up
+//! one by one, and knows no exponential.
 //!
 //! Operation by operation they are those of [`finish`](mod@super::finish), so that the bits are the same; but for the exponential, of which only the
 //! rounded result is ([`single`](super::single) says why that is enough).
@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 use std::f64::consts::{LN_2, LOG2_E};
 
 use super::tables::Tables;
-use crate::cpu::few::is_few;
+use crate::cpu::x86::Wide;
 use crate::measure::window::{Plane, Quantity};
 
 /// Windows of a step.
@@ -39,32 +39,48 @@ struct Row<'a> {
     /// Σ F(n), and how many n are not 0 (where a formula asks for that).
     sums: &'a [u32],
     classes: &'a [u32],
-    /// F(N), which bits of the difference count, and what makes bits of entropy of it.
-    full: __m512i,
+    /// Which bits of the difference F(N) − Σ F(n) count.
     mask: __m512i,
-    inverse: __m512d,
+    whole: Whole<'a>,
 }
 
-/// Results of a plane for windows of `total` cells each, as [`finish`](super::finish::finish) has them: the first so many, 0 where there is no formula
-/// for that plane.
+/// What depends on N.
+enum Whole<'a> {
+    /// All windows have as many cells: F(N), and what makes bits of entropy of the difference.
+    Same { full: __m512i, inverse: __m512d },
+    /// Each has its own number, F comes by arithmetic, and a bit is so many units.
+    Each { total: &'a [u32], by: Wide, units: __m512d },
+}
+
+/// Results of a plane, as [`finish`](super::finish::finish) has them: of the first so many windows, 0 where there is no formula for that plane or
+/// these windows. All must have a cell and none too few for the tables; `alike`: all have as many.
 ///
 /// # Panics
 /// When a slice is shorter than the results. Of `classes` only where the plane needs them.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub fn finish(tables: &Tables, plane: &Plane, total: u32, sums: &[u32], classes: &[u32], out: &mut [f32]) -> usize {
-    if is_few(tables.few, total as usize) || out.len() < STEP {
+pub fn finish(
+    tables: &Tables,
+    plane: &Plane,
+    (total, alike): (&[u32], bool),
+    sums: &[u32],
+    classes: &[u32],
+    out: &mut [f32],
+) -> usize {
+    if out.len() < STEP {
         return 0;
     }
-    // In the table wherever there is a result.
-    let entries = tables.logs.entries();
-    let full = entries[(total as usize).min(entries.len() - 1)];
-    let row = Row {
-        sums,
-        classes,
-        full: _mm512_set1_epi32(full as i32),
-        mask: _mm512_set1_epi32(tables.mask as i32),
-        inverse: _mm512_set1_pd(1.0 / (tables.units * f64::from(total.cast_signed()))),
+    let log = tables.single.as_ref().and_then(|single| single.log.as_ref());
+    let whole = if alike {
+        Whole::Same {
+            full: _mm512_set1_epi32(tables.entry(total[0] as usize) as i32),
+            inverse: _mm512_set1_pd(1.0 / (tables.units * f64::from(total[0].cast_signed()))),
+        }
+    } else if let Some(log) = log {
+        Whole::Each { total, by: Wide::of(log), units: _mm512_set1_pd(tables.units) }
+    } else {
+        return 0;
     };
+    let row = Row { sums, classes, mask: _mm512_set1_epi32(tables.mask as i32), whole };
     match (plane.quantity, plane.scale) {
         (Quantity::Shannon, Some(scale)) => scaled(&row, scale, out),
         (Quantity::Shannon, None) => numbers(&row, out),
@@ -85,12 +101,22 @@ impl Row<'_> {
         let sums: &[u32; STEP] = self.sums[x..].first_chunk().expect("sums of a step");
         // SAFETY: 64 readable bytes.
         let sums = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
+        let (full, inverses) = match self.whole {
+            Whole::Same { full, inverse } => (full, [inverse; 2]),
+            Whole::Each { total, mut by, units } => {
+                let total: &[u32; STEP] = total[x..].first_chunk().expect("totals of a step");
+                // SAFETY: as above.
+                let total = unsafe { _mm512_loadu_si512(total.as_ptr().cast()) };
+                by.add(total);
+                let [left, right] = halves(total);
+                let inverse =
+                    |half: __m256i| _mm512_div_pd(_mm512_set1_pd(1.0), _mm512_mul_pd(units, _mm512_cvtepi32_pd(half)));
+                (by.sums(), [inverse(left), inverse(right)])
+            }
+        };
         // The mask has at most 31 bits: signed numbers are as good.
-        let difference = _mm512_and_si512(_mm512_sub_epi32(self.full, sums), self.mask);
-        halves(difference).map(
-            #[inline(always)]
-            |half| _mm512_mul_pd(_mm512_cvtepi32_pd(half), self.inverse),
-        )
+        let [left, right] = halves(_mm512_and_si512(_mm512_sub_epi32(full, sums), self.mask));
+        [_mm512_mul_pd(_mm512_cvtepi32_pd(left), inverses[0]), _mm512_mul_pd(_mm512_cvtepi32_pd(right), inverses[1])]
     }
 }
 
