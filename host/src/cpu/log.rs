@@ -15,7 +15,8 @@
 //! polynomial instead of the pieces must have the degree 8 and makes it 19.
 //!
 //! Counts of 32 bits have no other way: those of neighbouring windows are too far apart for a stretch of the table, whose entries would be loaded one
-//! by one from the second-level cache. An f32 holds every count exactly, for no window has 2^24 cells.
+//! by one from the second-level cache. An f32 holds every count exactly, for no window has 2^24 cells;
+//! of what it rounds n·p to an entry is 8e-7 · n off at the most.
 
 use std::sync::Arc;
 
@@ -155,7 +156,7 @@ mod tests {
             for n in (1..=100_000.min(most)).chain((100_000..=most).step_by(997)) {
                 let truth = f64::from(n) * f64::from(n).log2() * f64::from(k);
                 let off = f64::from(log.entry(n).wrapping_sub(truth.round() as u64 as u32) as i32);
-                assert!(off.abs() <= 1.0 + 7e-7 * f64::from(n) * f64::from(k), "F({n}) is {off} units off, K = {k}");
+                assert!(off.abs() <= 1.0 + 8e-7 * f64::from(n) * f64::from(k), "F({n}) is {off} units off, K = {k}");
                 assert!(n > 100_000 || made[n as usize] == log.entry(n) & ((1 << 30) - 1), "F({n}), K = {k}");
             }
         }

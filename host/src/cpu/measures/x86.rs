@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 use std::f64::consts::{LN_2, LOG2_E};
 
 use super::tables::Tables;
+use crate::cpu::log::Log;
 use crate::cpu::x86::Wide;
 use crate::measure::window::{Plane, Quantity};
 
@@ -42,14 +43,16 @@ struct Row<'a> {
     /// Which bits of the difference F(N) − Σ F(n) count.
     mask: __m512i,
     whole: Whole<'a>,
+    /// F by arithmetic, where there is any.
+    by: Wide,
 }
 
 /// What depends on N.
 enum Whole<'a> {
     /// All windows have as many cells: F(N), and what makes bits of entropy of the difference.
     Same { full: __m512i, inverse: __m512d },
-    /// Each has its own number, F comes by arithmetic, and a bit is so many units.
-    Each { total: &'a [u32], by: Wide, units: __m512d },
+    /// Each has its own number, F(N) comes by arithmetic, and a bit is so many units.
+    Each { total: &'a [u32], units: __m512d },
 }
 
 /// Results of a plane, as [`finish`](super::finish::finish) has them: of the first so many windows, 0 where there is no formula for that plane or
@@ -75,12 +78,13 @@ pub fn finish(
             full: _mm512_set1_epi32(tables.entry(total[0] as usize) as i32),
             inverse: _mm512_set1_pd(1.0 / (tables.units * f64::from(total[0].cast_signed()))),
         }
-    } else if let Some(log) = log {
-        Whole::Each { total, by: Wide::of(log), units: _mm512_set1_pd(tables.units) }
+    } else if log.is_some() {
+        Whole::Each { total, units: _mm512_set1_pd(tables.units) }
     } else {
         return 0;
     };
-    let row = Row { sums, classes, mask: _mm512_set1_epi32(tables.mask as i32), whole };
+    let by = Wide::of(log.unwrap_or(&Log::NOTHING));
+    let row = Row { sums, classes, mask: _mm512_set1_epi32(tables.mask as i32), whole, by };
     match (plane.quantity, plane.scale) {
         (Quantity::Shannon, Some(scale)) => scaled(&row, scale, out),
         (Quantity::Shannon, None) => numbers(&row, out),
@@ -103,10 +107,11 @@ impl Row<'_> {
         let sums = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
         let (full, inverses) = match self.whole {
             Whole::Same { full, inverse } => (full, [inverse; 2]),
-            Whole::Each { total, mut by, units } => {
+            Whole::Each { total, units } => {
                 let total: &[u32; STEP] = total[x..].first_chunk().expect("totals of a step");
                 // SAFETY: as above.
                 let total = unsafe { _mm512_loadu_si512(total.as_ptr().cast()) };
+                let mut by = self.by;
                 by.add(total);
                 let [left, right] = halves(total);
                 let inverse =
