@@ -81,7 +81,9 @@ fn few(levels: usize, largest: usize, unit: f64) -> usize {
     }
     // Of F(N) and of every level, but one level in two cells at most has an entry.
     let off = |n: usize| 0.5 * unit * (1 + levels.min(n / 2)) as f64 / n as f64;
-    (1..largest / 4).rev().find(|&n| off(n) > WITHIN).map_or(0, |n| n + 1)
+    // Beyond this no window is off so far, whatever its levels: of the largest windows a fourth are millions.
+    let most = (0.5 * unit * (1 + levels) as f64 / WITHIN) as usize + 2;
+    (1..most.min(largest / 4)).rev().find(|&n| off(n) > WITHIN).map_or(0, |n| n + 1)
 }
 
 /// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
