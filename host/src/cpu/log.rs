@@ -13,6 +13,21 @@
 //! Why not gather from the table: on the Xeon of `benches/record` a gather of 16 entries takes 10.8 ns, 16 loads one by one
 //! 5.4 (some processors' microcode slows gathers down so that they leak nothing). The arithmetic is some 16 operations; one
 //! polynomial instead of the pieces must have the degree 8 and makes it 19.
+//!
+//! Counts of 32 bits have no other way: those of neighbouring windows are too far apart for a stretch of the table, whose entries would be loaded one
+//! by one from the second-level cache. An f32 holds every count exactly, for no window has 2^24 cells;
+//! of what it rounds n·p to an entry is 8e-7 · n off at the most.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
+use crate::measure::fixed::TableCache;
 
 /// Pieces of 1 ≤ m < 2: what a permutation of two registers can choose from.
 pub const PIECES: usize = 32;
@@ -64,17 +79,42 @@ impl Log {
         Self { k, coefficients, cube }
     }
 
-    /// F(n), modulo 2^32.
-    pub fn entry(&self, n: u16) -> u32 {
+    /// F(n), modulo 2^32. An f32 holds all numbers up to 2^24, and so of all windows.
+    pub fn entry(&self, n: u32) -> u32 {
         if n == 0 {
             return 0;
         }
-        let count = f32::from(n);
+        let count = n as f32;
         let (piece, t) = parts(count);
         let [c0, c1, c2] = self.coefficients.map(|c| c[piece]);
         let p = self.cube.mul_add(t, c2).mul_add(t, c1).mul_add(t, c0);
         let rest = (count * p).round_ties_even() as i32;
-        self.k.wrapping_mul(u32::from(n) * n.ilog2()).wrapping_add_signed(rest)
+        self.k.wrapping_mul(n * n.ilog2()).wrapping_add_signed(rest)
+    }
+}
+
+/// F(n) for n = 0..`len`, modulo 2^`bits`, in units of (ln 2)/`k`, for windows whose counts take 32 bits: made on all cores, or the last one that was.
+pub fn table(len: usize, log: &Log, bits: u32) -> Arc<Vec<u32>> {
+    // One alone: those of the largest windows take 67 MB.
+    static TABLES: TableCache<(usize, u32, u32), Vec<u32>, 1> = TableCache::new();
+    TABLES.get((len, log.k, bits), || {
+        let mut entries = vec![0; len];
+        entries.par_chunks_mut(AT_ONCE).enumerate().for_each(|(i, entries)| fill(log, i * AT_ONCE, bits, entries));
+        entries
+    })
+}
+
+/// Entries of a table that a thread makes at a time.
+const AT_ONCE: usize = 1 << 14;
+
+/// F(n) from n = `first` on.
+fn fill(log: &Log, first: usize, bits: u32, entries: &mut [u32]) {
+    let mask = ((1u64 << bits) - 1) as u32;
+    match Isa::best().kind() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+        Kind::Avx512 => unsafe { x86::entries_avx512(log, first as u32, mask, entries) },
+        _ => entries.iter_mut().zip(first as u32..).for_each(|(entry, n)| *entry = log.entry(n) & mask),
     }
 }
 
@@ -98,7 +138,7 @@ mod tests {
             let log = Log::new(k);
             assert_eq!((log.entry(0), log.entry(1), log.entry(2)), (0, 0, 2 * k));
             let mut mean = 0.0;
-            for n in 1..=u16::MAX {
+            for n in 1..=u32::from(u16::MAX) {
                 let truth = f64::from(n) * f64::from(n).log2() * f64::from(k);
                 // 2^32 divides what is cut off.
                 let off = f64::from(log.entry(n).wrapping_sub(truth.round() as u64 as u32) as i32);
@@ -107,6 +147,18 @@ mod tests {
                 mean += (off / weight).powi(2) / f64::from(u16::MAX);
             }
             assert!(mean.sqrt() < 1.3e-7, "{} off in the quadratic mean", mean.sqrt());
+        }
+        // Counts of 32 bits have coarser units.
+        for k in [16, 100, 1070, 16_383] {
+            let log = Log::new(k);
+            let most = ((1 << 30) / k).min((1 << 24) - 1);
+            let made = table(100_001, &log, 30);
+            for n in (1..=100_000.min(most)).chain((100_000..=most).step_by(997)) {
+                let truth = f64::from(n) * f64::from(n).log2() * f64::from(k);
+                let off = f64::from(log.entry(n).wrapping_sub(truth.round() as u64 as u32) as i32);
+                assert!(off.abs() <= 1.0 + 8e-7 * f64::from(n) * f64::from(k), "F({n}) is {off} units off, K = {k}");
+                assert!(n > 100_000 || made[n as usize] == log.entry(n) & ((1 << 30) - 1), "F({n}), K = {k}");
+            }
         }
         // Small windows have a fine unit: there too nothing may stand where n·log₂ n is 0.
         for k in 1_000_000..1_000_100 {

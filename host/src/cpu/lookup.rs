@@ -1,7 +1,7 @@
 //! From counts to sums: for a row of cells, S(x) += Σ F(count of level l at x) over a group of levels.
 //!
 //! This is where most of the time goes, so every instruction set may have its own version; all add
-//! the same integers. Windows of so many cells that a count takes 32 bits have sums of 64 bits, and one way for all sets. The portable
+//! the same integers. Counts of 32 bits lie too far apart for lookups in registers, and have arithmetic alone there. The portable
 //! ones: with windows of at most 63 cells two levels share one
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
@@ -47,9 +47,7 @@ pub struct Group<'a> {
 pub trait Lookup: Fixed {
     /// Adds the group's table entries to the sums of a row, whose length is a multiple of [`BLOCK`].
     fn add_group(isa: Isa, group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]) {
-        assert!(sums.len() <= group.stride && sums.len().is_multiple_of(BLOCK));
-        assert!((1..=GROUP).contains(&group.levels));
-        let needed = (group.levels - 1) * group.stride + sums.len();
+        let needed = needed(group, sums.len());
         match group.counts {
             Counts::Small(counts) => {
                 assert!(counts.len() >= needed && tables.pairs.is_some());
@@ -61,8 +59,7 @@ pub trait Lookup: Fixed {
             }
             Counts::Wide(counts) => {
                 assert!(counts.len() >= needed);
-                let f = tables.entries();
-                one_by_one(counts, group, |n| f[n as usize], sums);
+                Self::add_wide(isa, counts, group, tables, sums);
             }
         }
     }
@@ -71,6 +68,11 @@ pub trait Lookup: Fixed {
     fn add_small(isa: Isa, counts: &[u8], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]);
     /// [`Lookup::add_group`] for 16-bit counts, its arguments checked.
     fn add_large(isa: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]);
+    /// [`Lookup::add_group`] for 32-bit counts, its arguments checked.
+    fn add_wide(_: Isa, counts: &[u32], group: Group<'_>, tables: &Tables<Self>, sums: &mut [Self]) {
+        let f = tables.entries();
+        one_by_one(counts, group, |n| f[n as usize], sums);
+    }
 }
 
 impl Lookup for u32 {
@@ -79,7 +81,7 @@ impl Lookup for u32 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums) },
+            Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums, None) },
             // For AVX2 the compiler would make slower gathers of the lookups.
             _ => small(counts, group, tables, sums),
         }
@@ -90,8 +92,21 @@ impl Lookup for u32 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
-            Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums) },
+            Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums, None) },
             _ => large(counts, group, tables, sums),
+        }
+    }
+
+    fn add_wide(isa: Isa, counts: &[u32], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+        match isa.kind() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
+            // `add_group` checked the lengths.
+            Kind::Avx512 => unsafe { x86::wide_avx512(counts, group, tables, sums, None) },
+            _ => {
+                let f = tables.entries();
+                one_by_one(counts, group, |n| f[n as usize], sums);
+            }
         }
     }
 }
@@ -109,6 +124,53 @@ impl Lookup for u64 {
 
     fn add_large(_: Isa, counts: &[u16], group: Group<'_>, tables: &Tables<u64>, sums: &mut [u64]) {
         large(counts, group, tables, sums);
+    }
+}
+
+/// How many counts a group has for so many sums.
+fn needed(group: Group<'_>, sums: usize) -> usize {
+    assert!(sums <= group.stride && sums.is_multiple_of(BLOCK));
+    assert!((1..=GROUP).contains(&group.levels));
+    (group.levels - 1) * group.stride + sums
+}
+
+/// [`Lookup::add_group`] that also adds to `classes`, as long as `sums`, how many of the group's counts are not 0, in one loop: a second one would
+/// load all counts again. False, and nothing done, where there is no such loop.
+pub fn add_group_and_classes(
+    isa: Isa,
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: &mut [u32],
+) -> bool {
+    match isa.kind() {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => {
+            let needed = needed(group, sums.len());
+            assert!(classes.len() == sums.len());
+            match group.counts {
+                Counts::Small(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: an `Isa` of this kind exists only on machines that have the features, and the lengths were checked.
+                    unsafe { x86::small_avx512(counts, group, tables, sums, Some(classes)) };
+                }
+                Counts::Large(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: as above.
+                    unsafe { x86::large_avx512(counts, group, tables, sums, Some(classes)) };
+                }
+                Counts::Wide(counts) => {
+                    assert!(counts.len() >= needed);
+                    // SAFETY: as above.
+                    unsafe { x86::wide_avx512(counts, group, tables, sums, Some(classes)) };
+                }
+            }
+            true
+        }
+        _ => {
+            let _ = (group, tables, sums, classes);
+            false
+        }
     }
 }
 

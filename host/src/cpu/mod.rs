@@ -200,7 +200,7 @@ fn run_summed<T: Summed>(
     assert!((task.rows.len(), task.cols.len()) == (out.rows(), out.cols()));
 
     if size > MOST {
-        // Sums of 64 bits, where counts have 32.
+        // Where counts may have 32 bits.
         let engine = force.engine.map(|engine| match engine {
             Engine::Planes => measures::Engine::Planes,
             Engine::Histogram => measures::Engine::Histogram,

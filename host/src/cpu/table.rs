@@ -23,7 +23,7 @@
 
 use std::sync::Arc;
 
-use super::log::Log;
+use super::log::{self, Log};
 
 /// Integer type of the sums: u32 for an f32 output, u64 for f64.
 pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
@@ -33,7 +33,7 @@ pub trait Fixed: Copy + Default + Send + Sync + PartialEq + 'static {
     /// None where they are rounded from the truth.
     fn log(largest: usize, reach: f64, bits: u32) -> Option<Log>;
     /// What [`Log`] makes of `n`, modulo 2^`bits`.
-    fn entry(log: &Log, n: u16, bits: u32) -> Self;
+    fn entry(log: &Log, n: u32, bits: u32) -> Self;
     /// The nearest integer, modulo 2^`bits`.
     fn round(value: f64, bits: u32) -> Self;
     /// Addition modulo the type's range.
@@ -81,7 +81,9 @@ fn few(levels: usize, largest: usize, unit: f64) -> usize {
     }
     // Of F(N) and of every level, but one level in two cells at most has an entry.
     let off = |n: usize| 0.5 * unit * (1 + levels.min(n / 2)) as f64 / n as f64;
-    (1..largest / 4).rev().find(|&n| off(n) > WITHIN).map_or(0, |n| n + 1)
+    // Beyond this no window is off so far, whatever its levels: of the largest windows a fourth are millions.
+    let most = (0.5 * unit * (1 + levels) as f64 / WITHIN) as usize + 2;
+    (1..most.min(largest / 4)).rev().find(|&n| off(n) > WITHIN).map_or(0, |n| n + 1)
 }
 
 /// Whether 32 bits are enough for an f32 output. For more than 256 levels they are not in windows of more than some 39 × 39 cells.
@@ -103,7 +105,7 @@ impl Fixed for u32 {
         let units = (f64::from(1u32 << bits) - 1024.0) / reach;
         (largest > SMALL).then(|| Log::new((units * std::f64::consts::LN_2) as u32))
     }
-    fn entry(log: &Log, n: u16, bits: u32) -> u32 {
+    fn entry(log: &Log, n: u32, bits: u32) -> u32 {
         log.entry(n) & Self::mask(bits)
     }
     fn round(value: f64, bits: u32) -> u32 {
@@ -146,7 +148,7 @@ impl Fixed for u64 {
     fn log(_: usize, _: f64, _: u32) -> Option<Log> {
         None
     }
-    fn entry(log: &Log, n: u16, bits: u32) -> u64 {
+    fn entry(log: &Log, n: u32, bits: u32) -> u64 {
         u64::from(log.entry(n)) & Self::mask(bits)
     }
     fn round(value: f64, bits: u32) -> u64 {
@@ -247,7 +249,7 @@ impl<S: Fixed> Tables<S> {
         let exact = |n: usize| if n < 2 { 0.0 } else { n as f64 * (n as f64).ln() / unit };
 
         let entries = Self::of(largest, |n| match &log {
-            Some(log) => S::entry(log, n as u16, bits),
+            Some(log) => S::entry(log, n as u32, bits),
             None => S::round(exact(n), bits),
         });
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
@@ -265,6 +267,11 @@ impl<S: Fixed> Tables<S> {
     /// F(n) of every number of cells that a window can have, from 0 on.
     pub fn entries(&self) -> &[S] {
         if self.wide.is_empty() { &*self.f } else { &self.wide }
+    }
+
+    /// The same where counts take 32 bits, else none.
+    pub fn wide_entries(&self) -> Option<&[S]> {
+        (!self.wide.is_empty()).then_some(&**self.wide)
     }
 
     /// Tables of any function of numbers up to `largest`, for lookups and nothing else.
@@ -311,6 +318,23 @@ impl<S: Fixed> Tables<S> {
             few: 0,
             wide: Arc::default(),
         }
+    }
+}
+
+/// The fewest low bits where counts take 32 bits: words have nothing to gain from fewer there, and with more K·N might reach 2^30 ([`Log`]).
+const LEAST_WIDE: u32 = 14;
+
+impl Tables<u32> {
+    /// A table for windows of up to `largest` cells, so many that a count takes 32 bits, and `levels` levels; for results in nats.
+    pub fn wide_of_log(largest: usize, levels: usize) -> Self {
+        let low_bits = low_bits(levels, largest).max(LEAST_WIDE);
+        let bits = u32::bits(low_bits);
+        let units = (f64::from(1u32 << bits) - 1024.0) / reach(levels, largest);
+        let log = Log::new((units * std::f64::consts::LN_2) as u32);
+        let unit = std::f64::consts::LN_2 / f64::from(log.k);
+        let wide = log::table(largest + 1, &log, bits);
+        let few = few(levels, largest, unit);
+        Self { mask: u32::mask(bits), log: Some(log), low_bits, unit, few, ..Self::wide(wide) }
     }
 }
 

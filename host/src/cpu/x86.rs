@@ -8,6 +8,7 @@
 //! - Larger windows, and small ones whose counts have 16 bits: neighbouring cells have neighbouring counts, so the 64 entries between *two* cells'
 //!   counts often serve all 32 cells; they are loaded from the table at that place. Where the counts
 //!   spread further, arithmetic gives the same integers ([`super::log`]).
+//! - Counts of 32 bits: arithmetic alone.
 
 use std::arch::x86_64::*;
 
@@ -82,34 +83,43 @@ fn put(sums: &mut [u32; BLOCK], values: [__m512i; 4], first: bool) {
     }
 }
 
-/// Byte-sized counts, all lookups in registers.
+/// Byte-sized counts, all lookups in registers. How many of them are not 0 is added to `classes`, where they are asked for.
 ///
 /// # Safety
 /// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
 /// `sums` must be a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub unsafe fn small_avx512(counts: &[u8], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+pub unsafe fn small_avx512(
+    counts: &[u8],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: Option<&mut [u32]>,
+) {
     // SAFETY: passed on.
     unsafe {
-        match (tables.low_bits, tables.largest <= 31) {
-            (12, true) => small_words::<12, true>(counts, group, tables, sums),
-            (12, false) => small_words::<12, false>(counts, group, tables, sums),
-            (bits, _) => unreachable!("{bits} bits for windows of at most 63 cells"),
+        match (tables.low_bits, tables.largest <= 31, classes) {
+            (12, true, None) => small_words::<12, true, false>(counts, group, tables, sums, &mut []),
+            (12, false, None) => small_words::<12, false, false>(counts, group, tables, sums, &mut []),
+            (12, true, Some(classes)) => small_words::<12, true, true>(counts, group, tables, sums, classes),
+            (12, false, Some(classes)) => small_words::<12, false, true>(counts, group, tables, sums, classes),
+            (bits, ..) => unreachable!("{bits} bits for windows of at most 63 cells"),
         }
     }
 }
 
-/// [`small_avx512`] for one width of the low words and for tables of one or two registers.
+/// [`small_avx512`] for one width of the low words, for tables of one or two registers, with or without classes.
 ///
 /// # Safety
 /// As there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn small_words<const LOW: u32, const SHORT: bool>(
+unsafe fn small_words<const LOW: u32, const SHORT: bool, const CLASSES: bool>(
     counts: &[u8],
     group: Group<'_>,
     tables: &Tables<u32>,
     sums: &mut [u32],
+    classes: &mut [u32],
 ) {
     let load = |table: &[u16], at: usize| {
         let part: &[u16; 32] = table[at..][..32].try_into().expect("32 entries");
@@ -129,6 +139,7 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
     let (left, right) = interleave();
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let (mut even, mut odd) = (Words::zero(), Words::zero());
+        let mut present = _mm512_setzero_si512();
         let mut g = 0;
         while g < group.levels {
             let end = group.levels.min(g + flush_after(LOW));
@@ -139,6 +150,9 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
                 even.add(low, high);
                 let (low, high) = look(_mm512_srli_epi16::<8>(n));
                 odd.add(low, high);
+                if CLASSES {
+                    present = _mm512_add_epi8(present, _mm512_min_epu8(n, _mm512_set1_epi8(1)));
+                }
                 g += 1;
             }
             even.carry::<LOW>();
@@ -152,6 +166,15 @@ unsafe fn small_words<const LOW: u32, const SHORT: bool>(
             _mm512_permutex2var_epi32(e1, right, o1),
         ];
         put(sums.try_into().expect("a block of sums"), values, group.first);
+        if CLASSES {
+            let values = [
+                _mm512_cvtepu8_epi32(_mm512_castsi512_si128(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(present)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(present)),
+            ];
+            put((&mut classes[b * BLOCK..][..BLOCK]).try_into().expect("a block of classes"), values, group.first);
+        }
     }
 }
 
@@ -256,21 +279,32 @@ fn interleave() -> (__m512i, __m512i) {
     )
 }
 
-/// 16-bit counts, lookups in the stretch of the table around one of them.
+/// 16-bit counts, lookups in the stretch of the table around one of them. How many of them are not 0 is added to `classes`, where they are
+/// asked for.
 ///
 /// # Safety
 /// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
 /// `sums` must be a multiple of [`BLOCK`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub unsafe fn large_avx512(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+pub unsafe fn large_avx512(
+    counts: &[u16],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: Option<&mut [u32]>,
+) {
     // SAFETY: passed on.
     unsafe {
-        match tables.low_bits {
-            12 => large_words::<12>(counts, group, tables, sums),
-            13 => large_words::<13>(counts, group, tables, sums),
-            14 => large_words::<14>(counts, group, tables, sums),
-            15 => large_words::<15>(counts, group, tables, sums),
-            bits => unreachable!("{bits} low bits"),
+        match (tables.low_bits, classes) {
+            (12, None) => large_words::<12, false>(counts, group, tables, sums, &mut []),
+            (13, None) => large_words::<13, false>(counts, group, tables, sums, &mut []),
+            (14, None) => large_words::<14, false>(counts, group, tables, sums, &mut []),
+            (15, None) => large_words::<15, false>(counts, group, tables, sums, &mut []),
+            (12, Some(classes)) => large_words::<12, true>(counts, group, tables, sums, classes),
+            (13, Some(classes)) => large_words::<13, true>(counts, group, tables, sums, classes),
+            (14, Some(classes)) => large_words::<14, true>(counts, group, tables, sums, classes),
+            (15, Some(classes)) => large_words::<15, true>(counts, group, tables, sums, classes),
+            (bits, _) => unreachable!("{bits} low bits"),
         }
     }
 }
@@ -295,7 +329,12 @@ impl Far {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub fn of(tables: &Tables<u32>) -> Far {
         // Without arithmetic the table is that of a window of at most 63 cells: its first 64 entries are all there are.
-        let log = tables.log.as_ref().unwrap_or(&Log::NOTHING);
+        Far::of_log(tables.log.as_ref().unwrap_or(&Log::NOTHING))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn of_log(log: &Log) -> Far {
         // SAFETY: 16 coefficients from 0 and from 16 of 32.
         let load = |c: &[f32; PIECES]| unsafe { [_mm512_loadu_ps(c.as_ptr()), _mm512_loadu_ps(c.as_ptr().add(16))] };
         let [c0, c1, c2] = &log.coefficients;
@@ -318,21 +357,29 @@ impl Far {
         for (i, n) in parted.into_iter().enumerate() {
             let n = _mm512_cvtepi32_ps(n);
             self.exponents[i] = _mm512_fmadd_ps(n, _mm512_getexp_ps(n), self.exponents[i]);
-            let bits = _mm512_castps_si512(n);
-            let piece = _mm512_srli_epi32::<WITHIN>(bits);
-            let [c0, c1, c2] = self.pieces.map(|[low, high]| _mm512_permutex2var_ps(low, piece, high));
-            // Those of 1, or (bits and the lowest).
-            let t = _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0b1111_1000>(
-                _mm512_set1_epi32(1f32.to_bits() as i32),
-                bits,
-                _mm512_set1_epi32((1 << WITHIN) - 1),
-            ));
-            let p = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(self.cube, t, c2), t, c1), t, c0);
-            // To the nearest, ties to even: the process keeps the default rounding mode.
-            let rest =
-                _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p));
-            self.rests[i] = _mm512_add_epi32(self.rests[i], rest);
+            self.rests[i] = _mm512_add_epi32(self.rests[i], self.rest(n));
         }
+    }
+
+    /// What F(n) has besides the exponent's part, for 16 counts.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn rest(&self, n: __m512) -> __m512i {
+        let bits = _mm512_castps_si512(n);
+        let piece = _mm512_srli_epi32::<WITHIN>(bits);
+        let [c0, c1, c2] = self.pieces.map(
+            #[inline(always)]
+            |[low, high]| _mm512_permutex2var_ps(low, piece, high),
+        );
+        // Those of 1, or (bits and the lowest).
+        let t = _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0b1111_1000>(
+            _mm512_set1_epi32(1f32.to_bits() as i32),
+            bits,
+            _mm512_set1_epi32((1 << WITHIN) - 1),
+        ));
+        let p = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(self.cube, t, c2), t, c1), t, c0);
+        // To the nearest, ties to even: the process keeps the default rounding mode.
+        _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_mul_ps(n, p))
     }
 
     /// The sums of the 16 lower and the 16 upper cells.
@@ -343,6 +390,116 @@ impl Far {
         let (even, odd) = (sum(self.exponents[0], self.rests[0]), sum(self.exponents[1], self.rests[1]));
         let (left, right) = interleave();
         [_mm512_permutex2var_epi32(even, left, odd), _mm512_permutex2var_epi32(even, right, odd)]
+    }
+}
+
+/// Sums of F(n) for 16 counts of 32 bits.
+#[derive(Clone, Copy)]
+pub struct Wide {
+    by: Far,
+    /// Σ n·e, as an integer: for an f32 it may be too large.
+    exponents: __m512i,
+    rests: __m512i,
+}
+
+impl Wide {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub fn of(log: &Log) -> Wide {
+        Wide { by: Far::of_log(log), exponents: _mm512_setzero_si512(), rests: _mm512_setzero_si512() }
+    }
+
+    /// Adds F(n), as [`Log::entry`] computes it. For 0 all products are 0.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub fn add(&mut self, n: __m512i) {
+        let real = _mm512_cvtepi32_ps(n);
+        let biased = _mm512_srli_epi32::<{ f32::MANTISSA_DIGITS - 1 }>(_mm512_castps_si512(real));
+        let exponent = _mm512_sub_epi32(biased, _mm512_set1_epi32(f32::MAX_EXP - 1));
+        self.exponents = _mm512_add_epi32(self.exponents, _mm512_mullo_epi32(n, exponent));
+        self.rests = _mm512_add_epi32(self.rests, self.by.rest(real));
+    }
+
+    /// The sums, modulo 2^32.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub fn sums(self) -> __m512i {
+        _mm512_add_epi32(_mm512_mullo_epi32(self.exponents, self.by.k), self.rests)
+    }
+}
+
+/// F(n) from n = `first` on, the bits that `mask` has.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn entries_avx512(log: &Log, first: u32, mask: u32, entries: &mut [u32]) {
+    let nothing = Wide::of(log);
+    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (entries, n) in entries.chunks_mut(16).zip((first..).step_by(16)) {
+        let mut sums = nothing;
+        sums.add(_mm512_add_epi32(_mm512_set1_epi32(n as i32), lanes));
+        let values = _mm512_and_si512(sums.sums(), _mm512_set1_epi32(mask as i32));
+        let there = ((1u32 << entries.len()) - 1) as __mmask16;
+        // SAFETY: only as many are written as there are.
+        unsafe { _mm512_mask_storeu_epi32(entries.as_mut_ptr().cast(), there, values) };
+    }
+}
+
+/// 32-bit counts, by arithmetic: those of neighbouring cells are too far apart for a stretch of the table. How many of them are not 0 is added to
+/// `classes`, where they are asked for.
+///
+/// # Safety
+/// `counts` must hold `(group.levels - 1) * group.stride + sums.len()` values, and the length of
+/// `sums` must be a multiple of [`BLOCK`].
+#[target_feature(enable = "avx512f,avx512bw")]
+pub unsafe fn wide_avx512(
+    counts: &[u32],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: Option<&mut [u32]>,
+) {
+    // SAFETY: passed on.
+    unsafe {
+        match classes {
+            None => wide_counts::<false>(counts, group, tables, sums, &mut []),
+            Some(classes) => wide_counts::<true>(counts, group, tables, sums, classes),
+        }
+    }
+}
+
+/// [`wide_avx512`] with or without classes.
+///
+/// # Safety
+/// As there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn wide_counts<const CLASSES: bool>(
+    counts: &[u32],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: &mut [u32],
+) {
+    let nothing = Wide::of(tables.log.as_ref().unwrap_or(&Log::NOTHING));
+    let one = _mm512_set1_epi32(1);
+    for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
+        let (mut values, mut present) = ([_mm512_setzero_si512(); 4], [_mm512_setzero_si512(); 4]);
+        for (quarter, (value, present)) in values.iter_mut().zip(&mut present).enumerate() {
+            let mut these = nothing;
+            for g in 0..group.levels {
+                let at = g * group.stride + b * BLOCK + quarter * 16;
+                // SAFETY: the caller says that every level has as many counts as there are sums.
+                let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                these.add(n);
+                if CLASSES {
+                    *present = _mm512_add_epi32(*present, _mm512_min_epu32(n, one));
+                }
+            }
+            *value = these.sums();
+        }
+        put(sums.try_into().expect("a block of sums"), values, group.first);
+        if CLASSES {
+            put((&mut classes[b * BLOCK..][..BLOCK]).try_into().expect("a block of classes"), present, group.first);
+        }
     }
 }
 
@@ -387,27 +544,38 @@ impl<'a> Stretches<'a> {
     }
 }
 
-/// [`large_avx512`] for one width of the low words.
+/// [`large_avx512`] for one width of the low words, with or without classes.
 ///
 /// # Safety
 /// As there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
+unsafe fn large_words<const LOW: u32, const CLASSES: bool>(
+    counts: &[u16],
+    group: Group<'_>,
+    tables: &Tables<u32>,
+    sums: &mut [u32],
+    classes: &mut [u32],
+) {
+    let one = _mm512_set1_epi16(1);
     let (stretches, nothing) = (Stretches::of(tables), Far::of(tables));
     let mut rough = 0;
     for (b, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
         let mut values = [_mm512_setzero_si512(); 4];
+        let mut present = [_mm512_setzero_si512(); 2];
         for half in 0..2 {
             let mut words = Words::zero();
             let mut far = nothing;
             if rough > 0 {
                 rough -= 1;
                 for g in 0..group.levels {
+                    let at = g * group.stride + b * BLOCK + half * 32;
                     // SAFETY: the caller says that every level has as many counts as there are sums.
-                    far.add(unsafe {
-                        _mm512_loadu_si512(counts.as_ptr().add(g * group.stride + b * BLOCK + half * 32).cast())
-                    });
+                    let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                    if CLASSES {
+                        present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
+                    }
+                    far.add(n);
                 }
                 let far = far.sums();
                 (values[2 * half], values[2 * half + 1]) = (far[0], far[1]);
@@ -422,6 +590,9 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
                     g += 1;
                     // SAFETY: the caller says that every level has as many counts as there are sums.
                     let n = unsafe { _mm512_loadu_si512(counts.as_ptr().add(at).cast()) };
+                    if CLASSES {
+                        present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
+                    }
                     // SAFETY: as above.
                     let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
                     match stretches.look_up(n, left, right) {
@@ -442,6 +613,16 @@ unsafe fn large_words<const LOW: u32>(counts: &[u16], group: Group<'_>, tables: 
             values[2 * half + 1] = _mm512_add_epi32(near[1], far[1]);
         }
         put(sums.try_into().expect("a block of sums"), values, group.first);
+        if CLASSES {
+            let [left, right] = present;
+            let values = [
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(left)),
+                _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(left)),
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(right)),
+                _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(right)),
+            ];
+            put((&mut classes[b * BLOCK..][..BLOCK]).try_into().expect("a block of classes"), values, group.first);
+        }
     }
 }
 

@@ -201,11 +201,17 @@ impl Window {
 
         let runs = runs(&footprint);
         let centre = ((rows / 2) as isize, (cols / 2) as isize);
-        let stretches = |has: &dyn Fn(usize, usize) -> bool| stretches(rows, cols, centre, has);
-        let at = |row: usize, col: usize| footprint.contains(row, col);
-        let cells = stretches(&at);
-        let entering = stretches(&|row, col| at(row, col) && (row + 1 == rows || !at(row + 1, col)));
-        let leaving = stretches(&|row, col| at(row, col) && (row == 0 || !at(row - 1, col)));
+        let [cells, entering, leaving] = if count == rows * cols {
+            // Known without a look at every cell, which in a large window takes longer than many a row of results.
+            let row = |row: usize| Stretch { row: row as isize - centre.0, col: -centre.1, len: cols };
+            [(0..rows).map(row).collect(), vec![row(rows - 1)], vec![row(0)]]
+        } else {
+            let stretches = |has: &dyn Fn(usize, usize) -> bool| stretches(rows, cols, centre, has);
+            let at = |row: usize, col: usize| footprint.contains(row, col);
+            let entering = stretches(&|row, col| at(row, col) && (row + 1 == rows || !at(row + 1, col)));
+            let leaving = stretches(&|row, col| at(row, col) && (row == 0 || !at(row - 1, col)));
+            [stretches(&at), entering, leaving]
+        };
         let reach = Reach {
             top: cells.iter().map(|s| s.row).min().unwrap_or(0),
             bottom: cells.iter().map(|s| s.row).max().unwrap_or(0),
@@ -312,6 +318,10 @@ fn least(count: usize, enough: impl Fn(usize) -> bool) -> usize {
 
 /// The runs of a shape, column by column.
 fn runs(footprint: &Footprint) -> Vec<Run> {
+    if footprint.count() == footprint.rows() * footprint.cols() {
+        let last = (footprint.rows() - 1) as u16;
+        return (0..footprint.cols() as u16).map(|col| Run { col, first: 0, last }).collect();
+    }
     let mut runs = Vec::new();
     for col in 0..footprint.cols() {
         let mut first = None;
@@ -384,6 +394,13 @@ mod tests {
         );
         assert_eq!((square.runs.len(), square.entering.len(), square.cells.len()), (255, 1, 255));
         assert!(square.complete && square.footprint().count() == 65_025);
+        // A rectangle is as if its cells had been looked at.
+        let whole = self::window(3, 5, &"#".repeat(15), &[Measure::Richness], 0.0);
+        let all = |row: usize, col: usize| row < 3 && col < 5;
+        assert_eq!(whole.cells, stretches(3, 5, (1, 2), &all));
+        assert_eq!(whole.entering, stretches(3, 5, (1, 2), &|row, _| row == 2));
+        assert_eq!(whole.leaving, stretches(3, 5, (1, 2), &|row, _| row == 0));
+        assert_eq!(whole.runs, [0, 1, 2, 3, 4].map(|col| run(col, 0, 2)));
     }
 
     /// A share that is a ratio of whole numbers asks for exactly as many cells, whatever its product rounds to.

@@ -4,6 +4,7 @@
 //! loop of its own.
 
 use std::f64::consts::LN_2;
+use std::ops::Range;
 
 use super::single;
 use super::slide::Counts;
@@ -27,6 +28,23 @@ pub struct Counted<'a> {
     pub classes: &'a [u32],
     /// The largest n.
     pub most: &'a [u32],
+}
+
+impl Counted<'_> {
+    /// That of some of the windows.
+    #[inline(always)]
+    pub fn part(&self, windows: Range<usize>) -> Self {
+        Self {
+            total: &self.total[windows.clone()],
+            logs: match self.logs {
+                Logs::Single(sums) => Logs::Single(&sums[windows.clone()]),
+                Logs::Double(sums) => Logs::Double(sums.get(windows.clone()).unwrap_or_default()),
+            },
+            squares: self.squares.get(windows.clone()).unwrap_or_default(),
+            classes: self.classes.get(windows.clone()).unwrap_or_default(),
+            most: self.most.get(windows).unwrap_or_default(),
+        }
+    }
 }
 
 /// Sums of F(n), of which as many bits count as [`Tables::mask`] says.
@@ -174,9 +192,7 @@ fn entropy_of<S: Copy + Into<u64>, const AT_ONCE: usize>(
     values: &mut [f64],
     precision: Precision,
 ) {
-    let entries = tables.logs.entries();
-    // In the table wherever there is a result.
-    let entry = |total: u32| entries[(total as usize).min(entries.len() - 1)];
+    let entry = |total: u32| tables.entry(total as usize);
     // The difference is below 2^63, and signed numbers are converted by one instruction.
     let difference = |full: u64, sum: S| (full.wrapping_sub(sum.into()) & tables.mask).cast_signed() as f64;
     let divisor = |total: u32| tables.units * f64::from(total.cast_signed());

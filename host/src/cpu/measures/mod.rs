@@ -15,13 +15,14 @@
 //!
 //! It differs from the histogram for squares in two ways. What a window gains and loses is a list of stretches instead of two rows;
 //! and results are formed in f64 and rounded at the end, because their formulas are many. Σ F(n) of f32 results has the entries of 32 bits
-//! that Shannon's entropy by itself has, but where counts take more than 16 bits or a few valid cells ask for more ([`few`](super::few)).
+//! that Shannon's entropy by itself has, but where a few valid cells ask for more ([`few`](super::few)) or levels are too many.
 //!
 //! Where levels are few (`plan`) the same sums come from planes of counts instead, whole rows at a time ([`planes`] and [`bits`] make
 //! them, `sums` takes them): their time hardly depends on the window. Only the orders that go through the counts one by one always
 //! take the histogram.
 //!
-//! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms), `plan`.
+//! The files: `tables`, `areas` (N without nodata), `slide`, `sums`, `finish` (formulas, with `single` for their logarithms; in f32
+//! `x86` has some of its own), `plan`.
 
 mod areas;
 pub(super) mod finish;
@@ -32,6 +33,8 @@ mod sums;
 pub(super) mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::sync::OnceLock;
 
@@ -237,11 +240,11 @@ fn run_engine<T: Real>(
     let rect = TileRect { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
     match (forced.unwrap_or_else(|| plan::engine(job, rect, isa)), job.shape) {
         (Engine::Planes, Shape::Square) => {
-            planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory), squares, isa);
+            planes::run(&job.layout, rect, &mut Sums::new(job, tile, memory, isa), squares, isa);
             Ok(())
         }
         (Engine::Planes, Shape::General(updates)) => {
-            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory), shapes, isa);
+            bits::run(&job.layout, updates, rect, &mut Sums::new(job, tile, memory, isa), shapes, isa);
             Ok(())
         }
         (Engine::Histogram, _) | (_, Shape::Histogram) => slide::run(job, tile),

@@ -138,7 +138,7 @@ fn results<T: Real, C: Steps, const L: usize>(
         Some(value) => std::array::from_fn(|j| std::mem::take(&mut counts[j][usize::from(value)])),
     };
     let total = nodata.map(|n| (sums.area - n.index()) as u32);
-    let full = |n: C| job.tables.logs.entries().get(n.index()).copied().unwrap_or_default();
+    let full = |n: C| job.tables.entry(n.index());
     let counted = Counted {
         total: &total,
         logs: Logs::Double(&std::array::from_fn::<_, L, _>(|j| sums.logs[j].wrapping_sub(full(nodata[j])))),
@@ -188,7 +188,7 @@ fn enter<C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, c
     values: &[u8],
     counts: &mut [Counts<C>; L],
     sums: &mut Sums<L>,
-    steps: &C::Table,
+    steps: C::Table<'_>,
 ) {
     sums.area += (values.len() + 1).saturating_sub(L);
     for values in values.windows(L) {
@@ -214,7 +214,7 @@ fn leave<C: Steps, const LOGS: bool, const SQUARES: bool, const CLASSES: bool, c
     values: &[u8],
     counts: &mut [Counts<C>; L],
     sums: &mut Sums<L>,
-    steps: &C::Table,
+    steps: C::Table<'_>,
 ) {
     sums.area -= (values.len() + 1).saturating_sub(L);
     for values in values.windows(L) {

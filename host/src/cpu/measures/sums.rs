@@ -5,14 +5,21 @@
 //! ([`finish`](super::finish)). So neither a tile nor an instruction set that goes the other way changes a bit. The loops are plain;
 //! they are compiled for each instruction set with the engine that they are inlined into.
 
+use std::ops::Range;
+
 use super::Job;
-use super::areas::Areas;
+use super::areas::{Areas, Row};
 use super::finish::{Counted, Logs, Precision, finish};
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 use crate::cpu::TileRect;
 use crate::cpu::aligned::Aligned;
 use crate::cpu::consumer::{Consumer, prefetch};
-use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup};
+use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup, add_group_and_classes};
 use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
+use crate::measure::window::Plane;
 use crate::numbers::Real;
 use crate::part::Tiles;
 
@@ -54,14 +61,15 @@ pub struct Sums<'a, 'b, T> {
     memory: &'a mut Memory,
     areas: Areas<'a>,
     padded: usize,
+    isa: Isa,
 }
 
 impl<'a, 'b, T: Real> Sums<'a, 'b, T> {
     /// For a tile; the memory is used again.
-    pub fn new(job: &'a Job<'a>, tile: &'a mut Tiles<'b, T>, memory: &'a mut Memory) -> Self {
+    pub fn new(job: &'a Job<'a>, tile: &'a mut Tiles<'b, T>, memory: &'a mut Memory, isa: Isa) -> Self {
         let rect = TileRect { top: tile.top, left: tile.left, height: tile.height(), width: tile.width() };
         let areas = Areas::new(job.window, job.layout.task.cells, rect);
-        Self { job, tile, memory, areas, padded: 0 }
+        Self { job, tile, memory, areas, padded: 0, isa }
     }
 }
 
@@ -95,6 +103,38 @@ fn reduce_group<C: Copy, A: Copy + Default, V: Copy + Default>(
     }
 }
 
+/// What has the counts of a window, where none are.
+type Histogram = super::slide::Counts<u16>;
+
+/// Results in f32 by what an instruction set has for a formula: of how many of some windows, from the first on. They are those of [`finish`], bit by
+/// bit, where no window has too few cells for the tables. `alike`: all have as many.
+#[inline(always)]
+fn quickly<T: Real>(
+    isa: Isa,
+    job: &Job<'_>,
+    plane: &Plane,
+    counted: &Counted<'_>,
+    alike: bool,
+    out: &mut [T],
+) -> usize {
+    match (isa.kind(), counted.logs, out_of(out)) {
+        #[cfg(target_arch = "x86_64")]
+        (Kind::Avx512, Logs::Single(sums), Some(out)) => {
+            // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+            unsafe { x86::finish(job.tables, plane, (counted.total, alike), sums, counted.classes, out) }
+        }
+        _ => {
+            let _ = (job, plane, alike);
+            0
+        }
+    }
+}
+
+/// Results of 32 bits as such.
+fn out_of<T: Real>(out: &mut [T]) -> Option<&mut [f32]> {
+    if size_of::<T>() == 4 { bytemuck::try_cast_slice_mut(out).ok() } else { None }
+}
+
 impl<T: Real> Consumer for Sums<'_, '_, T> {
     #[inline(always)]
     fn reserve(&mut self, slots: usize, padded: usize) {
@@ -125,8 +165,13 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
         let needs = self.job.window.needs;
         let Memory { logs, short, squares, classes, most, .. } = self.memory;
         let here = slot * self.padded..(slot + 1) * self.padded;
+        let mut counted = false;
         if let Some(single) = &self.job.tables.single {
-            u32::add_group(isa, group, single, &mut short[here.clone()]);
+            let sums = &mut short[here.clone()];
+            counted = needs.classes && add_group_and_classes(isa, group, single, sums, &mut classes[here.clone()]);
+            if !counted {
+                u32::add_group(isa, group, single, sums);
+            }
         } else if needs.logs {
             u64::add_group(isa, group, &self.job.tables.logs, &mut logs[here.clone()]);
         }
@@ -139,7 +184,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                         total + u64::from(sum)
                     });
                 }
-                if needs.classes {
+                if needs.classes && !counted {
                     let one = |sum: u8, n: u8| sum + u8::from(n != 0);
                     reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
@@ -155,7 +200,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                         total + u64::from(sum)
                     });
                 }
-                if needs.classes {
+                if needs.classes && !counted {
                     let one = |sum: u16, n: u16| sum + u16::from(n != 0);
                     reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
@@ -168,7 +213,7 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
                     let square = |sum: u64, n: u32| sum.wrapping_add(u64::from(n) * u64::from(n));
                     reduce_group(counts, group, &mut squares[here.clone()], square, u64::wrapping_add);
                 }
-                if needs.classes {
+                if needs.classes && !counted {
                     let one = |sum: u16, n: u32| sum + u16::from(n != 0);
                     reduce_group(counts, group, &mut classes[here.clone()], one, |total, sum| total + u32::from(sum));
                 }
@@ -194,7 +239,8 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
     fn finish(&mut self, slot: usize, i: usize, nodata: Option<&[u32]>) {
         let (window, task) = (self.job.window, self.job.layout.task);
         let (y, width, all) = (self.tile.top + i, self.tile.width(), self.areas.all);
-        let areas = &self.areas.of_row(y)[..width];
+        let Row { areas, same, least } = self.areas.of_row(y);
+        let areas = &areas[..width];
         let Memory { logs, short, squares, classes, most, total, there, values } = self.memory;
         let (there, values) = (&mut there[..width], &mut values[..width]);
         let total = match nodata {
@@ -207,7 +253,6 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             None => areas,
         };
         // Where all windows have results there is nothing to look at, cell by cell.
-        let least = areas.iter().copied().fold(u32::MAX, u32::min);
         let all_there = nodata.is_none() && !window.complete && least >= window.least;
         if !all_there {
             // A window that is to be complete has all of its cells inside.
@@ -234,22 +279,33 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             most: most.get(here).unwrap_or_default(),
         };
         for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
-            finish::<super::slide::Counts<u16>, BLOCK>(
-                plane,
-                window,
-                self.job.tables,
-                &counted,
-                &[],
-                0,
-                values,
-                Precision::of::<T>(),
-            );
-            if all_there {
-                rows[i].iter_mut().zip(&*values).for_each(|(out, &value)| *out = T::from_f64(value));
-                continue;
-            }
-            for ((out, &value), &there) in rows[i].iter_mut().zip(&*values).zip(&*there) {
-                *out = if there { T::from_f64(value) } else { T::NAN };
+            let mut formula = |range: Range<usize>, out: &mut [T]| {
+                let (counted, values) = (counted.part(range.clone()), &mut values[range.clone()]);
+                let precision = Precision::of::<T>();
+                finish::<Histogram, BLOCK>(plane, window, self.job.tables, &counted, &[], 0, values, precision);
+                let out = out[range.clone()].iter_mut().zip(&*values);
+                if all_there {
+                    out.for_each(|(out, &value)| *out = T::from_f64(value));
+                } else {
+                    out.zip(&there[range])
+                        .for_each(|((out, &value), &there)| *out = if there { T::from_f64(value) } else { T::NAN });
+                }
+            };
+            let out = &mut *rows[i];
+            // Apart where all windows have as many cells.
+            for windows in [0..same.start, same.clone(), same.end..width] {
+                let counted = counted.part(windows.clone());
+                // Where some may have to be marked they are looked at one by one.
+                let done = if all_there && least as usize >= self.job.tables.few {
+                    let alike = windows == same;
+                    quickly(self.isa, self.job, plane, &counted, alike, &mut out[windows.clone()])
+                } else {
+                    0
+                };
+                let rest = windows.start + done..windows.end;
+                if !rest.is_empty() {
+                    formula(rest, out);
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ const FEW_CLASSES: usize = 512;
 
 /// The tables of a window.
 pub struct Tables {
-    /// F(n) and its steps, where the window's measures need them, else 0.
+    /// F(n) and its steps, where the window's measures need them, else 0. Nothing where `single` has them for counts of 32 bits.
     pub logs: table::Tables<u64>,
     /// The same entries for sums of 32 bits, where those are enough.
     pub single: Option<table::Tables<u32>>,
@@ -38,10 +38,14 @@ impl Tables {
         let mut evenness: Vec<f64> =
             ln.iter().enumerate().map(|(classes, ln)| if classes > 1 { LN_2 / ln } else { 0.0 }).collect();
         evenness.resize(evenness.len().max(FEW_CLASSES), 0.0);
-        if window.needs.logs && precision == Precision::Single && !is_wide(largest) && is_single_enough(levels, largest)
-        {
-            let single = table::Tables::<u32>::new(largest, levels, 1.0);
-            let logs = table::Tables::of(largest, |n| u64::from(single.f[n]));
+        if window.needs.logs && precision == Precision::Single && is_single_enough(levels, largest) {
+            let (single, logs) = if is_wide(largest) {
+                (table::Tables::wide_of_log(largest, levels), table::Tables::of(0, |_| 0))
+            } else {
+                let single = table::Tables::<u32>::new(largest, levels, 1.0);
+                let logs = table::Tables::of(largest, |n| u64::from(single.f[n]));
+                (single, logs)
+            };
             let (mask, units, few) = (u64::from(single.mask), LN_2 / single.unit, single.few);
             return Self { logs, single: Some(single), mask, units, few, ln, evenness };
         }
@@ -54,10 +58,24 @@ impl Tables {
         Self { logs, single: None, mask: u64::MAX, units: window.units, few: 0, ln, evenness }
     }
 
+    /// F(n); 0 for a number that there cannot be.
+    #[inline(always)]
+    pub fn entry(&self, n: usize) -> u64 {
+        match self.single.as_ref().and_then(table::Tables::wide_entries) {
+            Some(entries) => u64::from(entries.get(n).copied().unwrap_or_default()),
+            None => self.logs.entries().get(n).copied().unwrap_or_default(),
+        }
+    }
+
     /// ln of a number of classes; anything for a number that there cannot be.
     #[inline(always)]
     pub fn ln(&self, classes: u32) -> f64 {
         self.ln[(classes as usize).min(self.ln.len() - 1)]
+    }
+
+    /// What entropies in bits are multiplied by for the evenness of 1 to 16 classes, where no window has more.
+    pub fn evenness_of_few(&self) -> Option<&[f64; 16]> {
+        if self.ln.len() <= 17 { self.evenness[1..].first_chunk() } else { None }
     }
 
     /// What entropies in bits are multiplied by for the evenness of numbers of classes.
@@ -76,15 +94,15 @@ impl Tables {
 /// Counts that slide: how far F is from one to the next.
 pub trait Steps: Count {
     /// Where that is looked up.
-    type Table: ?Sized;
+    type Table<'a>: Copy;
     /// The table of a task.
-    fn table(tables: &Tables) -> &Self::Table;
+    fn table(tables: &Tables) -> Self::Table<'_>;
     /// F(n + 1) − F(n).
-    fn step(table: &Self::Table, n: Self) -> u64;
+    fn step(table: Self::Table<'_>, n: Self) -> u64;
 }
 
 impl Steps for u16 {
-    type Table = [u64; ALL];
+    type Table<'a> = &'a [u64; ALL];
     fn table(tables: &Tables) -> &[u64; ALL] {
         &tables.logs.step
     }
@@ -94,14 +112,31 @@ impl Steps for u16 {
     }
 }
 
+/// F(n) of either width, where counts have 32 bits.
+#[derive(Clone, Copy)]
+pub enum Entries<'a> {
+    /// For sums of 32 bits.
+    Single(&'a [u32]),
+    /// For sums of 64 bits.
+    Double(&'a [u64]),
+}
+
 /// Without a table of differences, which would be as long as the other.
 impl Steps for u32 {
-    type Table = [u64];
-    fn table(tables: &Tables) -> &[u64] {
-        tables.logs.entries()
+    type Table<'a> = Entries<'a>;
+    fn table(tables: &Tables) -> Entries<'_> {
+        match tables.single.as_ref().and_then(table::Tables::wide_entries) {
+            Some(entries) => Entries::Single(entries),
+            None => Entries::Double(tables.logs.entries()),
+        }
     }
     #[inline(always)]
-    fn step(table: &[u64], n: u32) -> u64 {
-        table[n as usize + 1].wrapping_sub(table[n as usize])
+    fn step(table: Entries<'_>, n: u32) -> u64 {
+        let n = n as usize;
+        match table {
+            // Modulo 2^64, so that steps add up to entries.
+            Entries::Single(f) => u64::from(f[n + 1]).wrapping_sub(u64::from(f[n])),
+            Entries::Double(f) => f[n + 1].wrapping_sub(f[n]),
+        }
     }
 }

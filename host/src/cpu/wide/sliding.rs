@@ -98,7 +98,7 @@ impl<T: Summed> SlidingSums<T> for Plain<'_, T::Sum> {
 /// decides where the steps of F are looked up; the counts themselves have 32 bits here.
 pub struct Measured<'a, C: Steps> {
     tables: &'a tables::Tables,
-    steps: &'a C::Table,
+    steps: C::Table<'a>,
     window: &'a Window,
     levels: usize,
 }
@@ -147,7 +147,7 @@ impl<T: Real, C: Steps> SlidingSums<T> for Measured<'_, C> {
         let Windows { area, sums, nodata, counts, wanted } = *windows;
         let total: [u32; L] = nodata.map(|n| (area - n) as u32);
         let columns: [Column<'_>; L] = std::array::from_fn(|lane| Column { counts, lane });
-        let full = |n: usize| self.tables.logs.entries().get(n).copied().unwrap_or_default();
+        let full = |n: usize| self.tables.entry(n);
         let counted = Counted {
             total: &total,
             logs: Logs::Double(&std::array::from_fn::<_, L, _>(|j| sums[j].logs.wrapping_sub(full(nodata[j])))),
