@@ -38,7 +38,7 @@ impl Weights {
     #[inline(always)]
     fn level<const K: usize>(&self, cells: Selectors) -> u32 {
         let weights = self.levels[K % 2];
-        let (low, high) = if K / 2 % 2 == 0 { (weights, 0) } else { (0, weights) };
+        let (low, high) = if (K / 2).is_multiple_of(2) { (weights, 0) } else { (0, weights) };
         byte_permute(low, high, if K < 4 { cells.lower() } else { cells.upper() })
     }
 
