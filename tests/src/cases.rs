@@ -143,14 +143,15 @@ fn patterns() -> Vec<Case> {
     cases
 }
 
+/// Random cells of 16 levels, a third of which are nodata.
+fn holes(rows: usize, cols: usize, code: u8) -> Grid<u8> {
+    let (mask, cells) = (random(rows, cols, 3), random(rows, cols, 16));
+    grid(rows, cols, |r, c| if mask.row(r)[c] == 0 { code } else { cells.row(r)[c] })
+}
+
 fn nodata() -> Vec<Case> {
     let (rows, cols) = (19, 133);
-    // A third of the cells nodata.
-    let holes = |code: u8| {
-        let mask = random(rows, cols, 3);
-        let cells = random(rows, cols, 16);
-        grid(rows, cols, |r, c| if mask.row(r)[c] == 0 { code } else { cells.row(r)[c] })
-    };
+    let holes = |code: u8| holes(rows, cols, code);
     // Sums whose unit goes by the largest window are too coarse for the few cells of these.
     let three = |r: usize, c: usize| if r == 100 && [98, 100, 101].contains(&c) { u8::from(c > 98) } else { 9 };
     let sparse = |r: usize, c: usize| if (r * 131 + c * 37).is_multiple_of(40) { (r * c % 11) as u8 } else { 200 };
@@ -195,6 +196,12 @@ fn windows() -> Vec<Case> {
     }
     for (rows, cols) in [(1, 1), (3, 300), (300, 3), (40, 60), (1, 1023), (1, 1200)] {
         cases.push(Case::new("random 16", random(rows, cols, 16), 21));
+    }
+    // Strips and rows away from the border, which kernels compute without its checks: also where devices are given a quarter of the columns.
+    for (size, rows) in [(7, 16), (21, 30)] {
+        cases.push(Case::new("random 16", random(rows, 1300, 16), size));
+        cases.push(Case::new("holes", holes(rows, 1300, 0), size).nodata(0));
+        cases.push(Case::new("holes", holes(rows, 1300, 200), size).nodata(200));
     }
     for size in [101, 253, 255] {
         cases.push(Case::new("random 16", random(27, 31, 16), size));

@@ -198,7 +198,8 @@ fn three_devices_side_by_side() {
 /// One device and several, one band and many: results are bit-identical.
 #[test]
 fn bands_and_devices_change_no_bit() {
-    let large = |checked: &&Checked| checked.case.cells.rows() > 12 && checked.case.cells.cols() > 60;
+    // In wide ones a few rows with their halos are more than the memory below.
+    let large = |checked: &&Checked| checked.case.cells.rows() > 12 && (61..1000).contains(&checked.case.cells.cols());
     for checked in TABLE.iter().filter(large).step_by(5) {
         let case = &checked.case;
         let run = |engine: &Engine| {

@@ -87,9 +87,11 @@ impl Strip {
             at += if row < self.rows { pitch } else { 0 };
             cells
         };
+        // Nodata in each byte, and which bits of a comparison with that count.
+        let (nodata, compared) = if self.nodata <= 255 { (self.nodata * 0x0101_0101, u32::MAX) } else { (0, 0) };
         let pack = |cells: [u32; 2]| {
             if !EDGE && NODATA {
-                cells.map(|word| Selectors::new::<true>(word | equal_bytes(word, self.nodata * 0x0101_0101)))
+                cells.map(|word| Selectors::new::<true>(word | equal_bytes(word, nodata) & compared))
             } else if EDGE {
                 cells.map(Selectors::new::<true>)
             } else {
