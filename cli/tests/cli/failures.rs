@@ -212,10 +212,9 @@ fn command_lines_that_cannot_be_meant() {
     place.write("v.txt", VECTOR).write("v.jpg", VECTOR).write("v.dat", VECTOR);
     let kernels =
         ["auto"].into_iter().chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect::<Vec<_>>().join(", ");
-    assert!(
-        kernels
-            .starts_with("auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, adaptive, sliding, ")
-    );
+    assert!(kernels.starts_with(
+        "auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, adaptive, band, band-counted, sliding, "
+    ));
     let see = "see halotile entropy --help";
     for (options, message) in [
         (

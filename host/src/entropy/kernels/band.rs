@@ -19,11 +19,14 @@ pub(in crate::entropy) static BAND: Band = Band {
             "windows of up to 31 x 31 and 16 classes without nodata, on the tensor cores",
         )
     },
+    warps: kernels::BAND_THREADS / 32,
 };
 
 /// Valid cells are counted too.
-pub(in crate::entropy) static BAND_COUNTED: Band =
-    Band { facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid") };
+pub(in crate::entropy) static BAND_COUNTED: Band = Band {
+    facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid"),
+    warps: kernels::BAND_COUNTED_THREADS / 32,
+};
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
     let sides = Sides::UpTo(kernels::BAND_SIZE as usize);
@@ -32,10 +35,10 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
 
 pub(in crate::entropy) struct Band {
     facts: Facts,
+    /// Warps of a block at most.
+    warps: u32,
 }
 
-/// Warps of a block at most.
-const WARPS: u32 = kernels::BAND_THREADS / 32;
 /// With fewer, the multiprocessor waits for each of them most of the time.
 const FEWEST_WARPS: u32 = 8;
 
@@ -57,7 +60,7 @@ impl Descriptor for Band {
     fn block(&self, work: &Work, shared_per_block: u32) -> Block {
         let size = work.size as u32;
         let fits = |warps: &u32| kernels::band_bytes(size, *warps) <= shared_per_block;
-        let warps = (FEWEST_WARPS..=WARPS).rev().find(fits).unwrap_or(FEWEST_WARPS);
+        let warps = (FEWEST_WARPS..=self.warps).rev().find(fits).unwrap_or(FEWEST_WARPS);
         Block { threads: 32 * warps, near: 0, shared_bytes: kernels::band_bytes(size, warps) }
     }
 

@@ -75,22 +75,18 @@ impl Columns {
         });
     }
 
-    /// Moves the words of level pair `K` down by one row.
+    /// Moves down by one row.
     #[inline(always)]
-    pub fn slide<const K: usize>(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
+    pub fn slide<const NODATA: bool>(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
         unroll!(Q in 0 1 2 3 => {
-            self.levels[K][Q] = self.levels[K][Q]
-                .wrapping_add(weights.level::<K>(entering.0[Q]))
-                .wrapping_sub(weights.level::<K>(leaving.0[Q]));
-        });
-    }
-
-    /// The same for valid cells.
-    #[inline(always)]
-    pub fn slide_valid(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
-        unroll!(Q in 0 1 2 3 => {
-            self.valid[Q] =
-                self.valid[Q].wrapping_add(weights.valid(entering.0[Q])).wrapping_sub(weights.valid(leaving.0[Q]));
+            let (new, old) = (entering.0[Q], leaving.0[Q]);
+            unroll!(K in 0 1 2 3 4 5 6 7 => {
+                self.levels[K][Q] =
+                    self.levels[K][Q].wrapping_add(weights.level::<K>(new)).wrapping_sub(weights.level::<K>(old));
+            });
+            if NODATA {
+                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(new)).wrapping_sub(weights.valid(old));
+            }
         });
     }
 }

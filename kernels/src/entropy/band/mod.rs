@@ -20,7 +20,7 @@
 //! * **Rows that leave come from shared memory** (see `ring`), packed as selectors when they entered.
 //!
 //! The grid's border is marched over likewise, in units of fewer rows: there N is computed, or counted where there is nodata.
-//! 16 warps of 128 registers are as fast as 20 of 96, and leave more shared memory for tables.
+//! 16 warps of 128 registers are faster than 20 of 96, and leave more shared memory for tables; where valid cells are counted 20 are faster.
 
 use simt::global::{In, Out};
 use simt::shared::{self, Shared};
@@ -38,6 +38,8 @@ mod strip;
 
 /// Threads of a block of [`entropy_band`](fn@entropy_band) at most.
 pub const BAND_THREADS: u32 = 512;
+/// Threads of a block of [`entropy_band_counted`](fn@entropy_band_counted) at most.
+pub const BAND_COUNTED_THREADS: u32 = 640;
 /// Columns that a warp writes.
 pub const BAND_COLS: u32 = 128;
 /// The largest window.
@@ -164,11 +166,11 @@ pub unsafe fn entropy_band(
     band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale, (found, records));
 }
 
-/// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata.
+/// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata, in blocks of up to [`BAND_COUNTED_THREADS`] threads.
 ///
 /// # Safety
 /// As [`entropy_band`](fn@entropy_band); `nodata` may be at most 255, and cells are below 16 or equal to it.
-#[kernel(threads = 512, blocks = 1, arch = 80)]
+#[kernel(threads = 640, blocks = 1, arch = 80)]
 pub unsafe fn entropy_band_counted(
     cells: In<u8>,
     out: Out<f32>,

@@ -50,6 +50,13 @@ impl Ring {
         if next == self.bytes { 0 } else { next }
     }
 
+    /// The slot `rows` rows before `slot`.
+    #[inline(always)]
+    pub fn back(&self, slot: u32, rows: u32) -> u32 {
+        let back = rows * ROW_BYTES;
+        if slot < back { slot + self.bytes - back } else { slot - back }
+    }
+
     /// Writes a row: words `lane` and, in the first eight lanes, `32 + lane` of its 40.
     #[inline(always)]
     pub fn store(&self, slot: u32, words: [Selectors; 2]) {

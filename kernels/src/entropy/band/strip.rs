@@ -8,7 +8,7 @@ use simt::{unroll, warp};
 
 use super::super::selectors::Selectors;
 use super::super::{equal_bytes, load_cells};
-use super::counts::{Columns, Entering, Weights};
+use super::counts::{Columns, Weights};
 use super::ring::Ring;
 
 /// Bytes of a row of the table: a word for each lane.
@@ -125,30 +125,23 @@ impl Strip {
         let (g, t) = (self.lane / 4, self.lane % 4);
         let x = self.x + (32 * t + 4 * g) as i32;
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x as isize;
-        // The slot of the row in the middle, for what is no data.
-        let mut middle = 0;
-        if NODATA {
-            let mut i = 0;
-            while i < r {
-                middle = self.ring.next(middle);
-                i += 1;
-            }
-        }
         let mut y = begin;
-        while y < end {
+        loop {
+            self.write_row::<EDGE, NODATA>(&columns, norms, (y, x), slot, at as usize);
+            y += 1;
+            // Here, and not at the loop's head, and what enters is stored before the columns slide: so the compiler does not make one-hots while there
+            // are lookups left, for which it has no registers.
+            if y >= end {
+                return;
+            }
+            at += self.out_stride as isize;
             let next = self.ring.next(slot);
             let oldest = self.ring.next(next);
-            // After the last row that is more than is needed, and there all the same.
-            let turn = (self.ring.load(slot), self.ring.load(oldest));
-            self.write_row::<EDGE, NODATA>(&mut columns, turn, norms, (y, x), middle, at as usize);
+            let (entering, leaving) = (self.ring.load(slot), self.ring.load(oldest));
             self.ring.store(next, pack(ahead));
             ahead = load();
-            if NODATA {
-                middle = self.ring.next(middle);
-            }
+            columns.slide::<NODATA>(&self.weights, &entering, &leaving);
             slot = next;
-            at += self.out_stride as isize;
-            y += 1;
             warp::sync_warp(warp::FULL);
         }
     }
@@ -161,45 +154,41 @@ impl Strip {
         multiply_add_u8(self.bands[half][1], [c, d], left)
     }
 
-    /// The lane's windows of row `y`, to element `at`. The columns move down by a row, level by level, as soon as the products of a level are made: so that
-    /// there is something to do while products and lookups are waited for.
+    /// The lane's windows of row `y`, to element `at`. `slot` has the row below them.
     #[inline(always)]
     fn write_row<const EDGE: bool, const NODATA: bool>(
         &self,
-        columns: &mut Columns,
-        (entering, leaving): (Entering, Entering),
+        columns: &Columns,
         (start, inverse): (u32, f32),
         (y, x): (i32, i32),
-        middle: u32,
+        slot: u32,
         at: usize,
     ) {
         let mut sums = [start; 4];
         let mut inverses = [inverse; 4];
         if EDGE || NODATA {
-            let of = |address: u32, n: u32| {
-                let f = self.table.load_address(address).wrapping_neg();
+            // N as a number of bytes in the table: N · 128 changes nothing but the exponent.
+            let of = |bytes: u32| {
+                let f = self.table.load_address(bytes + self.address[0]).wrapping_neg();
                 // Without a valid cell 0 times an infinity: not a number.
-                (f, reciprocal_fast(n as f32) * self.scale)
+                (f, reciprocal_fast(bytes as f32) * (self.scale * ROW as f32))
             };
             if NODATA {
                 let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
                 unroll!(I in 0 1 2 3 => {
-                    let address = counted[I / 2][I % 2 * 2];
-                    (sums[I], inverses[I]) = of(address, (address - self.address[0]) / ROW);
+                    (sums[I], inverses[I]) = of(counted[I / 2][I % 2 * 2] - self.address[0]);
                 });
-                columns.slide_valid(&self.weights, &entering, &leaving);
             } else {
                 let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
                 let height = inside(y, self.rows);
                 unroll!(I in 0 1 2 3 => {
                     let n = (height * inside(x + I as i32, self.cols)).max(0) as u32;
-                    (sums[I], inverses[I]) = of(n * ROW + self.address[0], n);
+                    (sums[I], inverses[I]) = of(n * ROW);
                 });
             }
         }
         unroll!(K in 0 1 2 3 4 5 6 7 => {
             let found = [self.addresses(columns.levels[K], 0), self.addresses(columns.levels[K], 1)];
-            columns.slide::<K>(&self.weights, &entering, &leaving);
             unroll!(HALF in 0 1 => {
                 let found = found[HALF];
                 unroll!(I in 0 1 => {
@@ -213,7 +202,9 @@ impl Strip {
         let mut h = [0.0; 4];
         unroll!(I in 0 1 2 3 => { h[I] = sums[I] as f32 * inverses[I]; });
         if NODATA {
-            let centres = self.ring.word(middle, HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
+            let centres = self
+                .ring
+                .word(self.ring.back(slot, self.radius as u32 + 1), HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
             unroll!(I in 0 1 2 3 => {
                 if centres.none() & 8 << (4 * I) != 0 {
                     h[I] = f32::NAN;
