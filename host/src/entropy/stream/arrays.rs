@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Kernels require codes below the number of levels. So the scan of an array that they read itself is waited for, which costs a
-//! round trip to the device; but the kernels of 5 × 5 and 3 × 3 windows take any bytes, and are enqueued speculatively behind the scan, on
+//! round trip to the device; but the kernels that count on the tensor cores take any bytes, and are enqueued speculatively behind the scan, on
 //! the guess that it finds no byte above 15 but nodata (the kernel reads what was found, and does nothing otherwise). Where codes are made, a
 //! number without a code gets a valid one, and the error is found when the band has been waited for.
 //!
