@@ -44,8 +44,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// The same, on a queue behind a scan of the cells: nothing is computed unless all of them are below 16 or nodata. False where the kernel is not safe for cells that
-    /// are no levels: nothing has been launched then.
+    /// The same, on a queue behind a scan of the cells: nothing is computed unless all of them are below 16 or nodata. False where the kernel is not safe
+    /// for cells that are no levels: nothing has been launched then.
     pub fn launch_guarded_on(
         &self,
         queue: &mut Queue<'_>,

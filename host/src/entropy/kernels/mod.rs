@@ -209,8 +209,8 @@ pub(super) trait Ready: Send + Sync {
     /// the levels or as nodata; everything else that the kernels ask for (tables, shared memory, what is made first) is as made here.
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch>;
 
-    /// The same behind a scan of the cells: nothing is computed unless all of them are below 16, or nodata where the kernel takes that. `None` where the kernel is not safe for
-    /// cells that are no levels.
+    /// The same behind a scan of the cells: nothing is computed unless all of them are below 16, or nodata where the kernel takes that. `None` where
+    /// the kernel is not safe for cells that are no levels.
     fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
         let _ = (frame, scan);
         None

@@ -53,8 +53,8 @@ mod frame;
 pub const TENSOR_THREADS: u32 = 768;
 /// Columns that a warp writes.
 pub const TENSOR_COLS: u32 = 124;
-/// Rows of the table in shared memory, of [`TENSOR_ROW`] bytes, for windows of so many cells a side: of pairs −F(n₁) − F(n₂) at n₁ + 26·n₂, then F(N) by how
-/// many of the cells of a full window are nodata.
+/// Rows of the table in shared memory, of [`TENSOR_ROW`] bytes, for windows of so many cells a side: of pairs −F(n₁) − F(n₂) at n₁ + 26·n₂ (10·n₂ for
+/// 3 × 3), then F(N) by how many of the cells of a full window are nodata.
 pub const fn tensor_rows(side: usize) -> u32 {
     pair_rows(side) + radix(side)
 }
@@ -414,8 +414,8 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
 /// them are levels nothing is done. So the host need not wait for the scan, which would take as long again. With 0 records all is as it should be.
 ///
 /// # Safety
-/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records. Cells that
-/// are no levels give meaningless results, and do no other harm.
+/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records.
+/// Cells that are no levels give meaningless results, and do no other harm.
 #[kernel(threads = 768, blocks = 1, arch = 80)]
 pub unsafe fn entropy_tensor(
     cells: In<u8>,
