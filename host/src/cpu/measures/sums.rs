@@ -5,8 +5,6 @@
 //! ([`finish`](super::finish)). So neither a tile nor an instruction set that goes the other way changes a bit. The loops are plain;
 //! they are compiled for each instruction set with the engine that they are inlined into.
 
-use std::ops::Range;
-
 use super::Job;
 use super::areas::{Areas, Row};
 use super::finish::{Counted, Logs, Precision, finish};
@@ -19,7 +17,7 @@ use crate::cpu::lookup::{BLOCK, Counts, Group, Lookup, add_group_and_classes};
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Kind;
-use crate::measure::window::Plane;
+use crate::measure::window::{Plane, Quantity};
 use crate::numbers::Real;
 use crate::part::Tiles;
 
@@ -279,32 +277,34 @@ impl<T: Real> Consumer for Sums<'_, '_, T> {
             most: most.get(here).unwrap_or_default(),
         };
         for (plane, rows) in window.planes.iter().zip(&mut self.tile.planes) {
-            let mut formula = |range: Range<usize>, out: &mut [T]| {
-                let (counted, values) = (counted.part(range.clone()), &mut values[range.clone()]);
-                let precision = Precision::of::<T>();
-                finish::<Histogram, BLOCK>(plane, window, self.job.tables, &counted, &[], 0, values, precision);
-                let out = out[range.clone()].iter_mut().zip(&*values);
-                if all_there {
-                    out.for_each(|(out, &value)| *out = T::from_f64(value));
-                } else {
-                    out.zip(&there[range])
-                        .for_each(|((out, &value), &there)| *out = if there { T::from_f64(value) } else { T::NAN });
-                }
-            };
             let out = &mut *rows[i];
-            // Apart where all windows have as many cells.
-            for windows in [0..same.start, same.clone(), same.end..width] {
-                let counted = counted.part(windows.clone());
-                // Where some may have to be marked they are looked at one by one.
-                let done = if all_there && least as usize >= self.job.tables.few {
+            // An instruction set's own formulas need windows that have as many cells apart. Where some may have to be marked they are looked at one by one.
+            let own = matches!(plane.quantity, Quantity::Shannon | Quantity::Evenness);
+            let own = own && all_there && least as usize >= self.job.tables.few;
+            let parts = if own { [0..same.start, same.clone(), same.end..width] } else { [0..width, 0..0, 0..0] };
+            for windows in parts {
+                let done = if own {
                     let alike = windows == same;
+                    let counted = counted.part(windows.clone());
                     quickly(self.isa, self.job, plane, &counted, alike, &mut out[windows.clone()])
                 } else {
                     0
                 };
                 let rest = windows.start + done..windows.end;
-                if !rest.is_empty() {
-                    formula(rest, out);
+                if rest.is_empty() {
+                    continue;
+                }
+                // No closure: it would not be compiled for the instruction set.
+                let (counted, values) = (counted.part(rest.clone()), &mut values[rest.clone()]);
+                let precision = Precision::of::<T>();
+                finish::<Histogram, BLOCK>(plane, window, self.job.tables, &counted, &[], 0, values, precision);
+                let out = out[rest.clone()].iter_mut().zip(&*values);
+                if all_there {
+                    out.for_each(|(out, &value)| *out = T::from_f64(value));
+                    continue;
+                }
+                for ((out, &value), &there) in out.zip(&there[rest]) {
+                    *out = if there { T::from_f64(value) } else { T::NAN };
                 }
             }
         }
