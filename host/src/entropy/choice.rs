@@ -64,9 +64,6 @@ pub(super) fn misfit(own: Own, work: &Work, limits: &Limits) -> Option<String> {
         Sides::UpTo(most) if size > most => {
             return Some(format!("it takes windows of up to {most} x {most}, not {size} x {size}"));
         }
-        Sides::Only(only) if size != only => {
-            return Some(format!("it takes windows of {only} x {only}, not {size} x {size}"));
-        }
         Sides::Any(sides) if !sides.contains(&size) => {
             let sides: Vec<_> = sides.iter().map(|side| format!("{side} x {side}")).collect();
             return Some(format!("it takes windows of {}, not {size} x {size}", sides.join(" or ")));

@@ -114,9 +114,7 @@ pub(super) enum Candidate {
 pub(super) enum Sides {
     /// Odd ones up to this.
     UpTo(usize),
-    /// This one.
-    Only(usize),
-    /// Any of these.
+    /// These.
     Any(&'static [usize]),
 }
 
@@ -124,7 +122,7 @@ impl Sides {
     /// The longest of them.
     pub fn longest(self) -> usize {
         match self {
-            Self::UpTo(side) | Self::Only(side) => side,
+            Self::UpTo(side) => side,
             Self::Any(sides) => sides.iter().copied().max().unwrap_or(0),
         }
     }

@@ -28,7 +28,7 @@ pub(in crate::entropy) static SLIDING_NARROW: Sliding = Sliding {
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
-    Facts { sides: Sides::Only(5), levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
+    Facts { sides: Sides::Any(&[5]), levels: 16, counts_nodata: false, ..Facts::new(name, entry, about) }
 }
 
 pub(in crate::entropy) struct Sliding {
