@@ -68,6 +68,12 @@ pub(crate) fn present(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Present
 }
 
 impl PresenceScan {
+    /// The records as the last arguments of a kernel that waits for a scan, and how many there are; without a scan it reads nothing of `instead`.
+    pub fn args(scan: Option<&Self>, instead: &Buffer) -> [Arg; 2] {
+        let (found, records) = scan.map_or((instead, 0), |scan| (&scan.found, scan.records));
+        [found.input::<u32>(), Arg::U32(records)]
+    }
+
     /// Enqueues the scan.
     pub fn new(queue: &mut Queue<'_>, cells: Cells<'_>) -> Result<Self, DeviceError> {
         let kernel = kernels::arrays_present::ENTRY;

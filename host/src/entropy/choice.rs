@@ -38,6 +38,10 @@ fn best(work: &Work, limits: &Limits) -> Result<Own, String> {
     best.map(|(_, own)| own).ok_or(why.1)
 }
 
+/// What kernels do that compute measures by one sum.
+const ONE_SUM: &str = "it measures Shannon's entropy, richness, Simpson's diversity, Hill's numbers 1 and 2, and evenness (with nodata in windows of up to 13 x 13) \
+                       in squares, around valid cells, with any number of those, and nothing else";
+
 /// Whether a kernel is chosen for such work without being asked for.
 fn is_candidate(own: Own, work: &Work) -> bool {
     let asked = if work.runs.is_some() { Candidate::Windows } else { Candidate::Squares };
@@ -57,8 +61,10 @@ pub(super) fn misfit(own: Own, work: &Work, limits: &Limits) -> Option<String> {
     if let Some(reason) = limits.lacks_arch(facts.entry.arch) {
         return Some(reason);
     }
-    if work.runs.is_some() && !facts.measures {
-        return Some("it measures Shannon's entropy in squares, and nothing else".into());
+    match (work.runs.is_some() && !facts.measures, facts.one_sum, work.one_sum) {
+        (true, false, _) => return Some("it measures Shannon's entropy in squares, and nothing else".into()),
+        (true, true, None) => return Some(ONE_SUM.into()),
+        _ => {}
     }
     match facts.sides {
         Sides::UpTo(most) if size > most => {
@@ -128,13 +134,24 @@ mod tests {
         assert_eq!(best(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));
         assert_eq!(best(&work(255, 256, false, false), &turing), Ok(Kernel::Columns));
-        let window = |f64| Work { runs: Some(5), ..work(5, 16, false, f64) };
+        let window = |f64| Work { runs: Some(5), one_sum: None, ..work(5, 16, false, f64) };
+        let simpson = |size, nodata| Work { runs: Some(size), ..work(size, 16, nodata, false) };
+        assert_eq!(best(&simpson(5, true), &hopper), Ok(Kernel::TensorCounted));
+        assert_eq!(best(&simpson(21, false), &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&simpson(33, false), &hopper), Ok(Kernel::ColumnsMeasures));
+        // One launch for each measure, or one for all.
+        assert_eq!(best(&Work { one_sum: Some(3), ..simpson(21, false) }, &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&Work { one_sum: Some(6), ..simpson(21, false) }, &hopper), Ok(Kernel::ColumnsMeasures));
         assert_eq!(best(&window(false), &hopper), Ok(Kernel::Measures));
         assert_eq!(best(&window(true), &turing), Ok(Kernel::MeasuresF64));
         let only = Some("it measures Shannon's entropy in squares, and nothing else".to_owned());
-        let of_squares = |own: &Own| !own.facts().measures && !own.facts().f64;
+        let of_squares = |own: &Own| !own.facts().measures && !own.facts().one_sum && !own.facts().f64;
         for own in Kernel::ALL.iter().filter_map(|kernel| kernel.own()).filter(of_squares) {
             assert_eq!(misfit(own, &window(false), &hopper), only, "{}", own.kernel);
         }
+        let band = Kernel::Band.own().unwrap();
+        assert_eq!(misfit(band, &simpson(21, false), &hopper), None);
+        let why = misfit(band, &Work { one_sum: None, ..simpson(21, false) }, &hopper).unwrap();
+        assert!(why.starts_with("it measures Shannon's entropy, richness, Simpson's"), "{why}");
     }
 }

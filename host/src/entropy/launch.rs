@@ -52,9 +52,11 @@ impl Prepared {
         frame: &Frame<'_>,
         scan: &PresenceScan,
     ) -> Result<bool, DeviceError> {
-        let Some((entry, config, args)) = self.ready.guarded(frame, scan) else { return Ok(false) };
-        // SAFETY: as above, but for the cells' values, of which the kernel takes any; the scan is on the queue, and writes its records before.
-        unsafe { queue.launch(&entry, &config, &args) }?;
+        let Some(launches) = self.ready.guarded(frame, scan) else { return Ok(false) };
+        for (entry, config, args) in launches {
+            // SAFETY: as above, but for the cells' values, of which the kernel takes any; the scan is on the queue, and writes its records before.
+            unsafe { queue.launch(&entry, &config, &args) }?;
+        }
         Ok(true)
     }
 

@@ -122,17 +122,10 @@ impl Nested {
     fn new(size: usize, largest: usize, levels: usize, finer: Option<[usize; 2]>) -> Self {
         let all = size * size;
         let [fine, middle] = finer.unwrap_or_default();
-        // Kernels take classes by sixteens, so that the exact number of classes changes no bit.
-        let levels = levels.next_multiple_of(16);
         let mut entries = Vec::with_capacity(Self::len(size, finer));
         let mut table = |cells: usize, largest: usize| {
-            let most = largest.min(cells);
-            // Half a thousand units are left for roundings. A window of one cell has F = 0 only; any unit does.
-            let top = most as f64 * (levels.min(most) as f64).ln();
-            let units = if most > 1 { ((f64::from(u32::MAX) - 512.0) / top).floor() } else { 1.0 };
-            let f = |n: usize| if n == 0 || n > most { 0.0 } else { (n as f64 * (n as f64).ln() * units).round() };
-            // The low 32 bits.
-            entries.extend((0..=cells).map(|n| f(n) as u64 as u32));
+            let (table, units) = wrapping(cells, largest, levels, 32);
+            entries.extend(table);
             units
         };
         let coarse = table(all, largest);
@@ -141,6 +134,19 @@ impl Nested {
         let [of_middle, of_fine, coarse] = units;
         Self { entries, cells: [fine, middle], units: [of_fine, of_middle, coarse] }
     }
+}
+
+/// The low 32 bits of F for up to `cells` cells, in the finest unit in which N·H of `levels` classes, by sixteens, has `bits` bits; and the unit. No window has
+/// more than `largest` cells.
+pub(crate) fn wrapping(cells: usize, largest: usize, levels: usize, bits: u32) -> (Vec<u32>, f64) {
+    let most = largest.min(cells);
+    // Kernels take classes by sixteens, so that the exact number of classes changes no bit.
+    let levels = levels.next_multiple_of(16);
+    // Half a thousand units are left for roundings. A window of one cell has F = 0 only; any unit does.
+    let top = most as f64 * (levels.min(most) as f64).ln();
+    let units = if most > 1 { ((f64::from(bits).exp2() - 513.0) / top).floor() } else { 1.0 };
+    let f = |n: usize| if n == 0 || n > most { 0.0 } else { (n as f64 * (n as f64).ln() * units).round() };
+    ((0..=cells).map(|n| f(n) as u64 as u32).collect(), units)
 }
 
 /// The 64-bit table. 62 bits: more than f64 resolves.

@@ -54,6 +54,7 @@ mod formula;
 mod histogram;
 mod measures;
 mod naive;
+mod one_sum;
 mod selectors;
 mod sliding;
 mod tensor;
@@ -69,6 +70,9 @@ pub use formula::{
 pub use histogram::*;
 pub use measures::*;
 pub use naive::*;
+pub use one_sum::{
+    ONE_SUM_CLASSES, ONE_SUM_EVENNESS, ONE_SUM_EXPONENTIAL, ONE_SUM_LINEAR, ONE_SUM_SIMPSON, ONE_SUM_SQUARES,
+};
 pub use sliding::*;
 pub use tensor::*;
 pub use tiled::*;

@@ -78,6 +78,11 @@ fn main() -> Result<()> {
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
+        for kernel in [Kernel::Tensor, Kernel::TensorCounted, Kernel::Band, Kernel::BandCounted].map(Some) {
+            let (results, worst) = measures::check_one_sum(&engine, kernel, usize::MAX)?;
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+        }
         the_arrays(&device, &table)?;
         let (cases, worst) = words::check(&device, 1)?;
         println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");

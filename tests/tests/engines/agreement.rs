@@ -248,6 +248,18 @@ fn measures_on_every_engine() {
     assert!(measures::check::<f64>(&emulated(2), columns, 10_000).unwrap().0 > 10_000);
 }
 
+/// Those that come from one sum, by the kernels on the tensor cores, and chosen without a name.
+#[test]
+fn measures_of_one_sum_on_the_tensor_cores() {
+    use halotile_tests::measures;
+    let least = [(Kernel::Tensor, 10_000), (Kernel::TensorCounted, 10_000), (Kernel::Band, 10_000)];
+    for (kernel, least) in least.into_iter().chain([(Kernel::BandCounted, 10_000)]) {
+        let (compared, worst) = measures::check_one_sum(&emulated(1), Some(kernel), 4_000_000).unwrap();
+        assert!(compared > least && worst < 1e-6, "{kernel}: {compared}, {worst}");
+    }
+    assert!(measures::check_one_sum(&emulated(2), None, 400_000).unwrap().0 > 10_000);
+}
+
 /// Base, levels and normalising are only a factor; the CPU engine and the devices must have the same one.
 #[test]
 fn units_and_normalising_scale_the_result() {

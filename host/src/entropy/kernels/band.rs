@@ -3,10 +3,11 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
-use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
+use super::one_sum::{self, OneSum};
+use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
 use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
-use crate::exec::{Buffer, DeviceError};
+use crate::exec::DeviceError;
 use crate::measure::fixed::Nested;
 
 /// Every cell counts.
@@ -30,7 +31,15 @@ pub(in crate::entropy) static BAND_COUNTED: Band = Band {
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
     let sides = Sides::UpTo(kernels::BAND_SIZE as usize);
-    Facts { sides, levels: 16, counts_nodata: false, guarded: true, ..Facts::new(name, entry, about) }
+    Facts {
+        sides,
+        levels: 16,
+        candidate: Candidate::Both,
+        one_sum: true,
+        counts_nodata: false,
+        guarded: true,
+        ..Facts::new(name, entry, about)
+    }
 }
 
 pub(in crate::entropy) struct Band {
@@ -50,7 +59,8 @@ impl Descriptor for Band {
     fn cost(&self, work: &Work) -> f64 {
         let cost = if self.facts.nodata { 1.9 } else { 1.4 } + 0.002 * work.size as f64;
         // A row at the border takes up to twice as long.
-        if work.has_much_border() { 2.0 * cost } else { cost }
+        let cost = if work.has_much_border() { 2.0 * cost } else { cost };
+        work.launches() * cost
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
@@ -66,18 +76,15 @@ impl Descriptor for Band {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
-        let Question { work, scale, .. } = *question;
-        let tables = Nested::of(work.size, work.largest, work.levels, None);
+        let tables = Nested::of(question.work.size, question.work.largest, question.work.levels, None);
         let [.., units] = tables.units;
-        let table = put(bytemuck::cast_slice(&tables.entries))?;
-        Ok(Box::new(Strips { common, table, scale: scale / units }))
+        Ok(Box::new(Strips { common, sums: OneSum::all(question, (&tables.entries, units), put)? }))
     }
 }
 
 struct Strips {
     common: Common,
-    table: Buffer,
-    scale: f64,
+    sums: Vec<OneSum>,
 }
 
 impl Strips {
@@ -103,16 +110,18 @@ impl Strips {
     }
 
     /// Behind a scan, where there is one.
-    fn launch(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
+    fn all(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Vec<Launch> {
+        one_sum::launches(&self.sums, frame, |sum, frame| self.launch(sum, frame, scan))
+    }
+
+    fn launch(&self, sum: &OneSum, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
         let Common { nodata, resident, work, block, .. } = &self.common;
         let warps = block.threads / 32;
         let (each, units) = self.share(frame, resident * warps);
-        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
+        let mut args = self.common.arguments(frame.cells, frame, [sum.table.input::<u32>()]);
         args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
-        args.push(self.common.factor(self.scale));
-        // Without records the kernel reads none.
-        let (found, records) = scan.map_or((&self.table, 0), |scan| (&scan.found, scan.records));
-        args.extend([found.input::<u32>(), Arg::U32(records)]);
+        args.extend(sum.args());
+        args.extend(PresenceScan::args(scan, &sum.table));
         self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)
     }
 }
@@ -123,10 +132,10 @@ impl Ready for Strips {
     }
 
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
-        vec![self.launch(frame, None)]
+        self.all(frame, None)
     }
 
-    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
-        Some(self.launch(frame, Some(scan)))
+    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Vec<Launch>> {
+        Some(self.all(frame, Some(scan)))
     }
 }

@@ -19,6 +19,7 @@ mod cut;
 mod definition;
 mod histogram;
 mod measures;
+mod one_sum;
 mod share;
 mod sliding;
 mod tensor;
@@ -59,6 +60,8 @@ pub(super) struct Facts {
     pub levels: usize,
     /// Whether it computes any measures; otherwise Shannon's entropy in squares.
     pub measures: bool,
+    /// Whether it computes those that come from [one sum](Work::one_sum) too.
+    pub one_sum: bool,
     /// Whether it takes windows that are no squares.
     pub shapes: bool,
     /// Whether it takes grids that have nodata cells.
@@ -86,6 +89,7 @@ impl Facts {
             sides: Sides::UpTo(255),
             levels: 256,
             measures: false,
+            one_sum: false,
             shapes: false,
             nodata: true,
             counts_nodata: true,
@@ -209,7 +213,7 @@ pub(super) trait Ready: Send + Sync {
 
     /// The same behind a scan of the cells: nothing is computed unless all of them are below 16, or nodata where the kernel takes that. `None` where
     /// the kernel is not safe for cells that are no levels.
-    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
+    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Vec<Launch>> {
         let _ = (frame, scan);
         None
     }

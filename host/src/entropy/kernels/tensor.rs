@@ -3,11 +3,12 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
+use super::one_sum::{self, OneSum};
 use super::share::rows_in_rounds;
-use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
+use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
 use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
-use crate::exec::{Buffer, DeviceError};
+use crate::exec::DeviceError;
 use crate::measure::fixed::table_u32;
 
 /// Every cell counts.
@@ -31,7 +32,15 @@ pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
     let sides = Sides::Any(&[3, 5]);
-    Facts { sides, levels: 16, counts_nodata: false, guarded: true, ..Facts::new(name, entry, about) }
+    Facts {
+        sides,
+        levels: 16,
+        candidate: Candidate::Both,
+        one_sum: true,
+        counts_nodata: false,
+        guarded: true,
+        ..Facts::new(name, entry, about)
+    }
 }
 
 pub(in crate::entropy) struct Tensor {
@@ -51,11 +60,12 @@ impl Descriptor for Tensor {
 
     fn cost(&self, work: &Work) -> f64 {
         // The border is counted cell by cell, at 17 times the cost of another cell with all 25 cells of a window, less with nine.
-        match (work.has_much_border(), self.facts.nodata) {
+        let cost = match (work.has_much_border(), self.facts.nodata) {
             (true, _) => 2.0,
             (false, false) => 0.9,
             (false, true) => 1.0,
-        }
+        };
+        work.launches() * cost
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
@@ -69,21 +79,23 @@ impl Descriptor for Tensor {
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
         let size = question.work.size;
-        let (table, units) = table_u32(size * size + 1, question.work.largest);
-        let table = put(bytemuck::cast_slice(&table))?;
-        Ok(Box::new(Strips { common, table, scale: question.scale / units }))
+        let (logs, units) = table_u32(size * size + 1, question.work.largest);
+        Ok(Box::new(Strips { common, sums: OneSum::all(question, (&logs, units), put)? }))
     }
 }
 
 struct Strips {
     common: Common,
-    table: Buffer,
-    scale: f64,
+    sums: Vec<OneSum>,
 }
 
 impl Strips {
     /// Behind a scan, where there is one.
-    fn launch(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
+    fn all(&self, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Vec<Launch> {
+        one_sum::launches(&self.sums, frame, |sum, frame| self.launch(sum, frame, scan))
+    }
+
+    fn launch(&self, sum: &OneSum, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
         let Common { nodata, resident, .. } = self.common;
         let warps = kernels::TENSOR_THREADS / 32;
         let strips = (frame.cols + 2).div_ceil(kernels::TENSOR_COLS);
@@ -92,12 +104,10 @@ impl Strips {
         // The border's cells, one a thread; all there are in a grid of few rows.
         let border = 4 * u64::from(frame.cols) + 8 * u64::from(frame.count);
         let border = border.div_ceil(u64::from(kernels::TENSOR_THREADS)).min(u64::from(resident)) as u32;
-        let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
+        let mut args = self.common.arguments(frame.cells, frame, [sum.table.input::<u32>()]);
         args.extend([nodata, rows_each].map(Arg::U32));
-        args.push(self.common.factor(self.scale));
-        // Without records the kernel reads none.
-        let (found, records) = scan.map_or((&self.table, 0), |scan| (&scan.found, scan.records));
-        args.extend([found.input::<u32>(), Arg::U32(records)]);
+        args.extend(sum.args());
+        args.extend(PresenceScan::args(scan, &sum.table));
         self.common.launch([units.div_ceil(warps).max(border).min(resident), 1, 1], args)
     }
 }
@@ -108,10 +118,10 @@ impl Ready for Strips {
     }
 
     fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
-        vec![self.launch(frame, None)]
+        self.all(frame, None)
     }
 
-    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Launch> {
-        Some(self.launch(frame, Some(scan)))
+    fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Vec<Launch>> {
+        Some(self.all(frame, Some(scan)))
     }
 }

@@ -2,6 +2,7 @@
 
 use halotile_kernels::entropy as kernels;
 
+use super::one_sum;
 use crate::entropy::census::Coding;
 use crate::grid::GridView;
 use crate::measure::fixed::Nested;
@@ -26,6 +27,8 @@ pub(in crate::entropy) struct Work {
     pub runs: Option<usize>,
     /// Whether the window is a square.
     pub square: bool,
+    /// How many measures are asked for, where each comes from one sum over the counts and any valid cells are enough, around valid ones.
+    pub one_sum: Option<usize>,
     /// Where codes are words: all of them are below this, those of no data too. They may be any, and `levels` of them occur.
     pub words: Option<usize>,
 }
@@ -47,6 +50,7 @@ impl Work {
             f64: size_of::<T>() == 8,
             runs: None,
             square: true,
+            one_sum: Some(1),
             words: None,
         }
     }
@@ -63,6 +67,7 @@ impl Work {
             f64,
             runs: None,
             square: true,
+            one_sum: Some(1),
             words: None,
         }
     }
@@ -76,7 +81,13 @@ impl Work {
     pub fn of_window<T: Real>(shape: (usize, usize), coding: &Coding, window: &Window) -> Self {
         let shape_of = window.footprint();
         let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
-        Self { runs: Some(window.runs.len()), square, ..Self::of_shape::<T>(shape, coding, size) }
+        let work = Self { runs: Some(window.runs.len()), square, ..Self::of_shape::<T>(shape, coding, size) };
+        Self { one_sum: one_sum::planes_of(window, &work), ..work }
+    }
+
+    /// Launches of a kernel that computes one measure at a time.
+    pub fn launches(&self) -> f64 {
+        self.one_sum.unwrap_or(1) as f64
     }
 
     /// True where the kernel that counts the border cell by cell has too much of it: such a cell takes it 17 times as long as

@@ -12,6 +12,7 @@ use crate::entropy::launch::{Prepared, at_once};
 use crate::exec::Device;
 use crate::exec::emulator::{EmulatedDevice, Order};
 use crate::grid::Grid;
+use crate::measure::Edge;
 use crate::measure::cases::{Case, cases};
 use crate::numbers::Real;
 
@@ -173,6 +174,32 @@ fn both_kernels_give_the_same_bits() {
         }
     }
     assert!(compared > 20, "{compared}");
+}
+
+/// The tensor cores' kernels, for results that are correctly rounded: the bits of the formulas in f64.
+#[test]
+fn one_sum_gives_the_same_bits() {
+    use crate::measure::Measure::{Hill, Richness, Simpson};
+    let device = emulated();
+    let mut compared = 0;
+    let bits = |planes: &[Grid<f32>]| -> Vec<Vec<u32>> {
+        // What is not a number may be so in several ways.
+        let bits = |h: &f32| if h.is_nan() { u32::MAX } else { h.to_bits() };
+        planes.iter().map(|plane| plane.as_slice().iter().map(bits).collect()).collect()
+    };
+    for case in small() {
+        let measures = vec![Simpson, Richness, Hill(2.0)];
+        let case = Case { measures, fill: false, min_valid: 0.0, edge: Edge::Shrink, ..remade(&case) };
+        let rows = case.cells.rows();
+        let mut expected = None;
+        for kernel in [Kernel::Band, Kernel::BandCounted, Kernel::Tensor, Kernel::TensorCounted] {
+            let Some(planes) = launch_of::<f32>(kernel, &device, &case, 0, rows) else { continue };
+            let expected = expected.get_or_insert_with(|| bits(&launch::<f32>(&device, &case, 0, rows)));
+            assert!(bits(&planes) == *expected, "{kernel}: {}", case.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "{compared}");
 }
 
 /// The case again.

@@ -422,7 +422,11 @@ impl Plan<'_> {
         if self.rows_at_once(&prepared, device, cols) < rows || self.observer.cancelled() {
             return Ok(None);
         }
-        let (from, to) = (cells.grid.layout.rows_from(0, rows, stride), outs[0].layout.rows_from(0, rows, out_pitch));
+        let from = cells.grid.layout.rows_from(0, rows, stride);
+        let to = match outs {
+            [out] => out.layout.rows_from(0, rows, out_pitch),
+            outs => DeviceGridMut::planes(outs, out_pitch),
+        };
         let frame = Frame {
             cells: &from,
             out: &to,

@@ -26,6 +26,7 @@ use simt::global::{In, Out};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
+use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
@@ -80,7 +81,7 @@ fn band<const NODATA: bool>(
     size: u32,
     nodata: u32,
     (rows_each, border_each): (u32, u32),
-    scale: f32,
+    measure: OneSum,
     (found, records): (In<u32>, u32),
 ) {
     if !admits(found, records, if NODATA { nodata } else { NOTHING }) {
@@ -111,7 +112,7 @@ fn band<const NODATA: bool>(
         out_row: -(first as i32),
         out_stride,
         nodata,
-        scale,
+        measure,
         lane,
         x: 0,
     };
@@ -158,12 +159,14 @@ pub unsafe fn entropy_band(
     nodata: u32,
     rows_each: u32,
     border_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
-    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale, (found, records));
+    let (frame, kept, measure) = ((rows, cols, stride), (first, count, out_stride), OneSum { formula, scale, plus });
+    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), measure, (found, records));
 }
 
 /// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata, in blocks of up to [`BAND_COUNTED_THREADS`] threads.
@@ -185,10 +188,12 @@ pub unsafe fn entropy_band_counted(
     nodata: u32,
     rows_each: u32,
     border_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
-    let (frame, kept) = ((rows, cols, stride), (first, count, out_stride));
-    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), scale, (found, records));
+    let (frame, kept, measure) = ((rows, cols, stride), (first, count, out_stride), OneSum { formula, scale, plus });
+    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), measure, (found, records));
 }

@@ -6,6 +6,7 @@ use simt::mma::multiply_add_u8;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
+use super::super::one_sum::OneSum;
 use super::super::selectors::Selectors;
 use super::super::{equal_bytes, load_cells};
 use super::counts::{Columns, Weights};
@@ -53,7 +54,7 @@ pub struct Strip {
     pub out_row: i32,
     pub out_stride: u32,
     pub nodata: u32,
-    pub scale: f32,
+    pub measure: OneSum,
     pub lane: u32,
     /// The strip's first column: a multiple of 4.
     pub x: i32,
@@ -117,10 +118,8 @@ impl Strip {
 
         let full = (2 * r + 1) * (2 * r + 1);
         // For full windows.
-        let norms = (
-            self.table.load_address(full as u32 * ROW + self.address[0]).wrapping_neg(),
-            reciprocal_fast(full as f32) * self.scale,
-        );
+        let all = self.table.load_address(full as u32 * ROW + self.address[0]).wrapping_neg();
+        let norms = (all, self.measure.norm::<false>(all, reciprocal_fast(full as f32)));
         // The lane's results: of region t those of group g.
         let (g, t) = (self.lane / 4, self.lane % 4);
         let x = self.x + (32 * t + 4 * g) as i32;
@@ -159,31 +158,31 @@ impl Strip {
     fn write_row<const EDGE: bool, const NODATA: bool>(
         &self,
         columns: &Columns,
-        (start, inverse): (u32, f32),
+        (start, norm): (u32, f32),
         (y, x): (i32, i32),
         slot: u32,
         at: usize,
     ) {
         let mut sums = [start; 4];
-        let mut inverses = [inverse; 4];
+        let mut norms = [norm; 4];
         if EDGE || NODATA {
-            // N as a number of bytes in the table: N · 128 changes nothing but the exponent.
+            // N as a number of bytes in the table: 128 changes nothing but the exponent.
             let of = |bytes: u32| {
-                let f = self.table.load_address(bytes + self.address[0]).wrapping_neg();
+                let all = self.table.load_address(bytes + self.address[0]).wrapping_neg();
                 // Without a valid cell 0 times an infinity: not a number.
-                (f, reciprocal_fast(bytes as f32) * (self.scale * ROW as f32))
+                (all, self.measure.norm::<false>(all, reciprocal_fast(bytes as f32) * ROW as f32))
             };
             if NODATA {
                 let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
                 unroll!(I in 0 1 2 3 => {
-                    (sums[I], inverses[I]) = of(counted[I / 2][I % 2 * 2] - self.address[0]);
+                    (sums[I], norms[I]) = of(counted[I / 2][I % 2 * 2] - self.address[0]);
                 });
             } else {
                 let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
                 let height = inside(y, self.rows);
                 unroll!(I in 0 1 2 3 => {
                     let n = (height * inside(x + I as i32, self.cols)).max(0) as u32;
-                    (sums[I], inverses[I]) = of(n * ROW);
+                    (sums[I], norms[I]) = of(n * ROW);
                 });
             }
         }
@@ -199,8 +198,7 @@ impl Strip {
                 });
             });
         });
-        let mut h = [0.0; 4];
-        unroll!(I in 0 1 2 3 => { h[I] = sums[I] as f32 * inverses[I]; });
+        let mut h = self.measure.results::<false>(sums, norms);
         if NODATA {
             let centres = self
                 .ring

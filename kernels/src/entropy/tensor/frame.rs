@@ -106,8 +106,10 @@ impl Frame {
         let f = |n1: u32, n2: u32| strip.table.load_address((n1 + radix(SIDE) * n2) * ROW + strip.address[0]);
         let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
         let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
-        let rest = sum.wrapping_add(pairs(counts[3])).wrapping_sub(f(n, 0));
-        let mut h = rest as f32 * strip.inverse_of(n);
+        let all = f(n, 0).wrapping_neg();
+        let rest = sum.wrapping_add(pairs(counts[3])).wrapping_add(all);
+        let norm = strip.norm_of::<false>(all, n);
+        let [mut h, ..] = strip.measure.results::<false>([rest; 4], [norm; 4]);
         if MODE == COUNTED && centre == strip.nodata {
             h = f32::NAN;
         }

@@ -44,6 +44,7 @@ use simt::{kernel, thread, warp};
 
 use self::cells::{Cells, Columns, Marking, tables};
 use self::frame::Frame;
+use super::one_sum::{ONE_SUM_LINEAR, OneSum};
 use super::{NOTHING, admits};
 
 mod cells;
@@ -128,8 +129,8 @@ struct Strip {
     out_stride: u32,
     nodata: u32,
     marking: Marking,
-    /// What the reciprocal of N · `PER_CELL` is multiplied by.
-    scale: f32,
+    /// Its scale is for the reciprocal of N · `PER_CELL`.
+    measure: OneSum,
     /// In mode `COUNTED`: what is added to a product of `MULTIPLIER` for N · `PER_CELL`.
     all: f32,
     lane: u32,
@@ -147,7 +148,7 @@ struct Strip {
 
 impl Strip {
     #[inline(always)]
-    fn march<const SIDE: usize, const MODE: Mode>(&self, begin: i32, end: i32) {
+    fn march<const SIDE: usize, const MODE: Mode, const LINEAR: bool>(&self, begin: i32, end: i32) {
         let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
@@ -193,7 +194,8 @@ impl Strip {
         }
 
         // Only for mode `INSIDE`, where all windows have as many cells.
-        let norms = (self.table.load_address(pair_rows(SIDE) * ROW + self.address[0]), self.inverse_of(full(SIDE)));
+        let all = self.table.load_address(pair_rows(SIDE) * ROW + self.address[0]);
+        let norms = (all, self.norm_of::<LINEAR>(all, full(SIDE)));
         // The first lane's first two columns are not kept.
         let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x;
@@ -206,7 +208,7 @@ impl Strip {
                 }
                 columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
-                self.write_row::<SIDE, MODE>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
+                self.write_row::<SIDE, MODE, LINEAR>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
@@ -251,30 +253,31 @@ impl Strip {
         [first[0], first[1], second[0], second[1]]
     }
 
-    /// The factor of a sum for 1/N, by the address of F(N) and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
+    /// The norm of a sum by Q(N), its address and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
     #[inline(always)]
-    fn inverse(&self, address: u32, marks: u32, at: u32) -> f32 {
+    fn norm<const LINEAR: bool>(&self, all: u32, address: u32, marks: u32, at: u32) -> f32 {
         let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 + 0x1100 * at));
-        reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)) * self.scale
+        self.measure
+            .norm::<LINEAR>(all, reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)))
     }
 
     /// The same by N.
     #[inline(always)]
-    fn inverse_of(&self, n: u32) -> f32 {
-        reciprocal_fast(n as f32 * PER_CELL) * self.scale
+    fn norm_of<const LINEAR: bool>(&self, all: u32, n: u32) -> f32 {
+        self.measure.norm::<LINEAR>(all, reciprocal_fast(n as f32 * PER_CELL))
     }
 
     /// The windows of a row from the lane's columns, to element `at`. `own` has the cells that the windows are around.
     #[inline(always)]
-    fn write_row<const SIDE: usize, const MODE: Mode>(
+    fn write_row<const SIDE: usize, const MODE: Mode, const LINEAR: bool>(
         &self,
         columns: &Columns,
-        (start, inverse): (u32, f32),
+        (start, norm): (u32, f32),
         own: Cells,
         at: isize,
     ) {
         let mut sums = [start; 4];
-        let mut inverses = [inverse; 4];
+        let mut norms = [norm; 4];
         if MODE == COUNTED {
             let counts = self.places_of_counts(columns.none);
             let marks = own.marks(self.tables);
@@ -282,7 +285,7 @@ impl Strip {
             while k < 4 {
                 let address = counts[k];
                 sums[k] = self.table.load_address(address + pair_rows(SIDE) * ROW);
-                inverses[k] = self.inverse(address, marks, [0, 2, 1, 3][k]);
+                norms[k] = self.norm::<LINEAR>(sums[k], address, marks, [0, 2, 1, 3][k]);
                 k += 1;
             }
         }
@@ -300,12 +303,7 @@ impl Strip {
             p += 2;
         }
 
-        let mut h = [0.0; 4];
-        let mut k = 0;
-        while k < 4 {
-            h[k] = sums[k] as f32 * inverses[k];
-            k += 1;
-        }
+        let h = self.measure.results::<LINEAR>(sums, norms);
         let inside = self.x + 4 <= self.right;
         // The outermost lanes have only half of their neighbours.
         let edge = self.lane == 0 || self.lane == 31;
@@ -327,7 +325,7 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
     (first, count, out_stride): (u32, u32, u32),
     nodata: u32,
     rows_each: u32,
-    scale: f32,
+    measure: OneSum,
     (found, records): (In<u32>, u32),
 ) {
     if !admits(found, records, if MODE == COUNTED { nodata } else { NOTHING }) {
@@ -377,7 +375,7 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
         out_stride,
         nodata,
         marking: Marking::new(nodata),
-        scale: scale * PER_CELL,
+        measure: OneSum { scale: measure.scale * PER_CELL, ..measure },
         // Addresses are below 2^17, and the multiplier has 7 bits: no product is rounded.
         all: -MULTIPLIER * f32::from_bits(all),
         lane,
@@ -398,7 +396,13 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
         let (band, column) = (unit / columns, unit % columns);
         let here = Strip { x: (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
         let begin = frame.top + (band * rows_each) as i32;
-        here.march::<SIDE, MODE>(begin, (begin + rows_each as i32).min(frame.bottom));
+        let end = (begin + rows_each as i32).min(frame.bottom);
+        // Compiled twice: the other formulas would take registers and instruction cache from the loop of Shannon's entropy.
+        if measure.formula == ONE_SUM_LINEAR {
+            here.march::<SIDE, MODE, true>(begin, end);
+        } else {
+            here.march::<SIDE, MODE, false>(begin, end);
+        }
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
     // Last, because warps take different times here.
@@ -429,12 +433,15 @@ pub unsafe fn entropy_tensor(
     out_stride: u32,
     nodata: u32,
     rows_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
     let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    tensor::<5, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+    let measure = OneSum { formula, scale, plus };
+    tensor::<5, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
 }
 
 /// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
@@ -454,12 +461,15 @@ pub unsafe fn entropy_tensor_counted(
     out_stride: u32,
     nodata: u32,
     rows_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
     let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    tensor::<5, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+    let measure = OneSum { formula, scale, plus };
+    tensor::<5, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
 }
 
 /// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
@@ -479,12 +489,15 @@ pub unsafe fn entropy_tensor_3(
     out_stride: u32,
     nodata: u32,
     rows_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
     let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    tensor::<3, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+    let measure = OneSum { formula, scale, plus };
+    tensor::<3, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
 }
 
 /// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
@@ -504,10 +517,13 @@ pub unsafe fn entropy_tensor_3_counted(
     out_stride: u32,
     nodata: u32,
     rows_each: u32,
+    formula: u32,
     scale: f32,
+    plus: f32,
     found: In<u32>,
     records: u32,
 ) {
     let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    tensor::<3, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, scale, scan);
+    let measure = OneSum { formula, scale, plus };
+    tensor::<3, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
 }

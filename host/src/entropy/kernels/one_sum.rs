@@ -1,0 +1,91 @@
+//! Tables and constants of measures that come from one sum, as the kernels on the tensor cores take them. Each measure is a launch of its own.
+
+use std::f64::consts::LN_2;
+
+use halotile_kernels::entropy as kernels;
+use simt::launch::Arg;
+
+use super::{Launch, Put, Question, Work};
+use crate::entropy::frame::Frame;
+use crate::exec::{Buffer, DeviceError};
+use crate::measure::fixed::wrapping;
+use crate::measure::window::{Plane, Quantity, Window};
+
+/// The largest window with nodata whose evenness is exact enough. Four bits less, and a window of four cells in two pairs is wrong by 7e-7.
+const EVENNESS_COUNTED: usize = 13;
+
+/// How many measures a window has, where each comes from one sum, and nothing else is asked of the window.
+pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
+    let square = work.square && !work.size.is_multiple_of(2);
+    let plain = square && !work.f64 && !window.complete && !window.fill && window.least == 1;
+    (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
+}
+
+fn is_one_sum(plane: &Plane, work: &Work) -> bool {
+    match (plane.quantity, plane.scale) {
+        (Quantity::Shannon | Quantity::Simpson, _) | (Quantity::Classes | Quantity::Squares, None) => true,
+        (Quantity::Evenness, _) => !work.nodata || work.size <= EVENNESS_COUNTED,
+        _ => false,
+    }
+}
+
+/// Q(n) of a measure on a device, and its constants.
+pub(super) struct OneSum {
+    pub table: Buffer,
+    formula: u32,
+    scale: f64,
+    plus: f64,
+}
+
+impl OneSum {
+    /// Those of all measures of a question. `logs` is F(n) in the kernel's own units, and how many those are in a nat.
+    pub fn all(question: &Question<'_>, (logs, units): (&[u32], f64), put: Put<'_>) -> Result<Vec<Self>, DeviceError> {
+        let work = &question.work;
+        let shannon = |scale: f64| (logs.to_vec(), kernels::ONE_SUM_LINEAR, scale / units, 0.0);
+        let Some(window) = question.window else { return Ok(vec![Self::new(shannon(question.scale), put)?]) };
+        let each = |n: &dyn Fn(u32) -> u32| (0..(work.size * work.size + 1) as u32).map(n).collect::<Vec<_>>();
+        let squares = || each(&|n| n * n);
+        let of = |plane: &Plane| match (plane.quantity, plane.scale) {
+            // Its scale is for bits.
+            (Quantity::Shannon, Some(scale)) => shannon(scale / LN_2),
+            (Quantity::Shannon, None) => (logs.to_vec(), kernels::ONE_SUM_EXPONENTIAL, 1.0 / (LN_2 * units), 0.0),
+            (Quantity::Simpson, _) => (squares(), kernels::ONE_SUM_SIMPSON, 0.0, 0.0),
+            (Quantity::Squares, _) => (squares(), kernels::ONE_SUM_SQUARES, 0.0, 0.0),
+            (Quantity::Classes, _) => (each(&|n| u32::from(n > 0).wrapping_neg()), kernels::ONE_SUM_LINEAR, 0.0, 1.0),
+            (Quantity::Evenness, _) => {
+                let (logs, units) = wrapping(work.size * work.size, work.largest, work.levels, 32 - CLASSES);
+                let both = |(n, log): (usize, u32)| (log << CLASSES).wrapping_sub(u32::from(n > 0));
+                let table = logs.into_iter().enumerate().map(both).collect();
+                (table, kernels::ONE_SUM_EVENNESS, 1.0 / (LN_2 * units), 0.0)
+            }
+            _ => unreachable!("a measure that does not come from one sum"),
+        };
+        window.planes.iter().map(|plane| Self::new(of(plane), put)).collect()
+    }
+
+    fn new((table, formula, scale, plus): (Vec<u32>, u32, f64, f64), put: Put<'_>) -> Result<Self, DeviceError> {
+        Ok(Self { table: put(bytemuck::cast_slice(&table))?, formula, scale, plus })
+    }
+
+    /// As kernels take it.
+    pub fn args(&self) -> [Arg; 3] {
+        [Arg::U32(self.formula), Arg::F32(self.scale as f32), Arg::F32(self.plus as f32)]
+    }
+}
+
+/// A launch for each measure, into planes of a frame's results that lie one behind the other, each `count` · `out_stride` elements long.
+pub(super) fn launches(
+    sums: &[OneSum],
+    frame: &Frame<'_>,
+    launch: impl Fn(&OneSum, &Frame<'_>) -> Launch,
+) -> Vec<Launch> {
+    let plane = frame.count as usize * frame.out_stride as usize * size_of::<f32>();
+    let of = |(sum, start): (&OneSum, usize)| {
+        let out = frame.out.part(start, frame.out.bytes() - start);
+        launch(sum, &Frame { out: &out, ..*frame })
+    };
+    sums.iter().zip((0..).step_by(plane.max(1))).map(of).collect()
+}
+
+/// Bits of a word that count classes.
+const CLASSES: u32 = kernels::ONE_SUM_CLASSES;

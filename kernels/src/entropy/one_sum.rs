@@ -1,0 +1,127 @@
+//! Measures that come from one sum of integers over a window's counts: what the kernels on the tensor cores compute.
+//!
+//! A table has Q(n) for each count n, and a kernel adds up R = Q(N) − Σ Q(n_i), modulo 2^32. Results are short formulas of R and of a *norm*, which depends on N:
+//!
+//! | measure | Q(n) | norm | result |
+//! |---|---|---|---|
+//! | Shannon's entropy | F(n) in units of 1/S | scale / N | R · norm |
+//! | its exponential | the same | the same in bits | 2^(R · norm) |
+//! | richness | −1, and 0 for 0 | 1 | R · norm + 1 |
+//! | Simpson's diversity | n² | N² | R / norm |
+//! | Hill's number of order 2 | n² | N² | norm / (norm − R) |
+//! | evenness | 16·F(n) − 1, and 0 for 0 | the same in bits | ⌊R / 16⌋ · norm / log2 S, and S is R modulo 16, and 1 |
+//!
+//! N² is at most 961² and so an f32, and quotients are rounded as a division rounds them: Simpson's diversity, richness and Hill's number have the bits that the
+//! formulas in f64 give. Evenness needs two sums; since S is at most 16, the lower four bits of the same words have room for the second.
+
+use simt::math::{exp2_fast, fused_multiply_add, log2_fast, reciprocal_fast};
+
+/// R · norm + `plus`: Shannon's entropy, richness.
+pub const ONE_SUM_LINEAR: u32 = 0;
+/// Simpson's diversity.
+pub const ONE_SUM_SIMPSON: u32 = 1;
+/// Hill's number of order 2.
+pub const ONE_SUM_SQUARES: u32 = 2;
+/// Evenness.
+pub const ONE_SUM_EVENNESS: u32 = 3;
+/// The exponential of Shannon's entropy.
+pub const ONE_SUM_EXPONENTIAL: u32 = 4;
+/// The lower bits of the words of [`ONE_SUM_EVENNESS`], which count classes.
+pub const ONE_SUM_CLASSES: u32 = 4;
+
+/// A formula and its constants; all lanes have the same one.
+#[derive(Clone, Copy)]
+pub struct OneSum {
+    pub formula: u32,
+    /// What 1/N is multiplied by for the norm; of a quotient's formulas it is 0.
+    pub scale: f32,
+    /// Added to norms, and to results of [`ONE_SUM_LINEAR`].
+    pub plus: f32,
+}
+
+impl OneSum {
+    /// Whether norms are N².
+    #[inline(always)]
+    fn divides(&self) -> bool {
+        self.formula == ONE_SUM_SIMPSON || self.formula == ONE_SUM_SQUARES
+    }
+
+    /// The norm of windows by Q(N) and the reciprocal of N; it is not a number where that is not, or infinite. `LINEAR` as for [`results`](Self::results).
+    #[inline(always)]
+    pub fn norm<const LINEAR: bool>(&self, all: u32, inverse: f32) -> f32 {
+        let plus = if !LINEAR && self.divides() { all as f32 } else { self.plus };
+        fused_multiply_add(inverse, self.scale, plus)
+    }
+
+    /// Results of four windows. With `LINEAR` the formula is [`ONE_SUM_LINEAR`], known when this is compiled.
+    #[inline(always)]
+    pub fn results<const LINEAR: bool>(&self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
+        let mut results = [0.0; 4];
+        macro_rules! each {
+            (|$sum:ident, $norm:ident| $result:expr) => {{
+                let mut i = 0;
+                while i < 4 {
+                    let ($sum, $norm) = (sums[i], norms[i]);
+                    results[i] = $result;
+                    i += 1;
+                }
+            }};
+        }
+        match self.formula {
+            _ if LINEAR => each!(|sum, norm| fused_multiply_add(sum as f32, norm, self.plus)),
+            ONE_SUM_LINEAR => each!(|sum, norm| fused_multiply_add(sum as f32, norm, self.plus)),
+            ONE_SUM_SIMPSON => each!(|sum, norm| divide(sum as f32, norm)),
+            // Both are whole numbers below 2^24: the difference is exact.
+            ONE_SUM_SQUARES => each!(|sum, norm| divide(norm, norm - sum as f32)),
+            ONE_SUM_EVENNESS => each!(|sum, norm| evenness(sum, norm)),
+            _ => each!(|sum, norm| exp2_fast(sum as f32 * norm)),
+        }
+        results
+    }
+}
+
+/// a / b as a division rounds it, of numbers whose quotient and remainders need no care for what is very large or small.
+#[inline(always)]
+fn divide(a: f32, b: f32) -> f32 {
+    let near = reciprocal_fast(b);
+    let inverse = fused_multiply_add(fused_multiply_add(-b, near, 1.0), near, near);
+    let quotient = a * inverse;
+    // The remainder is exact. Once makes the quotient one of the two next to what is right, twice the nearer one.
+    let quotient = fused_multiply_add(fused_multiply_add(-b, quotient, a), inverse, quotient);
+    fused_multiply_add(fused_multiply_add(-b, quotient, a), inverse, quotient)
+}
+
+#[inline(always)]
+fn evenness(sum: u32, norm: f32) -> f32 {
+    let classes = (sum & ((1 << ONE_SUM_CLASSES) - 1)) + 1;
+    // Of one class both are 0: it is 0 over anything.
+    let largest = log2_fast(classes as f32).max(0.5);
+    let value = (sum >> ONE_SUM_CLASSES) as f32 * norm * reciprocal_fast(largest);
+    // Approximations may be above it by a unit of the last place. What is not a number stays so.
+    if value > 1.0 { 1.0 } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_rounded_as_those_of_a_division() {
+        for n in 1..=961u32 {
+            let all = n * n;
+            for rest in (0..all).step_by(1 + n as usize / 3) {
+                let (a, b) = (rest as f32, all as f32);
+                assert_eq!(divide(a, b), a / b, "{a} / {b}");
+                let (a, b) = (all as f32, (all - rest) as f32);
+                assert_eq!(divide(a, b), a / b, "{a} / {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn evenness_is_0_for_one_class_and_at_most_1() {
+        assert_eq!(evenness(0, 1.0 / 25.0), 0.0);
+        assert!(evenness(0, f32::NAN).is_nan());
+        assert_eq!(evenness(1001 << ONE_SUM_CLASSES | 1, 1e-3), 1.0);
+    }
+}
