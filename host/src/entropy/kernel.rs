@@ -34,6 +34,8 @@ pub enum Kernel {
     Band,
     /// The same with nodata; it takes any grid.
     BandCounted,
+    /// The same with results in f64.
+    BandF64,
     /// 5 × 5 windows of up to 16 levels, in registers.
     Sliding,
     /// The same for devices with little shared memory.
@@ -74,6 +76,7 @@ impl Kernel {
         Self::Adaptive,
         Self::Band,
         Self::BandCounted,
+        Self::BandF64,
         Self::Sliding,
         Self::SlidingNarrow,
         Self::Tensor,
@@ -98,6 +101,7 @@ impl Kernel {
             Self::ColumnsMeasuresF64 => &kernels::COLUMNS_MEASURES_F64,
             Self::Band => &kernels::BAND,
             Self::BandCounted => &kernels::BAND_COUNTED,
+            Self::BandF64 => &kernels::BAND_F64,
             Self::Sliding => &kernels::SLIDING,
             Self::SlidingNarrow => &kernels::SLIDING_NARROW,
             Self::Tensor => &kernels::TENSOR,

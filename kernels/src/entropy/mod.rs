@@ -19,11 +19,15 @@
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_band`](fn@entropy_band) | up to 31 | 16 | tensor cores add up the columns and give table addresses, a level each |
 //! | [`entropy_band_counted`](fn@entropy_band_counted) | up to 31 | 16 | the same with nodata |
+//! | [`entropy_band_measures`](fn@entropy_band_measures), [`entropy_band_measures_counted`](fn@entropy_band_measures_counted) | up to 31 | 16 | both for other measures that come from one sum |
+//! | [`entropy_band_f64`](fn@entropy_band_f64) | up to 31 | 16 | the same with 64-bit sums and f64 results |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
 //! | [`entropy_tensor_counted`](fn@entropy_tensor_counted) | 5 × 5 | 16 | the same with nodata |
 //! | [`entropy_tensor_3`](fn@entropy_tensor_3), [`entropy_tensor_3_counted`](fn@entropy_tensor_3_counted) | 3 × 3 | 16 | both for smaller windows |
+//! | [`entropy_tensor_measures`](fn@entropy_tensor_measures), [`entropy_tensor_3_measures`](fn@entropy_tensor_3_measures) | 5 × 5, 3 × 3 | 16 | those for other measures that come from one sum |
+//! | [`entropy_tensor_measures_counted`](fn@entropy_tensor_measures_counted), [`entropy_tensor_3_measures_counted`](fn@entropy_tensor_3_measures_counted) | 5 × 5, 3 × 3 | 16 | the same with nodata |
 //! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
 //! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
@@ -71,7 +75,8 @@ pub use histogram::*;
 pub use measures::*;
 pub use naive::*;
 pub use one_sum::{
-    ONE_SUM_CLASSES, ONE_SUM_EVENNESS, ONE_SUM_EXPONENTIAL, ONE_SUM_LINEAR, ONE_SUM_SIMPSON, ONE_SUM_SQUARES,
+    ONE_SUM_CLASSES, ONE_SUM_EVENNESS, ONE_SUM_EXPONENTIAL, ONE_SUM_RICHNESS, ONE_SUM_SHANNON, ONE_SUM_SIMPSON,
+    ONE_SUM_SQUARES,
 };
 pub use sliding::*;
 pub use tensor::*;
@@ -97,12 +102,19 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns_measures_f64::ENTRY,
     entropy_band::ENTRY,
     entropy_band_counted::ENTRY,
+    entropy_band_measures::ENTRY,
+    entropy_band_measures_counted::ENTRY,
+    entropy_band_f64::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,
     entropy_tensor_counted::ENTRY,
     entropy_tensor_3::ENTRY,
     entropy_tensor_3_counted::ENTRY,
+    entropy_tensor_measures::ENTRY,
+    entropy_tensor_measures_counted::ENTRY,
+    entropy_tensor_3_measures::ENTRY,
+    entropy_tensor_3_measures_counted::ENTRY,
     entropy_measures::ENTRY,
     entropy_measures_f64::ENTRY,
 ];

@@ -16,8 +16,8 @@
 
 use simt::math::{exp2_fast, fused_multiply_add, log2_fast, reciprocal_fast};
 
-/// R · norm + `plus`: Shannon's entropy, richness.
-pub const ONE_SUM_LINEAR: u32 = 0;
+/// Shannon's entropy.
+pub const ONE_SUM_SHANNON: u32 = 0;
 /// Simpson's diversity.
 pub const ONE_SUM_SIMPSON: u32 = 1;
 /// Hill's number of order 2.
@@ -26,57 +26,52 @@ pub const ONE_SUM_SQUARES: u32 = 2;
 pub const ONE_SUM_EVENNESS: u32 = 3;
 /// The exponential of Shannon's entropy.
 pub const ONE_SUM_EXPONENTIAL: u32 = 4;
+/// Richness.
+pub const ONE_SUM_RICHNESS: u32 = 5;
 /// The lower bits of the words of [`ONE_SUM_EVENNESS`], which count classes.
 pub const ONE_SUM_CLASSES: u32 = 4;
 
-/// A formula and its constants; all lanes have the same one.
+/// A formula and its constant; all lanes have the same one. With `SHANNON` the formula is that, known when a kernel is compiled.
 #[derive(Clone, Copy)]
 pub struct OneSum {
     pub formula: u32,
-    /// What 1/N is multiplied by for the norm; of a quotient's formulas it is 0.
+    /// What 1/N is multiplied by for the norm; where the norm is no multiple of that, 0.
     pub scale: f32,
-    /// Added to norms, and to results of [`ONE_SUM_LINEAR`].
-    pub plus: f32,
 }
 
 impl OneSum {
-    /// Whether norms are N².
+    /// The norm of windows by Q(N) and the reciprocal of N; it is not a number where that is not, or infinite.
     #[inline(always)]
-    fn divides(&self) -> bool {
-        self.formula == ONE_SUM_SIMPSON || self.formula == ONE_SUM_SQUARES
+    pub fn norm<const SHANNON: bool>(&self, all: u32, inverse: f32) -> f32 {
+        let scaled = inverse * self.scale;
+        match self.formula {
+            _ if SHANNON => scaled,
+            ONE_SUM_SIMPSON | ONE_SUM_SQUARES => scaled + all as f32,
+            ONE_SUM_RICHNESS => scaled + 1.0,
+            _ => scaled,
+        }
     }
 
-    /// The norm of windows by Q(N) and the reciprocal of N; it is not a number where that is not, or infinite. `LINEAR` as for [`results`](Self::results).
+    /// Results of four windows.
     #[inline(always)]
-    pub fn norm<const LINEAR: bool>(&self, all: u32, inverse: f32) -> f32 {
-        let plus = if !LINEAR && self.divides() { all as f32 } else { self.plus };
-        fused_multiply_add(inverse, self.scale, plus)
-    }
-
-    /// Results of four windows. With `LINEAR` the formula is [`ONE_SUM_LINEAR`], known when this is compiled.
-    #[inline(always)]
-    pub fn results<const LINEAR: bool>(&self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
-        let mut results = [0.0; 4];
+    pub fn results<const SHANNON: bool>(&self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
         macro_rules! each {
             (|$sum:ident, $norm:ident| $result:expr) => {{
-                let mut i = 0;
-                while i < 4 {
-                    let ($sum, $norm) = (sums[i], norms[i]);
-                    results[i] = $result;
-                    i += 1;
-                }
+                let one = |$sum: u32, $norm: f32| $result;
+                let ([a, b, c, d], [e, f, g, h]) = (sums, norms);
+                [one(a, e), one(b, f), one(c, g), one(d, h)]
             }};
         }
         match self.formula {
-            _ if LINEAR => each!(|sum, norm| fused_multiply_add(sum as f32, norm, self.plus)),
-            ONE_SUM_LINEAR => each!(|sum, norm| fused_multiply_add(sum as f32, norm, self.plus)),
+            _ if SHANNON => each!(|sum, norm| sum as f32 * norm),
+            ONE_SUM_SHANNON => each!(|sum, norm| sum as f32 * norm),
+            ONE_SUM_RICHNESS => each!(|sum, norm| fused_multiply_add(sum as f32, norm, 1.0)),
             ONE_SUM_SIMPSON => each!(|sum, norm| divide(sum as f32, norm)),
             // Both are whole numbers below 2^24: the difference is exact.
             ONE_SUM_SQUARES => each!(|sum, norm| divide(norm, norm - sum as f32)),
             ONE_SUM_EVENNESS => each!(|sum, norm| evenness(sum, norm)),
             _ => each!(|sum, norm| exp2_fast(sum as f32 * norm)),
         }
-        results
     }
 }
 

@@ -89,6 +89,7 @@ kernels! {
     sliding_narrow SlidingNarrow f32, at least 50;
     band Band f32, at least 45;
     band_counted BandCounted f32, at least 50;
+    band_f64 BandF64 f64, at least 50;
     tensor Tensor f32, at least 45;
     tensor_counted TensorCounted f32, at least 50;
     measures Measures f32, at least 90;

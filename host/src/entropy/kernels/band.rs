@@ -20,13 +20,27 @@ pub(in crate::entropy) static BAND: Band = Band {
             "windows of up to 31 x 31 and 16 classes without nodata, on the tensor cores",
         )
     },
+    measures: kernels::entropy_band_measures::ENTRY,
     warps: kernels::BAND_THREADS / 32,
 };
 
 /// Valid cells are counted too.
 pub(in crate::entropy) static BAND_COUNTED: Band = Band {
     facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid"),
+    measures: kernels::entropy_band_measures_counted::ENTRY,
     warps: kernels::BAND_COUNTED_THREADS / 32,
+};
+
+/// Any grid, with results in f64.
+pub(in crate::entropy) static BAND_F64: Band = Band {
+    facts: Facts {
+        f64: true,
+        candidate: Candidate::Squares,
+        one_sum: false,
+        ..facts("band-f64", kernels::entropy_band_f64::ENTRY, "the same with results in f64")
+    },
+    measures: kernels::entropy_band_f64::ENTRY,
+    warps: kernels::BAND_THREADS / 32,
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
@@ -44,6 +58,8 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
 
 pub(in crate::entropy) struct Band {
     facts: Facts,
+    /// For other measures.
+    measures: KernelEntry,
     /// Warps of a block at most.
     warps: u32,
 }
@@ -57,7 +73,12 @@ impl Descriptor for Band {
     }
 
     fn cost(&self, work: &Work) -> f64 {
-        let cost = if self.facts.nodata { 1.9 } else { 1.4 } + 0.002 * work.size as f64;
+        let cost = match (self.facts.f64, self.facts.nodata) {
+            (true, _) => 2.4,
+            (false, true) => 1.9,
+            (false, false) => 1.4,
+        };
+        let cost = cost + 0.002 * work.size as f64;
         // A row at the border takes up to twice as long.
         let cost = if work.has_much_border() { 2.0 * cost } else { cost };
         work.launches() * cost
@@ -76,14 +97,23 @@ impl Descriptor for Band {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
+        if self.facts.f64 {
+            let sums = vec![OneSum::double(question, put)?];
+            return Ok(Box::new(Strips { common, measures: self.measures, sums }));
+        }
         let tables = Nested::of(question.work.size, question.work.largest, question.work.levels, None);
         let [.., units] = tables.units;
-        Ok(Box::new(Strips { common, sums: OneSum::all(question, (&tables.entries, units), put)? }))
+        Ok(Box::new(Strips {
+            common,
+            measures: self.measures,
+            sums: OneSum::all(question, (&tables.entries, units), put)?,
+        }))
     }
 }
 
 struct Strips {
     common: Common,
+    measures: KernelEntry,
     sums: Vec<OneSum>,
 }
 
@@ -118,11 +148,12 @@ impl Strips {
         let Common { nodata, resident, work, block, .. } = &self.common;
         let warps = block.threads / 32;
         let (each, units) = self.share(frame, resident * warps);
-        let mut args = self.common.arguments(frame.cells, frame, [sum.table.input::<u32>()]);
+        let mut args = self.common.arguments(frame.cells, frame, [sum.entries()]);
         args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
         args.extend(sum.args());
-        args.extend(PresenceScan::args(scan, &sum.table));
-        self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)
+        args.extend(sum.scan(scan));
+        let entry = sum.entry([self.common.entry, self.measures]);
+        self.common.launch_of(entry, [units.div_ceil(warps).clamp(1, *resident), 1, 1], args)
     }
 }
 

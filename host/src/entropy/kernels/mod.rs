@@ -26,7 +26,7 @@ mod tensor;
 mod work;
 
 pub(super) use adaptive::ADAPTIVE;
-pub(super) use band::{BAND, BAND_COUNTED};
+pub(super) use band::{BAND, BAND_COUNTED, BAND_F64};
 pub(super) use columns::COLUMNS;
 pub(super) use columns_measures::{COLUMNS_MEASURES, COLUMNS_MEASURES_F64};
 pub(super) use cut::scratch_cols;
@@ -277,8 +277,13 @@ impl Common {
 
     /// The launch in blocks of the kernel's own threads and shared memory.
     fn launch(&self, grid: [u32; 3], args: Vec<Arg>) -> Launch {
+        self.launch_of(self.entry, grid, args)
+    }
+
+    /// The same of another entry, which has the same blocks.
+    fn launch_of(&self, entry: KernelEntry, grid: [u32; 3], args: Vec<Arg>) -> Launch {
         let Block { threads, shared_bytes, .. } = self.block;
-        (self.entry, LaunchConfig { grid, block: [threads, 1, 1], shared_bytes }, args)
+        (entry, LaunchConfig { grid, block: [threads, 1, 1], shared_bytes }, args)
     }
 }
 

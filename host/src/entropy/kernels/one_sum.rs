@@ -3,12 +3,13 @@
 use std::f64::consts::LN_2;
 
 use halotile_kernels::entropy as kernels;
-use simt::launch::Arg;
+use simt::launch::{Arg, KernelEntry};
 
 use super::{Launch, Put, Question, Work};
+use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
-use crate::measure::fixed::wrapping;
+use crate::measure::fixed::{table_u64, wrapping};
 use crate::measure::window::{Plane, Quantity, Window};
 
 /// The largest window with nodata whose evenness is exact enough. Four bits less, and a window of four cells in two pairs is wrong by 7e-7.
@@ -31,45 +32,66 @@ fn is_one_sum(plane: &Plane, work: &Work) -> bool {
 
 /// Q(n) of a measure on a device, and its constants.
 pub(super) struct OneSum {
-    pub table: Buffer,
+    table: Buffer,
     formula: u32,
-    scale: f64,
-    plus: f64,
+    scale: Arg,
 }
 
 impl OneSum {
+    /// Shannon's entropy in f64.
+    pub fn double(question: &Question<'_>, put: Put<'_>) -> Result<Self, DeviceError> {
+        let (logs, units) = table_u64(question.work.size * question.work.size + 1, question.work.largest);
+        let table = put(bytemuck::cast_slice(&logs))?;
+        Ok(Self { table, formula: kernels::ONE_SUM_SHANNON, scale: Arg::F64(question.scale / units) })
+    }
+
     /// Those of all measures of a question. `logs` is F(n) in the kernel's own units, and how many those are in a nat.
     pub fn all(question: &Question<'_>, (logs, units): (&[u32], f64), put: Put<'_>) -> Result<Vec<Self>, DeviceError> {
         let work = &question.work;
-        let shannon = |scale: f64| (logs.to_vec(), kernels::ONE_SUM_LINEAR, scale / units, 0.0);
+        let shannon = |scale: f64| (logs.to_vec(), kernels::ONE_SUM_SHANNON, scale / units);
         let Some(window) = question.window else { return Ok(vec![Self::new(shannon(question.scale), put)?]) };
         let each = |n: &dyn Fn(u32) -> u32| (0..(work.size * work.size + 1) as u32).map(n).collect::<Vec<_>>();
         let squares = || each(&|n| n * n);
         let of = |plane: &Plane| match (plane.quantity, plane.scale) {
             // Its scale is for bits.
             (Quantity::Shannon, Some(scale)) => shannon(scale / LN_2),
-            (Quantity::Shannon, None) => (logs.to_vec(), kernels::ONE_SUM_EXPONENTIAL, 1.0 / (LN_2 * units), 0.0),
-            (Quantity::Simpson, _) => (squares(), kernels::ONE_SUM_SIMPSON, 0.0, 0.0),
-            (Quantity::Squares, _) => (squares(), kernels::ONE_SUM_SQUARES, 0.0, 0.0),
-            (Quantity::Classes, _) => (each(&|n| u32::from(n > 0).wrapping_neg()), kernels::ONE_SUM_LINEAR, 0.0, 1.0),
+            (Quantity::Shannon, None) => (logs.to_vec(), kernels::ONE_SUM_EXPONENTIAL, 1.0 / (LN_2 * units)),
+            (Quantity::Simpson, _) => (squares(), kernels::ONE_SUM_SIMPSON, 0.0),
+            (Quantity::Squares, _) => (squares(), kernels::ONE_SUM_SQUARES, 0.0),
+            (Quantity::Classes, _) => (each(&|n| u32::from(n > 0).wrapping_neg()), kernels::ONE_SUM_RICHNESS, 0.0),
             (Quantity::Evenness, _) => {
                 let (logs, units) = wrapping(work.size * work.size, work.largest, work.levels, 32 - CLASSES);
                 let both = |(n, log): (usize, u32)| (log << CLASSES).wrapping_sub(u32::from(n > 0));
                 let table = logs.into_iter().enumerate().map(both).collect();
-                (table, kernels::ONE_SUM_EVENNESS, 1.0 / (LN_2 * units), 0.0)
+                (table, kernels::ONE_SUM_EVENNESS, 1.0 / (LN_2 * units))
             }
             _ => unreachable!("a measure that does not come from one sum"),
         };
         window.planes.iter().map(|plane| Self::new(of(plane), put)).collect()
     }
 
-    fn new((table, formula, scale, plus): (Vec<u32>, u32, f64, f64), put: Put<'_>) -> Result<Self, DeviceError> {
-        Ok(Self { table: put(bytemuck::cast_slice(&table))?, formula, scale, plus })
+    fn new((table, formula, scale): (Vec<u32>, u32, f64), put: Put<'_>) -> Result<Self, DeviceError> {
+        Ok(Self { table: put(bytemuck::cast_slice(&table))?, formula, scale: Arg::F32(scale as f32) })
     }
 
-    /// As kernels take it.
-    pub fn args(&self) -> [Arg; 3] {
-        [Arg::U32(self.formula), Arg::F32(self.scale as f32), Arg::F32(self.plus as f32)]
+    /// The one of two kernels that computes it: for Shannon's entropy, or for any measure.
+    pub fn entry(&self, [shannon, any]: [KernelEntry; 2]) -> KernelEntry {
+        if self.formula == kernels::ONE_SUM_SHANNON { shannon } else { any }
+    }
+
+    /// What a kernel that waits for a scan takes of one; see [`PresenceScan::args`].
+    pub fn scan(&self, scan: Option<&PresenceScan>) -> [Arg; 2] {
+        PresenceScan::args(scan, &self.table)
+    }
+
+    /// Its table as kernels take it.
+    pub fn entries(&self) -> Arg {
+        if matches!(self.scale, Arg::F64(_)) { self.table.input::<u64>() } else { self.table.input::<u32>() }
+    }
+
+    /// Its formula and constant as kernels take them.
+    pub fn args(&self) -> [Arg; 2] {
+        [Arg::U32(self.formula), self.scale.clone()]
     }
 }
 

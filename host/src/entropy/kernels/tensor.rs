@@ -22,12 +22,14 @@ pub(in crate::entropy) static TENSOR: Tensor = Tensor {
         )
     },
     entry_3: kernels::entropy_tensor_3::ENTRY,
+    measures: [kernels::entropy_tensor_measures::ENTRY, kernels::entropy_tensor_3_measures::ENTRY],
 };
 
 /// Cells that are nodata are counted too.
 pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
     facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata"),
     entry_3: kernels::entropy_tensor_3_counted::ENTRY,
+    measures: [kernels::entropy_tensor_measures_counted::ENTRY, kernels::entropy_tensor_3_measures_counted::ENTRY],
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
@@ -47,6 +49,8 @@ pub(in crate::entropy) struct Tensor {
     facts: Facts,
     /// For windows of 3 × 3.
     entry_3: KernelEntry,
+    /// For other measures: of 5 × 5, and of 3 × 3.
+    measures: [KernelEntry; 2],
 }
 
 impl Descriptor for Tensor {
@@ -80,12 +84,15 @@ impl Descriptor for Tensor {
         let common = Common::new(self, question)?;
         let size = question.work.size;
         let (logs, units) = table_u32(size * size + 1, question.work.largest);
-        Ok(Box::new(Strips { common, sums: OneSum::all(question, (&logs, units), put)? }))
+        let [measures, measures_3] = self.measures;
+        let measures = if size == 3 { measures_3 } else { measures };
+        Ok(Box::new(Strips { common, measures, sums: OneSum::all(question, (&logs, units), put)? }))
     }
 }
 
 struct Strips {
     common: Common,
+    measures: KernelEntry,
     sums: Vec<OneSum>,
 }
 
@@ -104,11 +111,12 @@ impl Strips {
         // The border's cells, one a thread; all there are in a grid of few rows.
         let border = 4 * u64::from(frame.cols) + 8 * u64::from(frame.count);
         let border = border.div_ceil(u64::from(kernels::TENSOR_THREADS)).min(u64::from(resident)) as u32;
-        let mut args = self.common.arguments(frame.cells, frame, [sum.table.input::<u32>()]);
+        let mut args = self.common.arguments(frame.cells, frame, [sum.entries()]);
         args.extend([nodata, rows_each].map(Arg::U32));
         args.extend(sum.args());
-        args.extend(PresenceScan::args(scan, &sum.table));
-        self.common.launch([units.div_ceil(warps).max(border).min(resident), 1, 1], args)
+        args.extend(sum.scan(scan));
+        let entry = sum.entry([self.common.entry, self.measures]);
+        self.common.launch_of(entry, [units.div_ceil(warps).max(border).min(resident), 1, 1], args)
     }
 }
 

@@ -30,10 +30,12 @@ use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
+use self::measure::{Double, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
 use self::strip::{ROW, Strip, Units, bands};
 
 mod counts;
+mod measure;
 mod ring;
 mod strip;
 
@@ -56,47 +58,47 @@ pub fn band_units(grid: (u32, u32), kept: (u32, u32), size: u32, each: (u32, u32
     Units::new(grid, kept, size / 2, each).count()
 }
 
-/// Copies −F to shared memory, a word for each lane.
+/// Copies −Q to shared memory, a row for each entry.
 #[inline(always)]
-fn fill(table: In<u32>, entries: u32) -> Shared<u32> {
-    let near = shared::dynamic::<u32>().slice(0, entries * 32);
+fn fill<M: Measure>(table: In<M::Entry>, entries: u32) -> Shared<M::Entry> {
+    let near = shared::dynamic::<u32>().slice(0, entries * (ROW / 4));
     // Eight threads a row, four words each.
     let mut at = thread::thread_idx_x();
     while at < entries * 8 {
-        near.store4(4 * at, [table.load((at / 8) as usize).wrapping_neg(); 4]);
+        near.store4(4 * at, M::row(table.load((at / 8) as usize)));
         at += thread::block_dim_x();
     }
     thread::sync_threads();
-    near
+    near.cast()
 }
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn band<const NODATA: bool>(
+fn band<M: Measure, const NODATA: bool>(
     cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
+    out: Out<M::Result>,
+    table: In<M::Entry>,
     (rows, cols, stride): (u32, u32, u32),
     (first, count, out_stride): (u32, u32, u32),
     size: u32,
     nodata: u32,
     (rows_each, border_each): (u32, u32),
-    measure: OneSum,
+    measure: M,
     (found, records): (In<u32>, u32),
 ) {
     if !admits(found, records, if NODATA { nodata } else { NOTHING }) {
         return;
     }
     let entries = size * size + 1;
-    let near = fill(table, entries);
+    let near = fill::<M>(table, entries);
     let lane = warp::lane_id();
     let slots = size + 2;
     // The shuffle tells ptxas that all lanes have the same.
     let warp_index = warp::warp_shuffle_idx(warp::FULL, thread::thread_idx_x() / 32, 0, 32).0;
     let ring_words = slots * ROW_BYTES / 4;
-    let ring = shared::dynamic::<u32>().slice(entries * 32 + warp_index * ring_words, ring_words);
+    let ring = shared::dynamic::<u32>().slice(entries * (ROW / 4) + warp_index * ring_words, ring_words);
     // ptxas copies a word that it knows to be one into four registers before each product. It does not see through shuffles, and keeps their results.
-    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, near.address() + 4 * (lane ^ i), i, 32).0);
+    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, lane_address::<M>(near, lane ^ i), i, 32).0);
     let strip = Strip {
         cells,
         out,
@@ -133,67 +135,80 @@ fn band<const NODATA: bool>(
     }
 }
 
-/// Entropy of a `size` × `size` window of up to 16 levels without nodata, `size` being odd and at most [`BAND_SIZE`], in blocks of up to [`BAND_THREADS`]
-/// threads, on the tensor cores.
-///
-/// Any number of blocks works; as many as run at once is best, and [`band_units`] warps. `table` holds F(n) for n = 0..=size² in units of 1/S, modulo 2^32,
-/// and `scale` multiplies by what is wanted over S: N·H is below 2^32 / S in all windows. Dynamic shared memory: [`band_bytes`]. `found` and `records` are
-/// those of [`entropy_tensor`](fn@super::entropy_tensor).
-///
-/// # Safety
-/// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
-/// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; the launch has the block size and the shared memory above;
-/// `nodata` is above 255; `found` has `records` records. Cells that are no levels give meaningless results, and do no other harm.
-#[kernel(threads = 512, blocks = 1, arch = 80)]
-pub unsafe fn entropy_band(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    size: u32,
-    nodata: u32,
-    rows_each: u32,
-    border_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, measure) = ((rows, cols, stride), (first, count, out_stride), OneSum { formula, scale, plus });
-    band::<false>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), measure, (found, records));
+macro_rules! bands {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident, $threads:literal threads, nodata $nodata:literal, $result:ty, $entry:ty,
+        |$formula:ident, $scale:ident: $real:ty| $measure:expr;
+    )*) => {$(
+        $(#[$doc])*
+        #[kernel(threads = $threads, blocks = 1, arch = 80)]
+        pub unsafe fn $name(
+            cells: In<u8>,
+            out: Out<$result>,
+            table: In<$entry>,
+            rows: u32,
+            cols: u32,
+            stride: u32,
+            first: u32,
+            count: u32,
+            out_stride: u32,
+            size: u32,
+            nodata: u32,
+            rows_each: u32,
+            border_each: u32,
+            $formula: u32,
+            $scale: $real,
+            found: In<u32>,
+            records: u32,
+        ) {
+            let (frame, kept, each) = ((rows, cols, stride), (first, count, out_stride), (rows_each, border_each));
+            band::<_, $nodata>(cells, out, table, frame, kept, size, nodata, each, $measure, (found, records));
+        }
+    )*};
 }
 
-/// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata, in blocks of up to [`BAND_COUNTED_THREADS`] threads.
-///
-/// # Safety
-/// As [`entropy_band`](fn@entropy_band); `nodata` may be at most 255, and cells are below 16 or equal to it.
-#[kernel(threads = 640, blocks = 1, arch = 80)]
-pub unsafe fn entropy_band_counted(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    size: u32,
-    nodata: u32,
-    rows_each: u32,
-    border_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, measure) = ((rows, cols, stride), (first, count, out_stride), OneSum { formula, scale, plus });
-    band::<true>(cells, out, table, frame, kept, size, nodata, (rows_each, border_each), measure, (found, records));
+/// The measure of a formula and what 1/N is multiplied by.
+#[inline(always)]
+fn single<const SHANNON: bool>(formula: u32, scale: f32) -> Single<SHANNON> {
+    Single(OneSum { formula, scale: scale * ROW as f32 })
+}
+
+bands! {
+    /// Entropy of a `size` × `size` window of up to 16 levels without nodata, `size` being odd and at most [`BAND_SIZE`], in blocks of up to [`BAND_THREADS`]
+    /// threads, on the tensor cores.
+    ///
+    /// Any number of blocks works; as many as run at once is best, and [`band_units`] warps. `table` holds F(n) for n = 0..=size² in units of 1/S, modulo
+    /// 2^32, and `scale` multiplies by what is wanted over S: N·H is below 2^32 / S in all windows. `formula` is not read. Dynamic shared memory:
+    /// [`band_bytes`]. `found` and `records` are those of [`entropy_tensor`](fn@super::entropy_tensor).
+    ///
+    /// # Safety
+    /// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
+    /// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; the launch has the block size and the shared memory above;
+    /// `nodata` is above 255; `found` has `records` records. Cells that are no levels give meaningless results, and do no other harm.
+    entropy_band, 512 threads, nodata false, f32, u32, |formula, scale: f32| single::<true>(formula, scale);
+
+    /// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata, in blocks of up to [`BAND_COUNTED_THREADS`] threads.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band); `nodata` may be at most 255, and cells are below 16 or equal to it.
+    entropy_band_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| single::<true>(formula, scale);
+
+    /// [`entropy_band`](fn@entropy_band) for another measure: `formula`, one of the numbers `ONE_SUM_…`, says what `table` and `scale` are for.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band).
+    entropy_band_measures, 512 threads, nodata false, f32, u32, |formula, scale: f32| single::<false>(formula, scale);
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_band_counted`](fn@entropy_band_counted).
+    entropy_band_measures_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| single::<false>(formula, scale);
+
+    /// Shannon's entropy in f64 of any grid, in blocks of up to [`BAND_THREADS`] threads: `table` has entries of 64 bits.
+    ///
+    /// # Safety
+    /// As [`entropy_band_counted`](fn@entropy_band_counted).
+    entropy_band_f64, 512 threads, nodata true, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
 }

@@ -1,15 +1,14 @@
 //! What one warp does with a strip: it marches down the rows.
 
 use simt::global::{In, Out};
-use simt::math::reciprocal_fast;
 use simt::mma::multiply_add_u8;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
-use super::super::one_sum::OneSum;
 use super::super::selectors::Selectors;
 use super::super::{equal_bytes, load_cells};
 use super::counts::{Columns, Weights};
+use super::measure::Measure;
 use super::ring::Ring;
 
 /// Bytes of a row of the table: a word for each lane.
@@ -35,11 +34,11 @@ pub fn bands(lane: u32, radius: u32) -> [[[u32; 4]; 2]; 2] {
 
 /// A warp and its strip.
 #[derive(Clone, Copy)]
-pub struct Strip {
+pub struct Strip<M: Measure> {
     pub cells: In<u8>,
-    pub out: Out<f32>,
-    /// −F(n), a row of words for each n.
-    pub table: Shared<u32>,
+    pub out: Out<M::Result>,
+    /// −Q(n), a row of words for each n.
+    pub table: Shared<M::Entry>,
     pub ring: Ring,
     pub weights: Weights,
     /// See [`bands`].
@@ -54,13 +53,13 @@ pub struct Strip {
     pub out_row: i32,
     pub out_stride: u32,
     pub nodata: u32,
-    pub measure: OneSum,
+    pub measure: M,
     pub lane: u32,
     /// The strip's first column: a multiple of 4.
     pub x: i32,
 }
 
-impl Strip {
+impl<M: Measure> Strip<M> {
     /// The two words of a row that the lane loads: their first columns.
     #[inline(always)]
     fn loaded(&self) -> [i32; 2] {
@@ -118,8 +117,7 @@ impl Strip {
 
         let full = (2 * r + 1) * (2 * r + 1);
         // For full windows.
-        let all = self.table.load_address(full as u32 * ROW + self.address[0]).wrapping_neg();
-        let norms = (all, self.measure.norm::<false>(all, reciprocal_fast(full as f32)));
+        let norms = self.norm_of(full as u32 * ROW);
         // The lane's results: of region t those of group g.
         let (g, t) = (self.lane / 4, self.lane % 4);
         let x = self.x + (32 * t + 4 * g) as i32;
@@ -153,12 +151,19 @@ impl Strip {
         multiply_add_u8(self.bands[half][1], [c, d], left)
     }
 
+    /// Q(N) and the norm of windows of so many cells, given as bytes of rows of the table.
+    #[inline(always)]
+    fn norm_of(&self, bytes: u32) -> (M::Entry, M::Result) {
+        let all = M::negated(self.table.load_address(bytes + self.address[0]));
+        (all, self.measure.norm(all, bytes))
+    }
+
     /// The lane's windows of row `y`, to element `at`. `slot` has the row below them.
     #[inline(always)]
     fn write_row<const EDGE: bool, const NODATA: bool>(
         &self,
         columns: &Columns,
-        (start, norm): (u32, f32),
+        (start, norm): (M::Entry, M::Result),
         (y, x): (i32, i32),
         slot: u32,
         at: usize,
@@ -166,23 +171,17 @@ impl Strip {
         let mut sums = [start; 4];
         let mut norms = [norm; 4];
         if EDGE || NODATA {
-            // N as a number of bytes in the table: 128 changes nothing but the exponent.
-            let of = |bytes: u32| {
-                let all = self.table.load_address(bytes + self.address[0]).wrapping_neg();
-                // Without a valid cell 0 times an infinity: not a number.
-                (all, self.measure.norm::<false>(all, reciprocal_fast(bytes as f32) * ROW as f32))
-            };
             if NODATA {
                 let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
                 unroll!(I in 0 1 2 3 => {
-                    (sums[I], norms[I]) = of(counted[I / 2][I % 2 * 2] - self.address[0]);
+                    (sums[I], norms[I]) = self.norm_of(counted[I / 2][I % 2 * 2] - self.address[0]);
                 });
             } else {
                 let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
                 let height = inside(y, self.rows);
                 unroll!(I in 0 1 2 3 => {
                     let n = (height * inside(x + I as i32, self.cols)).max(0) as u32;
-                    (sums[I], norms[I]) = of(n * ROW);
+                    (sums[I], norms[I]) = self.norm_of(n * ROW);
                 });
             }
         }
@@ -191,25 +190,24 @@ impl Strip {
             unroll!(HALF in 0 1 => {
                 let found = found[HALF];
                 unroll!(I in 0 1 => {
-                    // The table holds −F. Two lookups at a time: two additions are one instruction.
-                    sums[2 * HALF + I] = sums[2 * HALF + I]
-                        .wrapping_add(self.table.load_address(found[2 * I]))
-                        .wrapping_add(self.table.load_address(found[2 * I + 1]));
+                    // The table holds −Q. Two lookups at a time: two additions are one instruction.
+                    let of = |address: u32| self.table.load_address(address);
+                    sums[2 * HALF + I] = M::sum(sums[2 * HALF + I], of(found[2 * I]), of(found[2 * I + 1]));
                 });
             });
         });
-        let mut h = self.measure.results::<false>(sums, norms);
+        let mut h = self.measure.results(sums, norms);
         if NODATA {
             let centres = self
                 .ring
                 .word(self.ring.back(slot, self.radius as u32 + 1), HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
             unroll!(I in 0 1 2 3 => {
                 if centres.none() & 8 << (4 * I) != 0 {
-                    h[I] = f32::NAN;
+                    h[I] = M::NAN;
                 }
             });
         }
-        self.out.store4_if(x < self.cols, at, h);
+        M::store(self.out, x < self.cols, at, h);
     }
 }
 

@@ -69,19 +69,19 @@ impl Frame {
 
     /// Computes the frame, on all threads of the launch.
     #[inline(always)]
-    pub fn compute<const SIDE: usize, const MODE: Mode>(&self, strip: &Strip) {
+    pub fn compute<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, strip: &Strip) {
         let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
         let mut index = thread::index_x();
         while index < cells {
             let (y, x) = self.cell(index);
-            self.cell_alone::<SIDE, MODE>(strip, y, x);
+            self.cell_alone::<SIDE, MODE, SHANNON>(strip, y, x);
             index += threads;
         }
     }
 
     /// The result of row `y`, column `x`.
     #[inline(always)]
-    fn cell_alone<const SIDE: usize, const MODE: Mode>(&self, strip: &Strip, y: i32, x: i32) {
+    fn cell_alone<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, strip: &Strip, y: i32, x: i32) {
         let side = SIDE as i32;
         // A byte for each level.
         let mut counts = [0u32; 4];
@@ -108,8 +108,8 @@ impl Frame {
         let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
         let all = f(n, 0).wrapping_neg();
         let rest = sum.wrapping_add(pairs(counts[3])).wrapping_add(all);
-        let norm = strip.norm_of::<false>(all, n);
-        let [mut h, ..] = strip.measure.results::<false>([rest; 4], [norm; 4]);
+        let norm = strip.norm_of::<SHANNON>(all, n);
+        let [mut h, ..] = strip.measure.results::<SHANNON>([rest; 4], [norm; 4]);
         if MODE == COUNTED && centre == strip.nodata {
             h = f32::NAN;
         }

@@ -44,7 +44,7 @@ use simt::{kernel, thread, warp};
 
 use self::cells::{Cells, Columns, Marking, tables};
 use self::frame::Frame;
-use super::one_sum::{ONE_SUM_LINEAR, OneSum};
+use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 mod cells;
@@ -148,7 +148,7 @@ struct Strip {
 
 impl Strip {
     #[inline(always)]
-    fn march<const SIDE: usize, const MODE: Mode, const LINEAR: bool>(&self, begin: i32, end: i32) {
+    fn march<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, begin: i32, end: i32) {
         let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
@@ -195,7 +195,7 @@ impl Strip {
 
         // Only for mode `INSIDE`, where all windows have as many cells.
         let all = self.table.load_address(pair_rows(SIDE) * ROW + self.address[0]);
-        let norms = (all, self.norm_of::<LINEAR>(all, full(SIDE)));
+        let norms = (all, self.norm_of::<SHANNON>(all, full(SIDE)));
         // The first lane's first two columns are not kept.
         let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x;
@@ -208,7 +208,7 @@ impl Strip {
                 }
                 columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
-                self.write_row::<SIDE, MODE, LINEAR>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
+                self.write_row::<SIDE, MODE, SHANNON>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
@@ -255,21 +255,21 @@ impl Strip {
 
     /// The norm of a sum by Q(N), its address and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
     #[inline(always)]
-    fn norm<const LINEAR: bool>(&self, all: u32, address: u32, marks: u32, at: u32) -> f32 {
+    fn norm<const SHANNON: bool>(&self, all: u32, address: u32, marks: u32, at: u32) -> f32 {
         let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 + 0x1100 * at));
         self.measure
-            .norm::<LINEAR>(all, reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)))
+            .norm::<SHANNON>(all, reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)))
     }
 
     /// The same by N.
     #[inline(always)]
-    fn norm_of<const LINEAR: bool>(&self, all: u32, n: u32) -> f32 {
-        self.measure.norm::<LINEAR>(all, reciprocal_fast(n as f32 * PER_CELL))
+    fn norm_of<const SHANNON: bool>(&self, all: u32, n: u32) -> f32 {
+        self.measure.norm::<SHANNON>(all, reciprocal_fast(n as f32 * PER_CELL))
     }
 
     /// The windows of a row from the lane's columns, to element `at`. `own` has the cells that the windows are around.
     #[inline(always)]
-    fn write_row<const SIDE: usize, const MODE: Mode, const LINEAR: bool>(
+    fn write_row<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
         &self,
         columns: &Columns,
         (start, norm): (u32, f32),
@@ -285,7 +285,7 @@ impl Strip {
             while k < 4 {
                 let address = counts[k];
                 sums[k] = self.table.load_address(address + pair_rows(SIDE) * ROW);
-                norms[k] = self.norm::<LINEAR>(sums[k], address, marks, [0, 2, 1, 3][k]);
+                norms[k] = self.norm::<SHANNON>(sums[k], address, marks, [0, 2, 1, 3][k]);
                 k += 1;
             }
         }
@@ -303,7 +303,7 @@ impl Strip {
             p += 2;
         }
 
-        let h = self.measure.results::<LINEAR>(sums, norms);
+        let h = self.measure.results::<SHANNON>(sums, norms);
         let inside = self.x + 4 <= self.right;
         // The outermost lanes have only half of their neighbours.
         let edge = self.lane == 0 || self.lane == 31;
@@ -317,7 +317,7 @@ impl Strip {
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn tensor<const SIDE: usize, const MODE: Mode>(
+fn tensor<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
     cells: In<u8>,
     out: Out<f32>,
     table: In<u32>,
@@ -397,133 +397,94 @@ fn tensor<const SIDE: usize, const MODE: Mode>(
         let here = Strip { x: (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
         let begin = frame.top + (band * rows_each) as i32;
         let end = (begin + rows_each as i32).min(frame.bottom);
-        // Compiled twice: the other formulas would take registers and instruction cache from the loop of Shannon's entropy.
-        if measure.formula == ONE_SUM_LINEAR {
-            here.march::<SIDE, MODE, true>(begin, end);
-        } else {
-            here.march::<SIDE, MODE, false>(begin, end);
-        }
+        here.march::<SIDE, MODE, SHANNON>(begin, end);
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
     // Last, because warps take different times here.
-    frame.compute::<SIDE, MODE>(&strip);
+    frame.compute::<SIDE, MODE, SHANNON>(&strip);
 }
 
-/// Entropy of 5 × 5 windows of up to 16 levels without nodata, in blocks of [`TENSOR_THREADS`] threads, on the tensor cores.
-///
-/// Any number of blocks works; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
-/// what is wanted over S. Dynamic shared memory: [`tensor_rows`] · [`TENSOR_ROW`] bytes.
-///
-/// Of bytes that the host has not seen yet a scan ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `found`, and unless all of
-/// them are levels nothing is done. So the host need not wait for the scan, which would take as long again. With 0 records all is as it should be.
-///
-/// # Safety
-/// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records.
-/// Cells that are no levels give meaningless results, and do no other harm.
-#[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    nodata: u32,
-    rows_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    let measure = OneSum { formula, scale, plus };
-    tensor::<5, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
+macro_rules! tensors {
+    ($($(#[$doc:meta])* $name:ident, side $side:literal, $mode:ident, shannon $shannon:literal;)*) => {$(
+        $(#[$doc])*
+        #[kernel(threads = 768, blocks = 1, arch = 80)]
+        pub unsafe fn $name(
+            cells: In<u8>,
+            out: Out<f32>,
+            table: In<u32>,
+            rows: u32,
+            cols: u32,
+            stride: u32,
+            first: u32,
+            count: u32,
+            out_stride: u32,
+            nodata: u32,
+            rows_each: u32,
+            formula: u32,
+            scale: f32,
+            found: In<u32>,
+            records: u32,
+        ) {
+            let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
+            let measure = OneSum { formula, scale };
+            tensor::<$side, $mode, $shannon>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
+        }
+    )*};
 }
 
-/// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
-///
-/// # Safety
-/// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be anything.
-#[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor_counted(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    nodata: u32,
-    rows_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    let measure = OneSum { formula, scale, plus };
-    tensor::<5, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
-}
+tensors! {
+    /// Entropy of 5 × 5 windows of up to 16 levels without nodata, in blocks of [`TENSOR_THREADS`] threads, on the tensor cores.
+    ///
+    /// Any number of blocks works; as many as run at once is best. `table` holds F(n) for n = 0..=25 in units of 1/S, and `scale` multiplies by
+    /// what is wanted over S. `formula` is not read. Dynamic shared memory: [`tensor_rows`] · [`TENSOR_ROW`] bytes.
+    ///
+    /// Of bytes that the host has not seen yet a scan ([`arrays_present`](fn@crate::arrays::arrays_present)) has left `records` records in `found`, and unless all
+    /// of them are levels nothing is done. So the host need not wait for the scan, which would take as long again. With 0 records all is as it should be.
+    ///
+    /// # Safety
+    /// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records.
+    /// Cells that are no levels give meaningless results, and do no other harm.
+    entropy_tensor, side 5, INSIDE, shannon true;
 
-/// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
-///
-/// # Safety
-/// As [`entropy_tensor`](fn@entropy_tensor).
-#[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor_3(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    nodata: u32,
-    rows_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    let measure = OneSum { formula, scale, plus };
-    tensor::<3, INSIDE>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
-}
+    /// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be anything.
+    entropy_tensor_counted, side 5, COUNTED, shannon true;
 
-/// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
-///
-/// # Safety
-/// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-#[kernel(threads = 768, blocks = 1, arch = 80)]
-pub unsafe fn entropy_tensor_3_counted(
-    cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
-    rows: u32,
-    cols: u32,
-    stride: u32,
-    first: u32,
-    count: u32,
-    out_stride: u32,
-    nodata: u32,
-    rows_each: u32,
-    formula: u32,
-    scale: f32,
-    plus: f32,
-    found: In<u32>,
-    records: u32,
-) {
-    let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-    let measure = OneSum { formula, scale, plus };
-    tensor::<3, COUNTED>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
+    /// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_3, side 3, INSIDE, shannon true;
+
+    /// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_3_counted, side 3, COUNTED, shannon true;
+
+    /// [`entropy_tensor`](fn@entropy_tensor) for another measure: `formula`, one of the numbers `ONE_SUM_…`, says what `table` and `scale` are for.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_measures, side 5, INSIDE, shannon false;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_measures_counted, side 5, COUNTED, shannon false;
+
+    /// [`entropy_tensor_measures`](fn@entropy_tensor_measures) for windows of 3 × 3.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_3_measures, side 3, INSIDE, shannon false;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_3_measures_counted, side 3, COUNTED, shannon false;
 }

@@ -1,0 +1,138 @@
+//! What a window's counts are made of: entries of a table that are added up, and a result of their sum, of 32 bits or of 64.
+
+use simt::global::Out;
+use simt::math::{fused_multiply_add_f64, reciprocal_fast};
+use simt::scalar::Scalar;
+use simt::shared::Shared;
+
+use super::super::one_sum::OneSum;
+use super::strip::ROW;
+
+/// A measure that comes from one sum over a window's counts, R = Q(N) − Σ Q(n).
+pub trait Measure: Copy {
+    /// Q(n), modulo a power of two.
+    type Entry: Scalar;
+    type Result: Scalar;
+
+    const NAN: Self::Result;
+    /// Bytes between the lanes' words in a row of the table, which begins again where it ends.
+    const STEP: u32;
+
+    /// 16 bytes of the row of the table for −`entry`.
+    fn row(entry: Self::Entry) -> [u32; 4];
+
+    fn negated(entry: Self::Entry) -> Self::Entry;
+
+    fn sum(a: Self::Entry, b: Self::Entry, c: Self::Entry) -> Self::Entry;
+
+    /// What a result is made of besides R: by Q(N) and N · [`ROW`]. Without a valid cell the result is not a number.
+    fn norm(self, all: Self::Entry, cells: u32) -> Self::Result;
+
+    fn results(self, sums: [Self::Entry; 4], norms: [Self::Result; 4]) -> [Self::Result; 4];
+
+    /// Writes four results to element `at`, a multiple of 4, if `condition` holds.
+    fn store(out: Out<Self::Result>, condition: bool, at: usize, results: [Self::Result; 4]);
+}
+
+/// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula.
+#[derive(Clone, Copy)]
+pub struct Single<const SHANNON: bool>(pub OneSum);
+
+impl<const SHANNON: bool> Measure for Single<SHANNON> {
+    type Entry = u32;
+    type Result = f32;
+
+    const NAN: f32 = f32::NAN;
+    const STEP: u32 = 4;
+
+    #[inline(always)]
+    fn row(entry: u32) -> [u32; 4] {
+        [entry.wrapping_neg(); 4]
+    }
+
+    #[inline(always)]
+    fn negated(entry: u32) -> u32 {
+        entry.wrapping_neg()
+    }
+
+    #[inline(always)]
+    fn sum(a: u32, b: u32, c: u32) -> u32 {
+        a.wrapping_add(b).wrapping_add(c)
+    }
+
+    #[inline(always)]
+    fn norm(self, all: u32, cells: u32) -> f32 {
+        // 128 changes nothing but the exponent.
+        self.0.norm::<SHANNON>(all, reciprocal_fast(cells as f32))
+    }
+
+    #[inline(always)]
+    fn results(self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
+        self.0.results::<SHANNON>(sums, norms)
+    }
+
+    #[inline(always)]
+    fn store(out: Out<f32>, condition: bool, at: usize, results: [f32; 4]) {
+        out.store4_if(condition, at, results);
+    }
+}
+
+/// Shannon's entropy in f64, by what 1 / (N · [`ROW`]) is multiplied by. Two lanes share an entry of 8 bytes: those are served half a warp at a time.
+#[derive(Clone, Copy)]
+pub struct Double(pub f64);
+
+impl Measure for Double {
+    type Entry = u64;
+    type Result = f64;
+
+    const NAN: f64 = f64::NAN;
+    const STEP: u32 = 8;
+
+    #[inline(always)]
+    fn row(entry: u64) -> [u32; 4] {
+        let entry = entry.wrapping_neg();
+        let (low, high) = (entry as u32, (entry >> 32) as u32);
+        [low, high, low, high]
+    }
+
+    #[inline(always)]
+    fn negated(entry: u64) -> u64 {
+        entry.wrapping_neg()
+    }
+
+    #[inline(always)]
+    fn sum(a: u64, b: u64, c: u64) -> u64 {
+        a.wrapping_add(b).wrapping_add(c)
+    }
+
+    #[inline(always)]
+    fn norm(self, _all: u64, cells: u32) -> f64 {
+        // A reciprocal to 24 bits, and twice as many by each step; of 0 not a number.
+        let n = f64::from(cells);
+        let near = f64::from(reciprocal_fast(cells as f32));
+        let near = fused_multiply_add_f64(fused_multiply_add_f64(-n, near, 1.0), near, near);
+        fused_multiply_add_f64(fused_multiply_add_f64(-n, near, 1.0), near, near) * self.0
+    }
+
+    #[inline(always)]
+    fn results(self, [a, b, c, d]: [u64; 4], [e, f, g, h]: [f64; 4]) -> [f64; 4] {
+        [a as f64 * e, b as f64 * f, c as f64 * g, d as f64 * h]
+    }
+
+    #[inline(always)]
+    fn store(out: Out<f64>, condition: bool, at: usize, [a, b, c, d]: [f64; 4]) {
+        let pair = |a: f64, b: f64| {
+            let (a, b) = (a.to_bits(), b.to_bits());
+            [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+        };
+        let words = out.cast::<u32>();
+        words.store4_if(condition, 2 * at, pair(a, b));
+        words.store4_if(condition, 2 * at + 4, pair(c, d));
+    }
+}
+
+/// The address of a lane's word in the first row of a table.
+#[inline(always)]
+pub fn lane_address<M: Measure>(table: Shared<M::Entry>, lane: u32) -> u32 {
+    table.address() + M::STEP * lane % ROW
+}
