@@ -17,8 +17,10 @@
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
-//! | [`entropy_columns_quotients`](fn@entropy_columns_quotients), [`entropy_columns_quotients_f64`](fn@entropy_columns_quotients_f64) | up to 255 | 16 | one of these measures that is a quotient of whole numbers |
-//! | [`entropy_columns_entropies`](fn@entropy_columns_entropies), [`entropy_columns_entropies_f64`](fn@entropy_columns_entropies_f64) | up to 255 | 16 | Shannon's entropy or evenness alone |
+//! | [`entropy_columns_quotients`](fn@entropy_columns_quotients) | up to 255 | 16 | one of these measures alone, a quotient of whole numbers |
+//! | [`entropy_columns_quotients_f64`](fn@entropy_columns_quotients_f64) | up to 255 | 16 | the same with f64 results |
+//! | [`entropy_columns_entropies`](fn@entropy_columns_entropies) | up to 255 | 16 | Shannon's entropy or evenness alone |
+//! | [`entropy_columns_entropies_f64`](fn@entropy_columns_entropies_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_band`](fn@entropy_band) | up to 31 | 16 | tensor cores add up the columns and give table addresses, a level each |
 //! | [`entropy_band_counted`](fn@entropy_band_counted) | up to 31 | 16 | the same with nodata |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |

@@ -176,8 +176,7 @@ fn both_kernels_give_the_same_bits() {
     assert!(compared > 20, "{compared}");
 }
 
-/// The results of each measure alone are those of all at once: by kernels of their own where the formula is short, from tables near and far. A large window sees
-/// the whole grid; in others some classes do not occur.
+/// The results of each measure alone are those of all at once: by kernels of their own where the formula is short. Returns how many were compared.
 fn alone_as_together<T: Real>(device: &Arc<dyn Device>, case: &Case) -> usize {
     let rows = case.cells.rows();
     let bytes = |grid: &Grid<T>| bytemuck::cast_slice::<T, u8>(grid.as_slice()).to_vec();
