@@ -87,6 +87,26 @@ pub fn dot4(a: u32, b: u32, accumulator: u32) -> u32 {
     }
 }
 
+/// `accumulator + low · b_0 + high · b_1` over the halves of `a` and the lower bytes of `b`, all unsigned, wrapping.
+#[inline(always)]
+pub fn dot2(a: u32, b: u32, accumulator: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result;
+        // SAFETY: pure arithmetic on registers.
+        unsafe {
+            asm!("dp2a.lo.u32.u32 {r}, {a}, {b}, {c};", r = out(reg32) result, a = in(reg32) a,
+                b = in(reg32) b, c = in(reg32) accumulator, options(pure, nomem, nostack));
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let low = (a & 0xFFFF) * (b & 0xFF);
+        accumulator.wrapping_add(low).wrapping_add((a >> 16) * (b >> 8 & 0xFF))
+    }
+}
+
 /// The sums of the two 16-bit halves, each modulo 2^16. Needs compute capability 9.0.
 #[inline(always)]
 pub fn add_u16x2(a: u32, b: u32) -> u32 {
@@ -311,6 +331,46 @@ pub fn fused_multiply_add_f64(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
 }
 
+/// `a / b` in f64, rounded to nearest as `/` does: for `a` of 0 or between 2^-900 and 2^900, and `b` between 2^-100 and 2^100.
+///
+/// What the compiler makes of `/` asks whether operands are beyond that, and calls a function for those and for an `a` of 0. Without the call several divisions
+/// can be under way at once.
+///
+/// ```
+/// assert_eq!(simt::math::divide_f64(2.0, 3.0), 2.0 / 3.0);
+/// ```
+#[inline(always)]
+pub fn divide_f64(a: f64, b: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let seed;
+        // SAFETY: pure arithmetic on registers.
+        unsafe {
+            asm!("rcp.approx.ftz.f64 {r}, {v};", r = out(reg64) seed, v = in(reg64) b,
+                options(pure, nomem, nostack));
+        }
+        quotient(a, b, seed)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        a / b
+    }
+}
+
+/// `a / b`, from 1 / `b` within a relative 2^-18.
+///
+/// The reciprocal's error is cubed, and then squared: what is left is far below a unit in the last place, so it is rounded as the true one is. By Markstein's
+/// theorem the quotient then is too: its remainder is exact.
+#[cfg(any(target_arch = "nvptx64", test))]
+#[inline(always)]
+fn quotient(a: f64, b: f64, seed: f64) -> f64 {
+    let error = fused_multiply_add_f64(-b, seed, 1.0);
+    let near = fused_multiply_add_f64(seed, fused_multiply_add_f64(error, error, error), seed);
+    let reciprocal = fused_multiply_add_f64(near, fused_multiply_add_f64(-b, near, 1.0), near);
+    let quotient = a * reciprocal;
+    fused_multiply_add_f64(reciprocal, fused_multiply_add_f64(-b, quotient, a), quotient)
+}
+
 /// The sums of the two halves of words, each half a number of IEEE's binary16, rounded to nearest. A NaN is 0x7FFF.
 ///
 /// ```
@@ -530,6 +590,28 @@ mod tests {
         assert!(exp_f64(f64::NAN).is_nan());
     }
 
+    /// Whatever the seed: the least integers, squares, and logarithms of them as divisors.
+    #[test]
+    fn quotients_are_rounded_to_nearest() {
+        let mut checked = 0;
+        for i in 1..60_000u32 {
+            let noise = i.wrapping_mul(0x9E37_79B1);
+            let divisors = [f64::from(i), f64::from(i.wrapping_mul(i) | 1), ln_f64(f64::from(i % 15 + 2))];
+            for b in divisors {
+                // To 20 bits, and off by up to 2^-18.
+                let seed =
+                    f64::from_bits((1.0 / b).to_bits() & !0xFFFF_FFFF) * (1.0 + (f64::from(noise) - 2e9) * 8e-16);
+                let dividends =
+                    [0.0, f64::from(noise), f64::from(noise) * f64::from(i) * 65_537.0, f64::from(i) * 1e-13];
+                for a in dividends.into_iter().chain([ln_f64(f64::from(noise)), b]) {
+                    assert_eq!(quotient(a, b, seed).to_bits(), (a / b).to_bits(), "{a} / {b}");
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 1_000_000);
+    }
+
     #[test]
     fn halves_of_floats_are_what_wider_arithmetic_rounds_to() {
         // Every number of 16 bits round-trips, and NaN as the one that GPUs make.
@@ -584,5 +666,6 @@ mod tests {
         assert_eq!(byte_permute(0x0000_0080, 0, 0xCBA8), 0x0000_00FF);
         assert_eq!(dot4(0x0403_0201, 0x0000_0500, 7), 2 * 5 + 7);
         assert_eq!(dot4(0xFFFF_FFFF, 0xFFFF_FFFF, u32::MAX), 4 * 255 * 255 - 1);
+        assert_eq!(dot2(0x0007_FFFF, 0xFFFF_0302, 5), 2 * 0xFFFF + 3 * 7 + 5);
     }
 }

@@ -22,11 +22,11 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// For a table that lies in so many copies in shared memory, beside the columns kernels' static memory.
+    /// For a table that lies in as many copies in shared memory as there is room for.
     pub fn copied(entries: u32, room: u32) -> Self {
-        // A copy for each lane of half a warp: 8-byte accesses are served half a warp at a time.
-        let copies =
-            [16, 8, 4, 2, 1].into_iter().find(|copies| 8 * entries * copies <= room && entries > 1).unwrap_or(0);
+        // A copy for each lane of half a warp: 8-byte accesses are served half a warp at a time, and then without conflicts. Or one: neighbouring windows
+        // have similar counts, whose entries lie side by side in different banks, or are the same. With fewer copies than lanes neither holds.
+        let copies = [16, 1].into_iter().find(|copies| 8 * entries * copies <= room && entries > 1).unwrap_or(0);
         Self { entries: copies, bytes: 8 * entries * copies }
     }
 

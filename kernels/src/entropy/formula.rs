@@ -90,12 +90,29 @@ pub struct Formulas {
 }
 
 impl Formulas {
+    /// Word `i` of plane `p`.
+    #[inline(always)]
+    fn word(&self, p: u32, i: u32) -> u64 {
+        self.planes.load((p * MEASURES_WORDS + i) as usize)
+    }
+
+    /// The formula of plane `p`.
+    #[inline(always)]
+    pub fn formula(&self, p: u32) -> u32 {
+        self.word(p, 0) as u32
+    }
+
+    /// The scale of plane `p`.
+    #[inline(always)]
+    pub fn scale(&self, p: u32) -> f64 {
+        f64::from_bits(self.word(p, 1))
+    }
+
     /// The result of plane `p`.
     #[inline(always)]
     pub fn result(&self, p: u32, counted: &Counted, counts: &impl Counts) -> f64 {
-        let word = |i: u32| self.planes.load((p * MEASURES_WORDS + i) as usize);
-        let (formula, scale, order) = (word(0) as u32, f64::from_bits(word(1)), f64::from_bits(word(2)));
-        let table = word(3) as usize;
+        let (formula, scale, order) = (self.formula(p), self.scale(p), f64::from_bits(self.word(p, 2)));
+        let table = self.word(p, 3) as usize;
         let at = |n: u32| self.orders.load(table + n as usize);
         let &Counted { total, classes, squares, bits } = counted;
         let (number, formula) = (formula >= MEASURES_NUMBER, formula % MEASURES_NUMBER);

@@ -17,6 +17,10 @@
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
+//! | [`entropy_columns_quotients`](fn@entropy_columns_quotients) | up to 255 | 16 | one of these measures alone, a quotient of whole numbers |
+//! | [`entropy_columns_quotients_f64`](fn@entropy_columns_quotients_f64) | up to 255 | 16 | the same with f64 results |
+//! | [`entropy_columns_entropies`](fn@entropy_columns_entropies) | up to 255 | 16 | Shannon's entropy or evenness alone |
+//! | [`entropy_columns_entropies_f64`](fn@entropy_columns_entropies_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_band`](fn@entropy_band) | up to 31 | 16 | tensor cores add up the columns and give table addresses, a level each |
 //! | [`entropy_band_counted`](fn@entropy_band_counted) | up to 31 | 16 | the same with nodata |
 //! | [`entropy_band_measures`](fn@entropy_band_measures), [`entropy_band_measures_counted`](fn@entropy_band_measures_counted) | up to 31 | 16 | both for other measures that come from one sum |
@@ -100,6 +104,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns_heads::ENTRY,
     entropy_columns_measures::ENTRY,
     entropy_columns_measures_f64::ENTRY,
+    entropy_columns_quotients::ENTRY,
+    entropy_columns_quotients_f64::ENTRY,
+    entropy_columns_entropies::ENTRY,
+    entropy_columns_entropies_f64::ENTRY,
     entropy_band::ENTRY,
     entropy_band_counted::ENTRY,
     entropy_band_measures::ENTRY,

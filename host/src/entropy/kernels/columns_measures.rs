@@ -5,10 +5,13 @@ use simt::launch::KernelEntry;
 
 use super::cut::{self, Cut};
 use super::measures::window;
-use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work, columns, scratch_of};
+use super::{
+    Block, Candidate, Common, Descriptor, Facts, Launch, NO_NODATA, Put, Question, Ready, Work, columns, scratch_of,
+};
 use crate::entropy::frame::Frame;
 use crate::entropy::program::{Near, Program};
 use crate::exec::DeviceError;
+use crate::measure::window::{Quantity, Window};
 
 /// With results in f32.
 pub(in crate::entropy) static COLUMNS_MEASURES: ColumnsMeasures = ColumnsMeasures {
@@ -39,10 +42,24 @@ pub(in crate::entropy) struct ColumnsMeasures {
     facts: Facts,
 }
 
-/// Blocks with copies of a table of so many entries in shared memory, if it fits.
-fn block(entries: usize, shared_per_block: u32) -> Block {
-    let Near { entries: near, bytes } = Near::copied(entries as u32, columns::room(shared_per_block));
+/// Blocks with copies of a table of so many entries in shared memory, if they fit there: in `room` bytes.
+fn block(entries: usize, room: u32) -> Block {
+    let Near { entries: near, bytes } = Near::copied(entries as u32, room);
     Block { threads: kernels::COLUMNS_THREADS, near, shared_bytes: bytes }
+}
+
+/// The kernels for one measure alone, in f32 and f64, where its formula is one of theirs.
+fn quick(window: &Window) -> Option<[KernelEntry; 2]> {
+    let [plane] = &window.planes[..] else { return None };
+    match (plane.quantity, plane.scale) {
+        (Quantity::Simpson, _) | (Quantity::Classes | Quantity::Squares, None) => {
+            Some([kernels::entropy_columns_quotients::ENTRY, kernels::entropy_columns_quotients_f64::ENTRY])
+        }
+        (Quantity::Evenness, _) | (Quantity::Shannon, Some(_)) => {
+            Some([kernels::entropy_columns_entropies::ENTRY, kernels::entropy_columns_entropies_f64::ENTRY])
+        }
+        _ => None,
+    }
 }
 
 impl Descriptor for ColumnsMeasures {
@@ -59,7 +76,7 @@ impl Descriptor for ColumnsMeasures {
     }
 
     fn block(&self, work: &Work, shared_per_block: u32) -> Block {
-        block(work.size * work.size + 1, shared_per_block)
+        block(work.size * work.size + 1, columns::room(shared_per_block))
     }
 
     fn scratch_bytes(&self, _work: &Work, cols: usize) -> usize {
@@ -68,8 +85,19 @@ impl Descriptor for ColumnsMeasures {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let window = window(question);
-        let block = block(window.logs.len(), question.device.limits().shared_per_block);
-        let common = Common::with_block(self, question, block)?;
+        let (entries, shared_per_block) = (window.logs.len(), question.device.limits().shared_per_block);
+        let common = match quick(&window) {
+            Some(by_type) => {
+                let entry = by_type[usize::from(self.facts.f64)];
+                // They have no static shared memory; a multiprocessor keeps a KiB for each of two blocks.
+                let block = block(entries, (shared_per_block / 2).saturating_sub(1024));
+                let Question { device, work, nodata, .. } = *question;
+                let resident = device.resident_blocks(&entry, block.threads, block.shared_bytes)?;
+                let nodata = nodata.map_or(NO_NODATA, u32::from);
+                Common { entry, work, f64: self.facts.f64, nodata, block, resident }
+            }
+            None => Common::with_block(self, question, block(entries, columns::room(shared_per_block)))?,
+        };
         Ok(Box::new(Strips { common, program: Program::new(&window, put)? }))
     }
 }

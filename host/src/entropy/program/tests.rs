@@ -12,8 +12,8 @@ use crate::entropy::launch::{Prepared, at_once};
 use crate::exec::Device;
 use crate::exec::emulator::{EmulatedDevice, Order};
 use crate::grid::Grid;
-use crate::measure::Edge;
 use crate::measure::cases::{Case, cases};
+use crate::measure::{Edge, Footprint};
 use crate::numbers::Real;
 
 /// All planes of the rows from `first` on, `count` of them, in one launch. Cells are taken as they are; a nodata value that is no
@@ -200,6 +200,43 @@ fn one_sum_gives_the_same_bits() {
         }
     }
     assert!(compared > 10, "{compared}");
+}
+
+/// The results of each measure alone are those of all at once: by kernels of their own where the formula is short. Returns how many were compared.
+fn alone_as_together<T: Real>(device: &Arc<dyn Device>, case: &Case) -> usize {
+    let rows = case.cells.rows();
+    let bytes = |grid: &Grid<T>| bytemuck::cast_slice::<T, u8>(grid.as_slice()).to_vec();
+    let Some(whole) = launch_columns::<T>(device, case, 0, rows) else { return 0 };
+    for (m, together) in whole.iter().enumerate() {
+        let measure = case.measures[m];
+        let alone = Case { measures: vec![measure], ..remade(case) };
+        let first = &launch_columns::<T>(device, &alone, 0, rows).expect("it did them together")[0];
+        assert!(bytes(first) == bytes(together), "{measure} alone: {}", case.name);
+        let (from, count) = (rows / 2, rows - rows / 2);
+        let part = &launch_columns::<T>(device, &alone, from, count).expect("it did all rows")[0];
+        assert!(bytes(first).ends_with(&bytes(part)), "{measure} alone, from row {from}: {}", case.name);
+    }
+    whole.len()
+}
+
+#[test]
+fn one_measure_alone_has_the_same_bits() {
+    // Room for no table beyond 45 x 45.
+    let little: Arc<dyn Device> = Arc::new(EmulatedDevice::new(0, None).with_shared_per_block(34 * 1024));
+    let device = emulated();
+    let (mut compared, mut far) = (0, 0);
+    for (i, case) in small().into_iter().enumerate() {
+        compared += alone_as_together::<f64>(&device, &case);
+        if i % 3 == 0 {
+            compared += alone_as_together::<f32>(&device, &case);
+        }
+        if i % 16 == 0 {
+            let case = Case { footprint: Footprint::square(51).unwrap(), ..remade(&case) };
+            far += alone_as_together::<f64>(&little, &case);
+            compared += alone_as_together::<f32>(&device, &case);
+        }
+    }
+    assert!(compared > 200 && far > 5, "{compared}, {far} of them with a far table");
 }
 
 /// The case again.

@@ -23,7 +23,7 @@ pub trait Measure: Copy {
 
     fn negated(entry: Self::Entry) -> Self::Entry;
 
-    fn sum(a: Self::Entry, b: Self::Entry, c: Self::Entry) -> Self::Entry;
+    fn add(a: Self::Entry, b: Self::Entry) -> Self::Entry;
 
     /// What a result is made of besides R: by Q(N) and N · [`ROW`]. Without a valid cell the result is not a number.
     fn norm(self, all: Self::Entry, cells: u32) -> Self::Result;
@@ -56,8 +56,8 @@ impl<const SHANNON: bool> Measure for Single<SHANNON> {
     }
 
     #[inline(always)]
-    fn sum(a: u32, b: u32, c: u32) -> u32 {
-        a.wrapping_add(b).wrapping_add(c)
+    fn add(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
     }
 
     #[inline(always)]
@@ -101,8 +101,8 @@ impl Measure for Double {
     }
 
     #[inline(always)]
-    fn sum(a: u64, b: u64, c: u64) -> u64 {
-        a.wrapping_add(b).wrapping_add(c)
+    fn add(a: u64, b: u64) -> u64 {
+        a.wrapping_add(b)
     }
 
     #[inline(always)]

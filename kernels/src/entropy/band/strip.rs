@@ -192,7 +192,7 @@ impl<M: Measure> Strip<M> {
                 unroll!(I in 0 1 => {
                     // The table holds −Q. Two lookups at a time: two additions are one instruction.
                     let of = |address: u32| self.table.load_address(address);
-                    sums[2 * HALF + I] = M::sum(sums[2 * HALF + I], of(found[2 * I]), of(found[2 * I + 1]));
+                    sums[2 * HALF + I] = M::add(M::add(sums[2 * HALF + I], of(found[2 * I])), of(found[2 * I + 1]));
                 });
             });
         });
