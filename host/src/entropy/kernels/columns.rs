@@ -65,7 +65,7 @@ pub(super) fn block(work: &Work, shared_per_block: u32) -> Block {
     let room = room(shared_per_block).min(1 << 16);
     let entries = Nested::len(work.size, work.finer()) as u32;
     let fits = |copies: &u32| work.size as u32 <= kernels::COLUMNS_SIZE && entries * 4 * copies <= room;
-    let near = [32, 16, 8, 4, 2, 1].into_iter().find(fits).unwrap_or(0);
+    let near = [32, 1].into_iter().find(fits).unwrap_or(0);
     Block { threads: kernels::COLUMNS_THREADS, near, shared_bytes: entries * 4 * near }
 }
 

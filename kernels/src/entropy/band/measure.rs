@@ -134,5 +134,6 @@ impl Measure for Double {
 /// The address of a lane's word in the first row of a table.
 #[inline(always)]
 pub fn lane_address<M: Measure>(table: Shared<M::Entry>, lane: u32) -> u32 {
-    table.address() + M::STEP * lane % ROW
+    // As many bits of the lane as tell words apart.
+    table.address() + M::STEP * if M::STEP == 4 { lane } else { lane % (ROW / M::STEP) }
 }

@@ -117,7 +117,8 @@ impl<M: Measure> Strip<M> {
 
         let full = (2 * r + 1) * (2 * r + 1);
         // For full windows.
-        let norms = self.norm_of(full as u32 * ROW);
+        let all = self.all_of(full as u32 * ROW);
+        let norms = (all, self.measure.norm(all, full as u32 * ROW));
         // The lane's results: of region t those of group g.
         let (g, t) = (self.lane / 4, self.lane % 4);
         let x = self.x + (32 * t + 4 * g) as i32;
@@ -151,11 +152,10 @@ impl<M: Measure> Strip<M> {
         multiply_add_u8(self.bands[half][1], [c, d], left)
     }
 
-    /// Q(N) and the norm of windows of so many cells, given as bytes of rows of the table.
+    /// Q(N) of windows of so many cells, given as bytes of rows of the table.
     #[inline(always)]
-    fn norm_of(&self, bytes: u32) -> (M::Entry, M::Result) {
-        let all = M::negated(self.table.load_address(bytes + self.address[0]));
-        (all, self.measure.norm(all, bytes))
+    fn all_of(&self, cells: u32) -> M::Entry {
+        M::negated(self.table.load_address(cells + self.address[0]))
     }
 
     /// The lane's windows of row `y`, to element `at`. `slot` has the row below them.
@@ -168,23 +168,19 @@ impl<M: Measure> Strip<M> {
         slot: u32,
         at: usize,
     ) {
-        let mut sums = [start; 4];
-        let mut norms = [norm; 4];
-        if EDGE || NODATA {
-            if NODATA {
-                let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
-                unroll!(I in 0 1 2 3 => {
-                    (sums[I], norms[I]) = self.norm_of(counted[I / 2][I % 2 * 2] - self.address[0]);
-                });
-            } else {
-                let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
-                let height = inside(y, self.rows);
-                unroll!(I in 0 1 2 3 => {
-                    let n = (height * inside(x + I as i32, self.cols)).max(0) as u32;
-                    (sums[I], norms[I]) = self.norm_of(n * ROW);
-                });
-            }
+        let (mut all, mut cells) = ([start; 4], [0; 4]);
+        if NODATA {
+            let counted = [self.addresses(columns.valid, 0), self.addresses(columns.valid, 1)];
+            unroll!(I in 0 1 2 3 => { cells[I] = counted[I / 2][I % 2 * 2] - self.address[0]; });
+        } else if EDGE {
+            let inside = |at: i32, len: i32| (at + self.radius).min(len - 1) - (at - self.radius).max(0) + 1;
+            let height = inside(y, self.rows);
+            unroll!(I in 0 1 2 3 => { cells[I] = (height * inside(x + I as i32, self.cols)).max(0) as u32 * ROW; });
         }
+        if EDGE || NODATA {
+            unroll!(I in 0 1 2 3 => { all[I] = self.all_of(cells[I]); });
+        }
+        let mut sums = all;
         unroll!(K in 0 1 2 3 4 5 6 7 => {
             let found = [self.addresses(columns.levels[K], 0), self.addresses(columns.levels[K], 1)];
             unroll!(HALF in 0 1 => {
@@ -196,6 +192,11 @@ impl<M: Measure> Strip<M> {
                 });
             });
         });
+        let mut norms = [norm; 4];
+        if EDGE || NODATA {
+            // Not before the lookups: so ptxas takes fewer instructions for the loop without either.
+            unroll!(I in 0 1 2 3 => { norms[I] = self.measure.norm(all[I], cells[I]); });
+        }
         let mut h = self.measure.results(sums, norms);
         if NODATA {
             let centres = self
