@@ -254,6 +254,11 @@ impl Window {
     pub fn footprint(&self) -> &Footprint {
         &self.footprint
     }
+
+    /// True when there is a result wherever the centre is valid, whatever else is, and nowhere else.
+    pub fn is_unconditional(&self) -> bool {
+        !self.complete && !self.fill && self.least == 1
+    }
 }
 
 impl Plane {

@@ -12,6 +12,7 @@
 //! | [`entropy_columns_recode`](fn@entropy_columns_recode) | | 256 | input of those for many levels: the classes of each tile, numbered |
 //! | [`entropy_columns_recode_words`](fn@entropy_columns_recode_words) | | 65,536 | the same for cells of 16 bits |
 //! | [`entropy_columns_large`](fn@entropy_columns_large) | up to 255 | 16 | the first with logarithms in place of tables |
+//! | [`entropy_columns_evenness`](fn@entropy_columns_evenness) | up to 255 | 16 | evenness by logarithms |
 //! | [`entropy_columns_wide`](fn@entropy_columns_wide) | up to 1,023 | 16 | the same with sums of 32 bits |
 //! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 256 | that for many levels with logarithms and sums of 32 bits |
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
@@ -100,6 +101,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns_recode_words::ENTRY,
     entropy_columns_large::ENTRY,
     entropy_columns_wide::ENTRY,
+    entropy_columns_evenness::ENTRY,
     entropy_columns_wide_many::ENTRY,
     entropy_columns_heads::ENTRY,
     entropy_columns_measures::ENTRY,

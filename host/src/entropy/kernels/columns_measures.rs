@@ -1,13 +1,11 @@
 //! The columns kernel for all measures, in squares of up to 16 classes.
 
 use halotile_kernels::entropy as kernels;
-use simt::launch::KernelEntry;
+use simt::launch::{Arg, KernelEntry};
 
 use super::cut::{self, Cut};
 use super::measures::window;
-use super::{
-    Block, Candidate, Common, Descriptor, Facts, Launch, NO_NODATA, Put, Question, Ready, Work, columns, scratch_of,
-};
+use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work, columns, scratch_of};
 use crate::entropy::frame::Frame;
 use crate::entropy::program::{Near, Program};
 use crate::exec::DeviceError;
@@ -62,6 +60,10 @@ fn quick(window: &Window) -> Option<[KernelEntry; 2]> {
     }
 }
 
+fn is_evenness(window: &Window) -> bool {
+    matches!(&window.planes[..], [plane] if plane.quantity == Quantity::Evenness)
+}
+
 impl Descriptor for ColumnsMeasures {
     fn facts(&self) -> &Facts {
         &self.facts
@@ -85,16 +87,21 @@ impl Descriptor for ColumnsMeasures {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let window = window(question);
+        if !self.facts.f64 && window.is_unconditional() && is_evenness(&window) {
+            let block = Block { threads: kernels::COLUMNS_THREADS, near: 0, shared_bytes: 0 };
+            return Ok(Box::new(Evenness(Common::of_entry(
+                kernels::entropy_columns_evenness::ENTRY,
+                question,
+                block,
+            )?)));
+        }
         let (entries, shared_per_block) = (window.logs.len(), question.device.limits().shared_per_block);
         let common = match quick(&window) {
             Some(by_type) => {
                 let entry = by_type[usize::from(self.facts.f64)];
                 // They have no static shared memory; a multiprocessor keeps a KiB for each of two blocks.
                 let block = block(entries, (shared_per_block / 2).saturating_sub(1024));
-                let Question { device, work, nodata, .. } = *question;
-                let resident = device.resident_blocks(&entry, block.threads, block.shared_bytes)?;
-                let nodata = nodata.map_or(NO_NODATA, u32::from);
-                Common { entry, work, f64: self.facts.f64, nodata, block, resident }
+                Common::of_entry(entry, question, block)?
             }
             None => Common::with_block(self, question, block(entries, columns::room(shared_per_block)))?,
         };
@@ -119,5 +126,23 @@ impl Ready for Strips {
         let numbers = [work.size as u32, *nodata, block.near, rows_each];
         let args = self.program.args_of_columns(frame, scratch_of(frame), *f64, numbers);
         vec![cut::heads(&self.common, frame), self.common.launch([blocks, 1, 1], args)]
+    }
+}
+
+/// Evenness alone, in f32: by logarithms.
+struct Evenness(Common);
+
+impl Ready for Evenness {
+    fn common(&self) -> &Common {
+        &self.0
+    }
+
+    fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
+        let Self(common) = self;
+        let Cut { blocks, rows_each, .. } = Cut::of(common, frame.cols, frame.count);
+        let mut args = common.arguments(frame.cells, frame, [scratch_of(frame).input::<u32>()]);
+        args.extend([common.work.size as u32, common.nodata, rows_each].map(Arg::U32));
+        args.push(Arg::F32(1.0));
+        vec![cut::heads(common, frame), common.launch([blocks, 1, 1], args)]
     }
 }

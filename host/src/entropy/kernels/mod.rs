@@ -250,11 +250,15 @@ impl Common {
     }
 
     fn with_block(kernel: &dyn Descriptor, question: &Question<'_>, block: Block) -> Result<Self, DeviceError> {
+        Self::of_entry(kernel.entry(&question.work), question, block)
+    }
+
+    /// For a kernel's entry, which has results of the type asked for.
+    fn of_entry(entry: KernelEntry, question: &Question<'_>, block: Block) -> Result<Self, DeviceError> {
         let Question { device, work, nodata, .. } = *question;
-        let entry = kernel.entry(&work);
         let resident = device.resident_blocks(&entry, block.threads, block.shared_bytes)?;
         let nodata = nodata.map_or(NO_NODATA, u32::from);
-        Ok(Self { entry, work, f64: kernel.facts().f64, nodata, block, resident })
+        Ok(Self { entry, work, f64: work.f64, nodata, block, resident })
     }
 
     /// What the arguments of most kernels begin with: cells, results, a table and the frame's shape.

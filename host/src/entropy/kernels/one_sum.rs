@@ -18,7 +18,7 @@ const EVENNESS_COUNTED: usize = 13;
 /// How many measures a window has, where each comes from one sum, and nothing else is asked of the window.
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
     let square = work.square && !work.size.is_multiple_of(2);
-    let plain = square && !work.f64 && !window.complete && !window.fill && window.least == 1;
+    let plain = square && !work.f64 && window.is_unconditional();
     (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
 }
 

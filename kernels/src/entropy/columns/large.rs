@@ -20,6 +20,7 @@ use simt::{kernel, unroll};
 
 use super::counters::{Counts, Packed, Steps, Wide};
 use super::strip::{Finish, Frame, Windows};
+use super::sums::Sums;
 use super::tiles::{Cut, Planes, Tiles, goes_on};
 
 /// Below this an entropy in bits counts as 0.
@@ -55,21 +56,50 @@ fn information(n: f32, inverse: f32) -> f32 {
     -log2_fast(fused_multiply_add(n, inverse, TINY))
 }
 
+/// The entropy of window `k` in bits, or what is left of it by the errors of logarithms.
+#[inline(always)]
+fn bits(windows: &Windows<'_>, k: u32, counts: &impl Counts) -> f32 {
+    let inverse = reciprocal_fast(float(windows.cells(k, counts)));
+    let mut sum = 0.0;
+    counts.for_each(|count| {
+        let n = float(count);
+        sum = fused_multiply_add(n, information(n, inverse), sum);
+    });
+    sum * inverse
+}
+
 impl<C: Counts> Finish<C> for Logarithms {
     #[inline(always)]
     fn row(self, windows: &Windows<'_>, mut counts: C, steps: &[Steps; 4]) {
         let mut h = [0.0; 4];
         unroll!(K in 3 2 1 0 => {
-            let inverse = reciprocal_fast(float(windows.cells(K as u32, &counts)));
-            let mut sum = 0.0;
-            counts.for_each(|count| {
-                let n = float(count);
-                sum = fused_multiply_add(n, information(n, inverse), sum);
-            });
-            h[K] = self.entropy(windows, K as u32, sum * inverse);
+            h[K] = self.entropy(windows, K as u32, bits(windows, K as u32, &counts));
             counts.subtract(&steps[K]);
         });
         self.out.store4(windows.at, h);
+    }
+}
+
+/// Evenness, by the same logarithms; `scale` is not read.
+#[derive(Clone, Copy)]
+struct Evenness(Logarithms);
+
+impl Finish<Packed> for Evenness {
+    #[inline(always)]
+    fn row(self, windows: &Windows<'_>, mut counts: Packed, steps: &[Steps; 4]) {
+        let Self(logarithms) = self;
+        let mut h = [0.0; 4];
+        unroll!(K in 3 2 1 0 => {
+            let bits = bits(windows, K as u32, &counts);
+            let classes = Sums(counts.0).classes();
+            // Of one class the entropy is 0, and over anything so.
+            let evenness = bits * reciprocal_fast(log2_fast(float(classes)).max(0.5));
+            let alone = Logarithms { scale: 1.0, ..logarithms };
+            // Approximations may be above 1 by a unit of the last place.
+            h[K] = alone.entropy(windows, K as u32, if evenness > 1.0 { 1.0 } else { evenness });
+            counts.subtract(&steps[K]);
+        });
+        logarithms.out.store4(windows.at, h);
     }
 }
 
@@ -121,7 +151,7 @@ impl<C: Counts> Finish<C> for Rounded {
 }
 
 macro_rules! large {
-    ($(#[$doc:meta])* $name:ident, $counts:ty) => {
+    ($(#[$doc:meta])* $name:ident, $counts:ty, $finish:expr) => {
         $(#[$doc])*
         #[kernel(threads = 256, blocks = 2)]
         pub unsafe fn $name(
@@ -142,7 +172,7 @@ macro_rules! large {
             let frame =
                 Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
             if frame.begin < frame.end {
-                let finish = Logarithms { scale, out };
+                let finish = $finish(Logarithms { scale, out });
                 if nodata <= 255 {
                     frame.march_with::<_, $counts, true>(heads, finish);
                 } else {
@@ -159,7 +189,7 @@ large! {
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@super::entropy_columns), but that there are heads and no tables.
-    entropy_columns_large, Packed
+    entropy_columns_large, Packed, core::convert::identity
 }
 
 large! {
@@ -167,7 +197,16 @@ large! {
     ///
     /// # Safety
     /// As [`entropy_columns_large`](fn@entropy_columns_large).
-    entropy_columns_wide, Wide
+    entropy_columns_wide, Wide, core::convert::identity
+}
+
+large! {
+    /// Evenness in windows as [`entropy_columns_large`](fn@entropy_columns_large) takes them, of which no cell has to be valid but the one at the centre.
+    /// `scale` is not read.
+    ///
+    /// # Safety
+    /// As [`entropy_columns_large`](fn@entropy_columns_large).
+    entropy_columns_evenness, Packed, Evenness
 }
 
 /// [`entropy_columns_many`](fn@super::entropy_columns_many) for windows of up to [`COLUMNS_WIDE_SIZE`](super::COLUMNS_WIDE_SIZE), with sums of 32 bits and
