@@ -124,8 +124,12 @@ mod tests {
         assert_eq!(best(&work(21, 16, true, false), &turing), Ok(Kernel::Columns));
         assert_eq!(best(&work(101, 16, true, false), &hopper), Ok(Kernel::Columns));
         // More than 16 classes: it depends on the map, unless that is small or the window so small that little could be gained.
-        assert_eq!(best(&work(21, 17, true, false), &hopper), Ok(Kernel::Adaptive));
-        let small = Work { rows: 99, ..work(21, 17, true, false) };
+        assert_eq!(best(&work(21, 17, true, false), &hopper), Ok(Kernel::BandCounted));
+        assert_eq!(best(&work(13, 17, false, false), &hopper), Ok(Kernel::Adaptive));
+        assert_eq!(best(&work(15, 17, false, false), &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&work(25, 48, false, false), &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&work(21, 49, true, false), &hopper), Ok(Kernel::Adaptive));
+        let small = Work { rows: 99, ..work(21, 49, true, false) };
         assert_eq!(best(&small, &hopper), Ok(Kernel::Histogram));
         assert_eq!(best(&work(9, 40, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(best(&work(51, 17, true, false), &hopper), Ok(Kernel::Columns));

@@ -26,6 +26,8 @@
 //! | [`entropy_band_counted`](fn@entropy_band_counted) | up to 31 | 16 | the same with nodata |
 //! | [`entropy_band_measures`](fn@entropy_band_measures), [`entropy_band_measures_counted`](fn@entropy_band_measures_counted) | up to 31 | 16 | both for other measures that come from one sum |
 //! | [`entropy_band_f64`](fn@entropy_band_f64) | up to 31 | 16 | the same with 64-bit sums and f64 results |
+//! | [`entropy_band_many`](fn@entropy_band_many) | up to 31 | 112 | the first, 16 classes at a time |
+//! | [`entropy_band_many_counted`](fn@entropy_band_many_counted) | up to 31 | 112 | the same with nodata |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
@@ -115,6 +117,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_band_measures::ENTRY,
     entropy_band_measures_counted::ENTRY,
     entropy_band_f64::ENTRY,
+    entropy_band_many::ENTRY,
+    entropy_band_many_counted::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,

@@ -25,6 +25,33 @@ impl Selectors {
         Self(byte_permute(first, second, 0x6420))
     }
 
+    /// Of four packed bytes of which those of 16 levels count, as levels 0 to 15: the ones from `group` on, which is a multiple of 16 and in every byte. Others
+    /// are none, but not [missing](Self::missing); 255 is. No level is above 127.
+    #[inline(always)]
+    pub fn of_group(bytes: u32, group: u32) -> Self {
+        let own = bytes ^ group;
+        // Bit 4 of a byte: set when its upper half is not 0. No carry leaves a byte.
+        let other = ((own >> 4 & 0x0F0F_0F0F) + 0x0F0F_0F0F) & 0x1010_1010;
+        // 8 for what is none, 9 where it is missing.
+        let none = (other >> 1) | (bytes >> 7 & 0x0101_0101);
+        let first = (own & 0x0F0F_0F0F & !(other - (other >> 4))) | none;
+        Self::packed(first, first ^ (!other >> 1 & 0x0808_0808))
+    }
+
+    /// The lower halves of bytes side by side.
+    #[inline(always)]
+    fn packed(first: u32, second: u32) -> Self {
+        // Neighbouring bytes' lower halves, packed in bytes 0 and 2.
+        let low = |word: u32| select_bits(0x0F0F_0F0F, word, word >> 4);
+        Self(byte_permute(low(first), low(second), 0x6420))
+    }
+
+    /// 8 for each cell that is [none](Self::none) and in no group either, 0 for others: four bits a cell.
+    #[inline(always)]
+    pub fn missing(self) -> u32 {
+        self.none() & self.lower() << 3
+    }
+
     /// The selector of levels 0..8.
     #[inline(always)]
     pub fn lower(self) -> u32 {

@@ -17,10 +17,11 @@ pub(in crate::entropy) static BAND: Band = Band {
         ..facts(
             "band",
             kernels::entropy_band::ENTRY,
-            "windows of up to 31 x 31 and 16 classes without nodata, on the tensor cores",
+            "windows of up to 31 x 31 and 48 classes without nodata, on the tensor cores",
         )
     },
     measures: kernels::entropy_band_measures::ENTRY,
+    many: kernels::entropy_band_many::ENTRY,
     warps: kernels::BAND_THREADS / 32,
 };
 
@@ -28,6 +29,7 @@ pub(in crate::entropy) static BAND: Band = Band {
 pub(in crate::entropy) static BAND_COUNTED: Band = Band {
     facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid"),
     measures: kernels::entropy_band_measures_counted::ENTRY,
+    many: kernels::entropy_band_many_counted::ENTRY,
     warps: kernels::BAND_COUNTED_THREADS / 32,
 };
 
@@ -35,11 +37,13 @@ pub(in crate::entropy) static BAND_COUNTED: Band = Band {
 pub(in crate::entropy) static BAND_F64: Band = Band {
     facts: Facts {
         f64: true,
+        levels: 16,
         candidate: Candidate::Squares,
         one_sum: false,
         ..facts("band-f64", kernels::entropy_band_f64::ENTRY, "the same with results in f64")
     },
     measures: kernels::entropy_band_f64::ENTRY,
+    many: kernels::entropy_band_f64::ENTRY,
     warps: kernels::BAND_THREADS / 32,
 };
 
@@ -47,7 +51,7 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
     let sides = Sides::UpTo(kernels::BAND_SIZE as usize);
     Facts {
         sides,
-        levels: 16,
+        levels: MOST_LEVELS,
         candidate: Candidate::Both,
         one_sum: true,
         counts_nodata: false,
@@ -60,9 +64,14 @@ pub(in crate::entropy) struct Band {
     facts: Facts,
     /// For other measures.
     measures: KernelEntry,
-    /// Warps of a block at most.
+    /// For more than 16 classes.
+    many: KernelEntry,
+    /// Warps of a block at most, of up to 16 classes.
     warps: u32,
 }
+
+/// Classes at most. Each sixteen are another march over a strip; from four on there are kernels that depend on how many a place has.
+const MOST_LEVELS: usize = 48;
 
 /// With fewer, the multiprocessor waits for each of them most of the time.
 const FEWEST_WARPS: u32 = 8;
@@ -72,13 +81,20 @@ impl Descriptor for Band {
         &self.facts
     }
 
+    fn entry(&self, work: &Work) -> KernelEntry {
+        if work.sweeps() > 1 { self.many } else { self.facts.entry }
+    }
+
     fn cost(&self, work: &Work) -> f64 {
-        let cost = match (self.facts.f64, self.facts.nodata) {
-            (true, _) => 2.4,
-            (false, true) => 1.9,
-            (false, false) => 1.4,
+        // Of a march over a strip, and what several take besides: next to the histogram's, which is of random cells without what comes before a launch.
+        let (march, more) = match (self.facts.f64, self.facts.nodata, work.sweeps()) {
+            (true, ..) => (2.4, 0.0),
+            (_, true, 1) => (1.9, 0.0),
+            (_, false, 1) => (1.4, 0.0),
+            (_, true, _) => (1.2, 0.75),
+            (_, false, _) => (1.0, 0.8),
         };
-        let cost = cost + 0.002 * work.size as f64;
+        let cost = (march + 0.002 * work.size as f64) * work.sweeps() as f64 + more;
         // A row at the border takes up to twice as long.
         let cost = if work.has_much_border() { 2.0 * cost } else { cost };
         work.launches() * cost
@@ -91,7 +107,8 @@ impl Descriptor for Band {
     fn block(&self, work: &Work, shared_per_block: u32) -> Block {
         let size = work.size as u32;
         let fits = |warps: &u32| kernels::band_bytes(size, *warps) <= shared_per_block;
-        let warps = (FEWEST_WARPS..=self.warps).rev().find(fits).unwrap_or(FEWEST_WARPS);
+        let most = if work.sweeps() > 1 { kernels::BAND_THREADS / 32 } else { self.warps };
+        let warps = (FEWEST_WARPS..=most).rev().find(fits).unwrap_or(FEWEST_WARPS);
         Block { threads: 32 * warps, near: 0, shared_bytes: kernels::band_bytes(size, warps) }
     }
 
@@ -103,11 +120,12 @@ impl Descriptor for Band {
         }
         let tables = Nested::of(question.work.size, question.work.largest, question.work.levels, None);
         let [.., units] = tables.units;
-        Ok(Box::new(Strips {
-            common,
-            measures: self.measures,
-            sums: OneSum::all(question, (&tables.entries, units), put)?,
-        }))
+        let logs = (&tables.entries[..], units);
+        if question.work.sweeps() > 1 {
+            let sums = vec![OneSum::grouped(question, logs, put)?];
+            return Ok(Box::new(Strips { common, measures: self.many, sums }));
+        }
+        Ok(Box::new(Strips { common, measures: self.measures, sums: OneSum::all(question, logs, put)? }))
     }
 }
 
@@ -167,6 +185,7 @@ impl Ready for Strips {
     }
 
     fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Vec<Launch>> {
-        Some(self.all(frame, Some(scan)))
+        // More classes than a scan is asked for.
+        (self.common.work.sweeps() == 1).then(|| self.all(frame, Some(scan)))
     }
 }

@@ -18,7 +18,7 @@ const EVENNESS_COUNTED: usize = 13;
 /// How many measures a window has, where each comes from one sum, and nothing else is asked of the window.
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
     let square = work.square && !work.size.is_multiple_of(2);
-    let plain = square && !work.f64 && window.is_unconditional();
+    let plain = square && work.sweeps() == 1 && !work.f64 && window.is_unconditional();
     (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
 }
 
@@ -33,6 +33,7 @@ fn is_one_sum(plane: &Plane, work: &Work) -> bool {
 /// Q(n) of a measure on a device, and its constants.
 pub(super) struct OneSum {
     table: Buffer,
+    /// Of more than 16 classes how many groups there are.
     formula: u32,
     scale: Arg,
 }
@@ -43,6 +44,11 @@ impl OneSum {
         let (logs, units) = table_u64(question.work.size * question.work.size + 1, question.work.largest);
         let table = put(bytemuck::cast_slice(&logs))?;
         Ok(Self { table, formula: kernels::ONE_SUM_SHANNON, scale: Arg::F64(question.scale / units) })
+    }
+
+    /// Shannon's entropy of more than 16 classes, by groups of so many.
+    pub fn grouped(question: &Question<'_>, (logs, units): (&[u32], f64), put: Put<'_>) -> Result<Self, DeviceError> {
+        Self::new((logs.to_vec(), question.work.sweeps() as u32, question.scale / units), put)
     }
 
     /// Those of all measures of a question. `logs` is F(n) in the kernel's own units, and how many those are in a nat.

@@ -42,11 +42,11 @@ impl Weights {
         byte_permute(low, high, if K < 4 { cells.lower() } else { cells.upper() })
     }
 
-    /// 1 for every cell that has a level.
+    /// 1 for every cell that has a level, of any group.
     #[inline(always)]
-    fn valid(&self, cells: Selectors) -> u32 {
+    fn valid(&self, cells: Selectors, grouped: bool) -> u32 {
         // Of 0 the first byte, and of 8 its sign, which is 0.
-        byte_permute(self.valid, 0, cells.none())
+        byte_permute(self.valid, 0, if grouped { cells.missing() } else { cells.none() })
     }
 }
 
@@ -62,22 +62,28 @@ impl Columns {
     /// Of no row.
     pub const EMPTY: Self = Self { levels: [[0; WORDS]; PAIRS], valid: [0; WORDS] };
 
-    /// Adds one more row.
+    /// Adds one more row. Of `grouped` cells any that are not missing are valid.
     #[inline(always)]
-    pub fn grow<const NODATA: bool>(&mut self, weights: &Weights, entering: &Entering) {
+    pub fn grow<const NODATA: bool>(&mut self, weights: &Weights, entering: &Entering, grouped: bool) {
         unroll!(Q in 0 1 2 3 => {
             unroll!(K in 0 1 2 3 4 5 6 7 => {
                 self.levels[K][Q] = self.levels[K][Q].wrapping_add(weights.level::<K>(entering.0[Q]));
             });
             if NODATA {
-                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(entering.0[Q]));
+                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(entering.0[Q], grouped));
             }
         });
     }
 
     /// Moves down by one row.
     #[inline(always)]
-    pub fn slide<const NODATA: bool>(&mut self, weights: &Weights, entering: &Entering, leaving: &Entering) {
+    pub fn slide<const NODATA: bool>(
+        &mut self,
+        weights: &Weights,
+        entering: &Entering,
+        leaving: &Entering,
+        grouped: bool,
+    ) {
         unroll!(Q in 0 1 2 3 => {
             let (new, old) = (entering.0[Q], leaving.0[Q]);
             unroll!(K in 0 1 2 3 4 5 6 7 => {
@@ -85,7 +91,7 @@ impl Columns {
                     self.levels[K][Q].wrapping_add(weights.level::<K>(new)).wrapping_sub(weights.level::<K>(old));
             });
             if NODATA {
-                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(new)).wrapping_sub(weights.valid(old));
+                self.valid[Q] = self.valid[Q].wrapping_add(weights.valid(new, grouped)).wrapping_sub(weights.valid(old, grouped));
             }
         });
     }

@@ -18,6 +18,39 @@ pub trait Measure: Copy {
     /// Bytes between the lanes' words in a row of the table, which begins again where it ends.
     const STEP: u32;
 
+    /// Whether classes are taken sixteen at a time. Then there are [groups](Self::groups) of them, and sums wait in the results until the last.
+    const GROUPED: bool = false;
+
+    /// How many times a strip is marched over.
+    #[inline(always)]
+    fn groups(self) -> u32 {
+        1
+    }
+
+    /// For one of them.
+    #[inline(always)]
+    fn of_group(self, _group: u32) -> Self {
+        self
+    }
+
+    /// The group's first class, in each byte of a word.
+    #[inline(always)]
+    fn first_class(self) -> u32 {
+        0
+    }
+
+    /// The sums of the groups before, if there are any.
+    #[inline(always)]
+    fn waiting(self, _out: Out<Self::Result>, _is_inside: bool, _at: usize) -> Option<[Self::Entry; 4]> {
+        None
+    }
+
+    /// Has sums wait for the next group; false for the last.
+    #[inline(always)]
+    fn wait(self, _out: Out<Self::Result>, _is_inside: bool, _at: usize, _sums: [Self::Entry; 4]) -> bool {
+        false
+    }
+
     /// 16 bytes of the row of the table for −`entry`.
     fn row(entry: Self::Entry) -> [u32; 4];
 
@@ -74,6 +107,86 @@ impl<const SHANNON: bool> Measure for Single<SHANNON> {
     #[inline(always)]
     fn store(out: Out<f32>, condition: bool, at: usize, results: [f32; 4]) {
         out.store4_if(condition, at, results);
+    }
+}
+
+/// Shannon's entropy of more than 16 classes.
+#[derive(Clone, Copy)]
+pub struct Grouped {
+    pub single: Single<true>,
+    pub groups: u32,
+    /// The one that is counted.
+    pub group: u32,
+}
+
+impl Measure for Grouped {
+    type Entry = u32;
+    type Result = f32;
+
+    const NAN: f32 = f32::NAN;
+    const STEP: u32 = 4;
+    const GROUPED: bool = true;
+
+    #[inline(always)]
+    fn groups(self) -> u32 {
+        self.groups
+    }
+
+    #[inline(always)]
+    fn of_group(self, group: u32) -> Self {
+        Self { group, ..self }
+    }
+
+    #[inline(always)]
+    fn first_class(self) -> u32 {
+        self.group * 0x1010_1010
+    }
+
+    #[inline(always)]
+    fn waiting(self, out: Out<f32>, is_inside: bool, at: usize) -> Option<[u32; 4]> {
+        if self.group == 0 {
+            return None;
+        }
+        Some(if is_inside { out.cast::<u32>().load4(at) } else { [0; 4] })
+    }
+
+    #[inline(always)]
+    fn wait(self, out: Out<f32>, is_inside: bool, at: usize, sums: [u32; 4]) -> bool {
+        let waits = self.group + 1 < self.groups;
+        if waits {
+            out.cast::<u32>().store4_if(is_inside, at, sums);
+        }
+        waits
+    }
+
+    #[inline(always)]
+    fn row(entry: u32) -> [u32; 4] {
+        Single::<true>::row(entry)
+    }
+
+    #[inline(always)]
+    fn negated(entry: u32) -> u32 {
+        entry.wrapping_neg()
+    }
+
+    #[inline(always)]
+    fn add(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
+    }
+
+    #[inline(always)]
+    fn norm(self, all: u32, cells: u32) -> f32 {
+        self.single.norm(all, cells)
+    }
+
+    #[inline(always)]
+    fn results(self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
+        self.single.results(sums, norms)
+    }
+
+    #[inline(always)]
+    fn store(out: Out<f32>, condition: bool, at: usize, results: [f32; 4]) {
+        Single::<true>::store(out, condition, at, results);
     }
 }
 

@@ -30,7 +30,7 @@ use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
-use self::measure::{Double, Measure, Single, lane_address};
+use self::measure::{Double, Grouped, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
 use self::strip::{ROW, Strip, Units, bands};
 
@@ -126,11 +126,7 @@ fn band<M: Measure, const NODATA: bool>(
     while unit < all {
         let work = units.get(unit);
         let here = Strip { x: (work.strip * BAND_COLS) as i32, ..strip };
-        if work.inside {
-            here.march::<false, NODATA>(work.begin, work.end);
-        } else {
-            here.march::<true, NODATA>(work.begin, work.end);
-        }
+        here.march_groups::<NODATA>(&work);
         unit += warps * thread::grid_dim_x();
     }
 }
@@ -211,4 +207,18 @@ bands! {
     /// # Safety
     /// As [`entropy_band_counted`](fn@entropy_band_counted).
     entropy_band_f64, 512 threads, nodata true, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
+
+    /// [`entropy_band`](fn@entropy_band) for `groups` · 16 classes of up to 112, 16 at a time: `table` has units for so many.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band).
+    entropy_band_many, 512 threads, nodata false, f32, u32,
+        |groups, scale: f32| Grouped { single: single(groups, scale), groups, group: 0 };
+
+    /// The same for grids with nodata, which is no class, in blocks of up to [`BAND_THREADS`] threads.
+    ///
+    /// # Safety
+    /// As [`entropy_band_counted`](fn@entropy_band_counted), but that cells are below 16 · `groups` or equal to `nodata`.
+    entropy_band_many_counted, 512 threads, nodata true, f32, u32,
+        |groups, scale: f32| Grouped { single: single(groups, scale), groups, group: 0 };
 }

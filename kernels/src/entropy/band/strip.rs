@@ -66,9 +66,33 @@ impl<M: Measure> Strip<M> {
         [self.lane, 32 + self.lane % 8].map(|word| self.x - HALO as i32 + 4 * word as i32)
     }
 
+    /// The results of a unit, class by class sixteen at a time.
+    #[inline(always)]
+    pub fn march_groups<const NODATA: bool>(&self, work: &Unit) {
+        if !M::GROUPED {
+            return self.march_unit::<NODATA>(work);
+        }
+        let mut group = 0;
+        while group < self.measure.groups() {
+            Self { measure: self.measure.of_group(group), ..*self }.march_unit::<NODATA>(work);
+            group += 1;
+            // What waits in the ring of the group before has been read.
+            warp::sync_warp(warp::FULL);
+        }
+    }
+
+    #[inline(always)]
+    fn march_unit<const NODATA: bool>(&self, work: &Unit) {
+        if work.inside {
+            self.march::<false, NODATA>(work.begin, work.end);
+        } else {
+            self.march::<true, NODATA>(work.begin, work.end);
+        }
+    }
+
     /// The results of rows `begin..end`. Without `EDGE` their windows are inside the grid. With `NODATA` valid cells are counted.
     #[inline(always)]
-    pub fn march<const EDGE: bool, const NODATA: bool>(&self, begin: i32, end: i32) {
+    fn march<const EDGE: bool, const NODATA: bool>(&self, begin: i32, end: i32) {
         let r = self.radius;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded without `EDGE`: no window that is kept has them.
@@ -90,7 +114,10 @@ impl<M: Measure> Strip<M> {
         // Nodata in each byte, and which bits of a comparison with that count.
         let (nodata, compared) = if self.nodata <= 255 { (self.nodata * 0x0101_0101, u32::MAX) } else { (0, 0) };
         let pack = |cells: [u32; 2]| {
-            if !EDGE && NODATA {
+            if M::GROUPED {
+                let missing = |word: u32| if !EDGE && NODATA { equal_bytes(word, nodata) & compared } else { 0 };
+                cells.map(|word| Selectors::of_group(word | missing(word), self.measure.first_class()))
+            } else if !EDGE && NODATA {
                 cells.map(|word| Selectors::new::<true>(word | equal_bytes(word, nodata) & compared))
             } else if EDGE {
                 cells.map(Selectors::new::<true>)
@@ -109,7 +136,7 @@ impl<M: Measure> Strip<M> {
             let next = self.ring.next(slot);
             self.ring.store(next, pack(ahead));
             ahead = load();
-            columns.grow::<NODATA>(&self.weights, &self.ring.load(slot));
+            columns.grow::<NODATA>(&self.weights, &self.ring.load(slot), M::GROUPED);
             slot = next;
             grown += 1;
             warp::sync_warp(warp::FULL);
@@ -138,7 +165,7 @@ impl<M: Measure> Strip<M> {
             let (entering, leaving) = (self.ring.load(slot), self.ring.load(oldest));
             self.ring.store(next, pack(ahead));
             ahead = load();
-            columns.slide::<NODATA>(&self.weights, &entering, &leaving);
+            columns.slide::<NODATA>(&self.weights, &entering, &leaving, M::GROUPED);
             slot = next;
             warp::sync_warp(warp::FULL);
         }
@@ -180,7 +207,8 @@ impl<M: Measure> Strip<M> {
         if EDGE || NODATA {
             unroll!(I in 0 1 2 3 => { all[I] = self.all_of(cells[I]); });
         }
-        let mut sums = all;
+        // Of groups the first begins with Q(N), and others go on.
+        let mut sums = self.measure.waiting(self.out, x < self.cols, at).unwrap_or(all);
         unroll!(K in 0 1 2 3 4 5 6 7 => {
             let found = [self.addresses(columns.levels[K], 0), self.addresses(columns.levels[K], 1)];
             unroll!(HALF in 0 1 => {
@@ -192,6 +220,9 @@ impl<M: Measure> Strip<M> {
                 });
             });
         });
+        if self.measure.wait(self.out, x < self.cols, at, sums) {
+            return;
+        }
         let mut norms = [norm; 4];
         if EDGE || NODATA {
             // Not before the lookups: so ptxas takes fewer instructions for the loop without either.
@@ -202,8 +233,9 @@ impl<M: Measure> Strip<M> {
             let centres = self
                 .ring
                 .word(self.ring.back(slot, self.radius as u32 + 1), HALO / 4 + 8 * (self.lane % 4) + self.lane / 4);
+            let centres = if M::GROUPED { centres.missing() } else { centres.none() };
             unroll!(I in 0 1 2 3 => {
-                if centres.none() & 8 << (4 * I) != 0 {
+                if centres & 8 << (4 * I) != 0 {
                     h[I] = M::NAN;
                 }
             });
