@@ -30,7 +30,7 @@ pub enum Kernel {
     ColumnsMeasures,
     /// The same with results in f64.
     ColumnsMeasuresF64,
-    /// Windows of up to 31 × 31 and 16 levels without nodata, on the tensor cores.
+    /// Windows of up to 31 × 31 and 48 levels without nodata, on the tensor cores; of up to 16 levels some more measures.
     Band,
     /// The same with nodata; it takes any grid.
     BandCounted,
@@ -40,7 +40,7 @@ pub enum Kernel {
     Sliding,
     /// The same for devices with little shared memory.
     SlidingNarrow,
-    /// 5 × 5 and 3 × 3 windows of up to 16 levels without nodata, on the tensor cores.
+    /// 5 × 5 and 3 × 3 windows of up to 16 levels without nodata, on the tensor cores; some more measures too.
     Tensor,
     /// The same with nodata.
     TensorCounted,

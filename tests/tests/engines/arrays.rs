@@ -132,7 +132,12 @@ fn arrays_are_read_and_written_where_they_are() {
     );
     // Planes of one array are written at once.
     let two = entropy.clone().measures(vec![Measure::Shannon, Measure::Simpson]);
-    assert_eq!(launches(ValueType::U8, &two, 2, None), ["arrays_present", "entropy_measures"]);
+    assert_eq!(
+        launches(ValueType::U8, &two, 2, None),
+        ["arrays_present", "entropy_tensor", "entropy_tensor_measures"].map(str::to_owned)
+    );
+    let all = entropy.clone().measures(vec![Measure::Shannon, Measure::Renyi(2.0)]);
+    assert_eq!(launches(ValueType::U8, &all, 2, None), ["arrays_present", "entropy_measures"]);
     let reflected = entropy.clone().edge(Edge::Reflect);
     assert_eq!(
         launches(ValueType::U8, &reflected, 1, None),
@@ -206,7 +211,7 @@ fn bands_change_no_bit() {
     let words: Vec<i32> = cells.as_slice().iter().map(|&cell| i32::from(cell)).collect();
     let classes = Classes::identity(16, None).unwrap();
     for edge in [Edge::Shrink, Edge::Symmetric, Edge::Nodata] {
-        let entropy = Entropy::new().levels(16).size(21).edge(edge).measures(vec![Measure::Richness]);
+        let entropy = Entropy::new().levels(16).size(21).edge(edge).measures(vec![Measure::Hill(f64::INFINITY)]);
         let plenty = emulated();
         let expected = expected(&plenty, &entropy, &cells, 1);
         let there = Buffer::from_slice(&plenty, &words).unwrap();

@@ -97,7 +97,7 @@ impl OneSum {
 
     /// Its formula and constant as kernels take them.
     pub fn args(&self) -> [Arg; 2] {
-        [Arg::U32(self.formula), self.scale.clone()]
+        [Arg::U32(self.formula), self.scale]
     }
 }
 
