@@ -136,7 +136,9 @@ mod tests {
         assert_eq!(best(&work(21, 256, false, false), &hopper), Ok(Kernel::Adaptive));
         assert_eq!(best(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(best(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
-        assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::HistogramF64));
+        assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::BandF64));
+        assert_eq!(best(&work(5, 16, true, true), &hopper), Ok(Kernel::HistogramF64));
+        assert_eq!(best(&work(21, 16, true, true), &hopper), Ok(Kernel::BandF64));
         assert_eq!(best(&work(255, 256, false, false), &turing), Ok(Kernel::Columns));
         let window = |f64| Work { runs: Some(5), one_sum: None, ..work(5, 16, false, f64) };
         let simpson = |size, nodata| Work { runs: Some(size), ..work(size, 16, nodata, false) };

@@ -25,7 +25,7 @@
 //! | [`entropy_band`](fn@entropy_band) | up to 31 | 16 | tensor cores add up the columns and give table addresses, a level each |
 //! | [`entropy_band_counted`](fn@entropy_band_counted) | up to 31 | 16 | the same with nodata |
 //! | [`entropy_band_measures`](fn@entropy_band_measures), [`entropy_band_measures_counted`](fn@entropy_band_measures_counted) | up to 31 | 16 | both for other measures that come from one sum |
-//! | [`entropy_band_f64`](fn@entropy_band_f64) | up to 31 | 16 | the same with 64-bit sums and f64 results |
+//! | [`entropy_band_f64`](fn@entropy_band_f64), [`entropy_band_f64_counted`](fn@entropy_band_f64_counted) | up to 31 | 16 | the same with 64-bit sums and f64 results |
 //! | [`entropy_band_many`](fn@entropy_band_many) | up to 31 | 112 | the first, 16 classes at a time |
 //! | [`entropy_band_many_counted`](fn@entropy_band_many_counted) | up to 31 | 112 | the same with nodata |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
@@ -117,6 +117,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_band_measures::ENTRY,
     entropy_band_measures_counted::ENTRY,
     entropy_band_f64::ENTRY,
+    entropy_band_f64_counted::ENTRY,
     entropy_band_many::ENTRY,
     entropy_band_many_counted::ENTRY,
     entropy_sliding::ENTRY,

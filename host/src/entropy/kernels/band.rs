@@ -42,8 +42,8 @@ pub(in crate::entropy) static BAND_F64: Band = Band {
         one_sum: false,
         ..facts("band-f64", kernels::entropy_band_f64::ENTRY, "the same with results in f64")
     },
-    measures: kernels::entropy_band_f64::ENTRY,
-    many: kernels::entropy_band_f64::ENTRY,
+    measures: kernels::entropy_band_f64_counted::ENTRY,
+    many: kernels::entropy_band_f64_counted::ENTRY,
     warps: kernels::BAND_THREADS / 32,
 };
 
@@ -64,7 +64,7 @@ pub(in crate::entropy) struct Band {
     facts: Facts,
     /// For other measures.
     measures: KernelEntry,
-    /// For more than 16 classes.
+    /// For more than 16 classes; in f64 for grids with nodata.
     many: KernelEntry,
     /// Warps of a block at most, of up to 16 classes.
     warps: u32,
@@ -76,19 +76,28 @@ const MOST_LEVELS: usize = 48;
 /// With fewer, the multiprocessor waits for each of them most of the time.
 const FEWEST_WARPS: u32 = 8;
 
+impl Band {
+    /// Whether valid cells are counted.
+    fn counts(&self, work: &Work) -> bool {
+        if self.facts.f64 { work.nodata } else { self.facts.nodata }
+    }
+}
+
 impl Descriptor for Band {
     fn facts(&self) -> &Facts {
         &self.facts
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        if work.sweeps() > 1 { self.many } else { self.facts.entry }
+        let other = if self.facts.f64 { self.counts(work) } else { work.sweeps() > 1 };
+        if other { self.many } else { self.facts.entry }
     }
 
     fn cost(&self, work: &Work) -> f64 {
         // Of a march over a strip, and what several take besides: next to the histogram's, which is of random cells without what comes before a launch.
-        let (march, more) = match (self.facts.f64, self.facts.nodata, work.sweeps()) {
-            (true, ..) => (2.4, 0.0),
+        let (march, more) = match (self.facts.f64, self.counts(work), work.sweeps()) {
+            (true, true, _) => (2.4, 0.0),
+            (true, false, _) => (1.38, 0.0),
             (_, true, 1) => (1.9, 0.0),
             (_, false, 1) => (1.4, 0.0),
             (_, true, _) => (1.2, 0.75),

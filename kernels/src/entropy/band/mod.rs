@@ -202,11 +202,17 @@ bands! {
     /// As [`entropy_band_counted`](fn@entropy_band_counted).
     entropy_band_measures_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| single::<false>(formula, scale);
 
-    /// Shannon's entropy in f64 of any grid, in blocks of up to [`BAND_THREADS`] threads: `table` has entries of 64 bits.
+    /// [`entropy_band`](fn@entropy_band) in f64: `table` has entries of 64 bits.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band).
+    entropy_band_f64, 512 threads, nodata false, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
+
+    /// The same for grids with nodata, in blocks of up to [`BAND_THREADS`] threads.
     ///
     /// # Safety
     /// As [`entropy_band_counted`](fn@entropy_band_counted).
-    entropy_band_f64, 512 threads, nodata true, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
+    entropy_band_f64_counted, 512 threads, nodata true, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
 
     /// [`entropy_band`](fn@entropy_band) for `groups` · 16 classes of up to 112, 16 at a time: `table` has units for so many.
     ///
