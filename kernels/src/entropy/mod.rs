@@ -54,7 +54,7 @@
 //! element `i * out_stride`. Windows are clipped to the `rows` × `cols` cells. Cells equal to `nodata`
 //! (above 255: none) are not counted and give NaN. The result is multiplied by a `scale`.
 
-use simt::global::In;
+use simt::global::{In, Out};
 use simt::thread;
 
 use crate::arrays::PRESENT_RECORD;
@@ -153,6 +153,18 @@ fn load_cells(cells: In<u8>, (rows, cols): (i32, i32), stride: u32, (row, col): 
         word |= equal_bytes(word, nodata * 0x0101_0101);
     }
     word
+}
+
+/// Writes four numbers of 64 bits from element `at` on, a multiple of 4, if `condition` holds; in two accesses, to memory aligned to 16 bytes.
+#[inline(always)]
+fn store_doubles(out: Out<f64>, condition: bool, at: usize, [a, b, c, d]: [f64; 4]) {
+    let pair = |a: f64, b: f64| {
+        let (a, b) = (a.to_bits(), b.to_bits());
+        [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+    };
+    let words = out.cast::<u32>();
+    words.store4_if(condition, 2 * at, pair(a, b));
+    words.store4_if(condition, 2 * at + 4, pair(c, d));
 }
 
 /// 0xFF in each byte in which `a` and `b` are equal, 0 in the others.

@@ -6,6 +6,7 @@ use simt::scalar::Scalar;
 use simt::shared::Shared;
 
 use super::super::one_sum::OneSum;
+use super::super::store_doubles;
 use super::strip::ROW;
 
 /// A measure that comes from one sum over a window's counts, R = Q(N) − Σ Q(n).
@@ -233,14 +234,8 @@ impl Measure for Double {
     }
 
     #[inline(always)]
-    fn store(out: Out<f64>, condition: bool, at: usize, [a, b, c, d]: [f64; 4]) {
-        let pair = |a: f64, b: f64| {
-            let (a, b) = (a.to_bits(), b.to_bits());
-            [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
-        };
-        let words = out.cast::<u32>();
-        words.store4_if(condition, 2 * at, pair(a, b));
-        words.store4_if(condition, 2 * at + 4, pair(c, d));
+    fn store(out: Out<f64>, condition: bool, at: usize, results: [f64; 4]) {
+        store_doubles(out, condition, at, results);
     }
 }
 

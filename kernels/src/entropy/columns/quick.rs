@@ -23,6 +23,7 @@ use super::sums::Sums;
 use crate::entropy::formula::{
     Formulas, MEASURES_CLASSES, MEASURES_NUMBER, MEASURES_SHANNON, MEASURES_SIMPSON, Stored,
 };
+use crate::entropy::store_doubles;
 
 constant! {
     /// ln S for S up to 16.
@@ -53,12 +54,8 @@ impl Row for f32 {
 
 impl Row for f64 {
     #[inline(always)]
-    fn store(out: Out<f64>, at: usize, [a, b, c, d]: [f64; 4]) {
-        let words = |value: f64| [value.to_bits() as u32, (value.to_bits() >> 32) as u32];
-        let ([a, b], [c, d]) = ([words(a), words(b)], [words(c), words(d)]);
-        let out = out.cast::<u32>();
-        out.store4(2 * at, [a[0], a[1], b[0], b[1]]);
-        out.store4(2 * at + 4, [c[0], c[1], d[0], d[1]]);
+    fn store(out: Out<f64>, at: usize, values: [f64; 4]) {
+        store_doubles(out, true, at, values);
     }
 }
 
