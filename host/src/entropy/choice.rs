@@ -39,8 +39,8 @@ fn best(work: &Work, limits: &Limits) -> Result<Own, String> {
 }
 
 /// What kernels do that compute measures by one sum.
-const ONE_SUM: &str = "it measures Shannon's entropy, richness, Simpson's diversity, Hill's numbers 1 and 2, and evenness (with nodata in windows of up to 13 x 13) \
-                       in squares, around valid cells, with any number of those, and nothing else";
+const ONE_SUM: &str = "it measures Shannon's entropy, richness, Simpson's diversity, Hill's numbers 1 and 2, and evenness (with \
+                       nodata in windows of up to 13 x 13), in squares of any number of valid cells around one, and nothing else";
 
 /// Whether a kernel is chosen for such work without being asked for.
 fn is_candidate(own: Own, work: &Work) -> bool {

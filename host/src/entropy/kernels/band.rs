@@ -62,7 +62,7 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
 
 pub(in crate::entropy) struct Band {
     facts: Facts,
-    /// For other measures.
+    /// For other measures; in f64 there are none.
     measures: KernelEntry,
     /// For more than 16 classes; in f64 for grids with nodata.
     many: KernelEntry,
@@ -134,7 +134,8 @@ impl Descriptor for Band {
             let sums = vec![OneSum::grouped(question, logs, put)?];
             return Ok(Box::new(Strips { common, measures: self.many, sums }));
         }
-        Ok(Box::new(Strips { common, measures: self.measures, sums: OneSum::all(question, logs, put)? }))
+        let sums = OneSum::all(question, logs, put)?;
+        Ok(Box::new(Strips { common, measures: self.measures, sums }))
     }
 }
 

@@ -12,6 +12,9 @@ use crate::exec::{Buffer, DeviceError};
 use crate::measure::fixed::{table_u64, wrapping};
 use crate::measure::window::{Plane, Quantity, Window};
 
+/// Bits of a word that count classes.
+const CLASSES: u32 = kernels::ONE_SUM_CLASSES;
+
 /// The largest window with nodata whose evenness is exact enough. Four bits less, and a window of four cells in two pairs is wrong by 7e-7.
 const EVENNESS_COUNTED: usize = 13;
 
@@ -33,7 +36,7 @@ fn is_one_sum(plane: &Plane, work: &Work) -> bool {
 /// Q(n) of a measure on a device, and its constants.
 pub(super) struct OneSum {
     table: Buffer,
-    /// Of more than 16 classes how many groups there are.
+    /// Where there are more than 16 classes, how many groups of them.
     formula: u32,
     scale: Arg,
 }
@@ -114,6 +117,3 @@ pub(super) fn launches(
     };
     sums.iter().zip((0..).step_by(plane.max(1))).map(of).collect()
 }
-
-/// Bits of a word that count classes.
-const CLASSES: u32 = kernels::ONE_SUM_CLASSES;
