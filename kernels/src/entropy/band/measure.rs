@@ -68,16 +68,63 @@ pub trait Measure: Copy {
     fn store(out: Out<Self::Result>, condition: bool, at: usize, results: [Self::Result; 4]);
 }
 
-/// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula.
+/// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula; with `GROUPED` too, of more than 16 classes.
 #[derive(Clone, Copy)]
-pub struct Single<const SHANNON: bool>(pub OneSum);
+pub struct Single<const SHANNON: bool, const GROUPED: bool> {
+    sum: OneSum,
+    groups: u32,
+    /// The one that is counted.
+    group: u32,
+}
 
-impl<const SHANNON: bool> Measure for Single<SHANNON> {
+impl<const SHANNON: bool, const GROUPED: bool> Single<SHANNON, GROUPED> {
+    /// The measure of a formula, or Shannon's entropy by so many groups, and what 1/N is multiplied by.
+    #[inline(always)]
+    pub fn new(formula_or_groups: u32, scale: f32) -> Self {
+        let sum = OneSum { formula: formula_or_groups, scale: scale * ROW as f32 };
+        Self { sum, groups: if GROUPED { formula_or_groups } else { 1 }, group: 0 }
+    }
+}
+
+impl<const SHANNON: bool, const GROUPED: bool> Measure for Single<SHANNON, GROUPED> {
     type Entry = u32;
     type Result = f32;
 
     const NAN: f32 = f32::NAN;
     const STEP: u32 = 4;
+    const GROUPED: bool = GROUPED;
+
+    #[inline(always)]
+    fn groups(self) -> u32 {
+        self.groups
+    }
+
+    #[inline(always)]
+    fn of_group(self, group: u32) -> Self {
+        Self { group, ..self }
+    }
+
+    #[inline(always)]
+    fn first_class(self) -> u32 {
+        self.group * 0x1010_1010
+    }
+
+    #[inline(always)]
+    fn waiting(self, out: Out<f32>, is_inside: bool, at: usize) -> Option<[u32; 4]> {
+        if !GROUPED || self.group == 0 {
+            return None;
+        }
+        Some(if is_inside { out.cast::<u32>().load4(at) } else { [0; 4] })
+    }
+
+    #[inline(always)]
+    fn wait(self, out: Out<f32>, is_inside: bool, at: usize, sums: [u32; 4]) -> bool {
+        let waits = GROUPED && self.group + 1 < self.groups;
+        if waits {
+            out.cast::<u32>().store4_if(is_inside, at, sums);
+        }
+        waits
+    }
 
     #[inline(always)]
     fn row(entry: u32) -> [u32; 4] {
@@ -97,97 +144,17 @@ impl<const SHANNON: bool> Measure for Single<SHANNON> {
     #[inline(always)]
     fn norm(self, all: u32, cells: u32) -> f32 {
         // 128 changes nothing but the exponent.
-        self.0.norm::<SHANNON>(all, reciprocal_fast(cells as f32))
+        self.sum.norm::<SHANNON>(all, reciprocal_fast(cells as f32))
     }
 
     #[inline(always)]
     fn results(self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
-        self.0.results::<SHANNON>(sums, norms)
+        self.sum.results::<SHANNON>(sums, norms)
     }
 
     #[inline(always)]
     fn store(out: Out<f32>, condition: bool, at: usize, results: [f32; 4]) {
         out.store4_if(condition, at, results);
-    }
-}
-
-/// Shannon's entropy of more than 16 classes.
-#[derive(Clone, Copy)]
-pub struct Grouped {
-    pub single: Single<true>,
-    pub groups: u32,
-    /// The one that is counted.
-    pub group: u32,
-}
-
-impl Measure for Grouped {
-    type Entry = u32;
-    type Result = f32;
-
-    const NAN: f32 = f32::NAN;
-    const STEP: u32 = 4;
-    const GROUPED: bool = true;
-
-    #[inline(always)]
-    fn groups(self) -> u32 {
-        self.groups
-    }
-
-    #[inline(always)]
-    fn of_group(self, group: u32) -> Self {
-        Self { group, ..self }
-    }
-
-    #[inline(always)]
-    fn first_class(self) -> u32 {
-        self.group * 0x1010_1010
-    }
-
-    #[inline(always)]
-    fn waiting(self, out: Out<f32>, is_inside: bool, at: usize) -> Option<[u32; 4]> {
-        if self.group == 0 {
-            return None;
-        }
-        Some(if is_inside { out.cast::<u32>().load4(at) } else { [0; 4] })
-    }
-
-    #[inline(always)]
-    fn wait(self, out: Out<f32>, is_inside: bool, at: usize, sums: [u32; 4]) -> bool {
-        let waits = self.group + 1 < self.groups;
-        if waits {
-            out.cast::<u32>().store4_if(is_inside, at, sums);
-        }
-        waits
-    }
-
-    #[inline(always)]
-    fn row(entry: u32) -> [u32; 4] {
-        Single::<true>::row(entry)
-    }
-
-    #[inline(always)]
-    fn negated(entry: u32) -> u32 {
-        entry.wrapping_neg()
-    }
-
-    #[inline(always)]
-    fn add(a: u32, b: u32) -> u32 {
-        a.wrapping_add(b)
-    }
-
-    #[inline(always)]
-    fn norm(self, all: u32, cells: u32) -> f32 {
-        self.single.norm(all, cells)
-    }
-
-    #[inline(always)]
-    fn results(self, sums: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
-        self.single.results(sums, norms)
-    }
-
-    #[inline(always)]
-    fn store(out: Out<f32>, condition: bool, at: usize, results: [f32; 4]) {
-        Single::<true>::store(out, condition, at, results);
     }
 }
 

@@ -26,11 +26,10 @@ use simt::global::{In, Out};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
-use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
-use self::measure::{Double, Grouped, Measure, Single, lane_address};
+use self::measure::{Double, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
 use self::strip::{ROW, Strip, Units, bands};
 
@@ -164,12 +163,6 @@ macro_rules! bands {
     )*};
 }
 
-/// The measure of a formula and what 1/N is multiplied by.
-#[inline(always)]
-fn single<const SHANNON: bool>(formula: u32, scale: f32) -> Single<SHANNON> {
-    Single(OneSum { formula, scale: scale * ROW as f32 })
-}
-
 bands! {
     /// Entropy of a `size` × `size` window of up to 16 levels without nodata, `size` being odd and at most [`BAND_SIZE`], in blocks of up to [`BAND_THREADS`]
     /// threads, on the tensor cores.
@@ -182,25 +175,25 @@ bands! {
     /// As [`entropy_naive`](fn@super::entropy_naive); besides, `cells` is aligned to 4 bytes and `stride` is a multiple of
     /// 4, `out` to 16 bytes and `out_stride` is a multiple of 4 and at least `cols` rounded up to one; the launch has the block size and the shared memory above;
     /// `nodata` is above 255; `found` has `records` records. Cells that are no levels give meaningless results, and do no other harm.
-    entropy_band, 512 threads, nodata false, f32, u32, |formula, scale: f32| single::<true>(formula, scale);
+    entropy_band, 512 threads, nodata false, f32, u32, |formula, scale: f32| Single::<true, false>::new(formula, scale);
 
     /// [`entropy_band`](fn@entropy_band) for grids with cells that are nodata, in blocks of up to [`BAND_COUNTED_THREADS`] threads.
     ///
     /// # Safety
     /// As [`entropy_band`](fn@entropy_band); `nodata` may be at most 255, and cells are below 16 or equal to it.
-    entropy_band_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| single::<true>(formula, scale);
+    entropy_band_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| Single::<true, false>::new(formula, scale);
 
     /// [`entropy_band`](fn@entropy_band) for another measure: `formula`, one of the numbers `ONE_SUM_…`, says what `table` and `scale` are for.
     ///
     /// # Safety
     /// As [`entropy_band`](fn@entropy_band).
-    entropy_band_measures, 512 threads, nodata false, f32, u32, |formula, scale: f32| single::<false>(formula, scale);
+    entropy_band_measures, 512 threads, nodata false, f32, u32, |formula, scale: f32| Single::<false, false>::new(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_band_counted`](fn@entropy_band_counted).
-    entropy_band_measures_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| single::<false>(formula, scale);
+    entropy_band_measures_counted, 640 threads, nodata true, f32, u32, |formula, scale: f32| Single::<false, false>::new(formula, scale);
 
     /// [`entropy_band`](fn@entropy_band) in f64: `table` has entries of 64 bits.
     ///
@@ -219,12 +212,12 @@ bands! {
     /// # Safety
     /// As [`entropy_band`](fn@entropy_band).
     entropy_band_many, 512 threads, nodata false, f32, u32,
-        |groups, scale: f32| Grouped { single: single(groups, scale), groups, group: 0 };
+        |groups, scale: f32| Single::<true, true>::new(groups, scale);
 
     /// The same for grids with nodata, which is no class, in blocks of up to [`BAND_THREADS`] threads.
     ///
     /// # Safety
     /// As [`entropy_band_counted`](fn@entropy_band_counted), but that cells are below 16 · `groups` or equal to `nodata`.
     entropy_band_many_counted, 512 threads, nodata true, f32, u32,
-        |groups, scale: f32| Grouped { single: single(groups, scale), groups, group: 0 };
+        |groups, scale: f32| Single::<true, true>::new(groups, scale);
 }
