@@ -71,6 +71,7 @@ pub fn all() -> Vec<Case> {
     let mut cases = shapes();
     cases.extend(patterns());
     cases.extend(nodata());
+    cases.extend(groups());
     cases.extend(windows());
     cases
 }
@@ -145,7 +146,12 @@ fn patterns() -> Vec<Case> {
 
 /// Random cells of 16 levels, a third of which are nodata.
 fn holes(rows: usize, cols: usize, code: u8) -> Grid<u8> {
-    let (mask, cells) = (random(rows, cols, 3), random(rows, cols, 16));
+    holes_among(16, rows, cols, code)
+}
+
+/// The same of so many levels.
+fn holes_among(levels: usize, rows: usize, cols: usize, code: u8) -> Grid<u8> {
+    let (mask, cells) = (random(rows, cols, 3), random(rows, cols, levels));
     grid(rows, cols, |r, c| if mask.row(r)[c] == 0 { code } else { cells.row(r)[c] })
 }
 
@@ -185,6 +191,23 @@ fn nodata() -> Vec<Case> {
         )
         .nodata(0),
     ]);
+    cases
+}
+
+/// Levels that kernels for sixteen of them take in a few groups.
+fn groups() -> Vec<Case> {
+    let (rows, cols) = (19, 133);
+    let mut cases = Vec::new();
+    for size in [3, 5] {
+        for levels in [18, 31, 32] {
+            cases.push(Case::new(format!("random {levels}"), random(rows, cols, levels), size));
+            cases.push(Case::new(format!("clustered {levels}"), clustered(rows, cols, levels), size));
+        }
+        for code in [0, 15, 16, 31, 32, 127, 128, 255] {
+            cases.push(Case::new("holes among 32", holes_among(32, rows, cols, code), size).nodata(code));
+        }
+        cases.push(Case::new("constant 31", grid(rows, cols, |_, _| 31), size).flat());
+    }
     cases
 }
 

@@ -135,7 +135,9 @@ mod tests {
         assert_eq!(best(&work(51, 17, true, false), &hopper), Ok(Kernel::Columns));
         assert_eq!(best(&work(21, 256, false, false), &hopper), Ok(Kernel::Adaptive));
         assert_eq!(best(&work(101, 16, false, false), &hopper), Ok(Kernel::Columns));
-        assert_eq!(best(&work(5, 17, false, false), &hopper), Ok(Kernel::Histogram));
+        assert_eq!(best(&work(5, 17, false, false), &hopper), Ok(Kernel::Tensor));
+        assert_eq!(best(&work(3, 32, true, false), &hopper), Ok(Kernel::TensorCounted));
+        assert_eq!(best(&work(5, 33, false, false), &hopper), Ok(Kernel::Histogram));
         assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::BandF64));
         assert_eq!(best(&work(5, 16, true, true), &hopper), Ok(Kernel::HistogramF64));
         assert_eq!(best(&work(21, 16, true, true), &hopper), Ok(Kernel::BandF64));

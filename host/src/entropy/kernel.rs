@@ -40,7 +40,7 @@ pub enum Kernel {
     Sliding,
     /// The same for devices with little shared memory.
     SlidingNarrow,
-    /// 5 × 5 and 3 × 3 windows of up to 16 levels without nodata, on the tensor cores; some more measures too.
+    /// 5 × 5 and 3 × 3 windows of up to 32 levels without nodata, on the tensor cores; of up to 16 levels some more measures.
     Tensor,
     /// The same with nodata.
     TensorCounted,

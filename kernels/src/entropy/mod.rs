@@ -35,6 +35,8 @@
 //! | [`entropy_tensor_3`](fn@entropy_tensor_3), [`entropy_tensor_3_counted`](fn@entropy_tensor_3_counted) | 3 × 3 | 16 | both for smaller windows |
 //! | [`entropy_tensor_measures`](fn@entropy_tensor_measures), [`entropy_tensor_3_measures`](fn@entropy_tensor_3_measures) | 5 × 5, 3 × 3 | 16 | those for other measures that come from one sum |
 //! | [`entropy_tensor_measures_counted`](fn@entropy_tensor_measures_counted), [`entropy_tensor_3_measures_counted`](fn@entropy_tensor_3_measures_counted) | 5 × 5, 3 × 3 | 16 | the same with nodata |
+//! | [`entropy_tensor_many`](fn@entropy_tensor_many), [`entropy_tensor_3_many`](fn@entropy_tensor_3_many) | 5 × 5, 3 × 3 | 32 | those for more levels |
+//! | [`entropy_tensor_many_counted`](fn@entropy_tensor_many_counted), [`entropy_tensor_3_many_counted`](fn@entropy_tensor_3_many_counted) | 5 × 5, 3 × 3 | 32 | the same with nodata |
 //! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
 //! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
@@ -130,6 +132,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_tensor_measures_counted::ENTRY,
     entropy_tensor_3_measures::ENTRY,
     entropy_tensor_3_measures_counted::ENTRY,
+    entropy_tensor_many::ENTRY,
+    entropy_tensor_many_counted::ENTRY,
+    entropy_tensor_3_many::ENTRY,
+    entropy_tensor_3_many_counted::ENTRY,
     entropy_measures::ENTRY,
     entropy_measures_f64::ENTRY,
 ];

@@ -18,10 +18,11 @@ pub(in crate::entropy) static TENSOR: Tensor = Tensor {
         ..facts(
             "tensor",
             kernels::entropy_tensor::ENTRY,
-            "5 x 5 and 3 x 3 windows of up to 16 classes without nodata, on the tensor cores",
+            "5 x 5 and 3 x 3 windows of up to 32 classes without nodata, on the tensor cores",
         )
     },
     entry_3: kernels::entropy_tensor_3::ENTRY,
+    many: [kernels::entropy_tensor_many::ENTRY, kernels::entropy_tensor_3_many::ENTRY],
     measures: [kernels::entropy_tensor_measures::ENTRY, kernels::entropy_tensor_3_measures::ENTRY],
 };
 
@@ -29,6 +30,7 @@ pub(in crate::entropy) static TENSOR: Tensor = Tensor {
 pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
     facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata"),
     entry_3: kernels::entropy_tensor_3_counted::ENTRY,
+    many: [kernels::entropy_tensor_many_counted::ENTRY, kernels::entropy_tensor_3_many_counted::ENTRY],
     measures: [kernels::entropy_tensor_measures_counted::ENTRY, kernels::entropy_tensor_3_measures_counted::ENTRY],
 };
 
@@ -36,7 +38,7 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
     let sides = Sides::Any(&[3, 5]);
     Facts {
         sides,
-        levels: 16,
+        levels: 32,
         candidate: Candidate::Both,
         one_sum: true,
         counts_nodata: false,
@@ -49,7 +51,9 @@ pub(in crate::entropy) struct Tensor {
     facts: Facts,
     /// For windows of 3 × 3.
     entry_3: KernelEntry,
-    /// For other measures: of 5 × 5, and of 3 × 3.
+    /// For more than 16 levels: of 5 × 5, and of 3 × 3.
+    many: [KernelEntry; 2],
+    /// For other measures, likewise.
     measures: [KernelEntry; 2],
 }
 
@@ -59,7 +63,9 @@ impl Descriptor for Tensor {
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        if work.size == 3 { self.entry_3 } else { self.facts.entry }
+        let few = [self.facts.entry, self.entry_3];
+        let [entry, entry_3] = if work.sweeps() > 1 { self.many } else { few };
+        if work.size == 3 { entry_3 } else { entry }
     }
 
     fn cost(&self, work: &Work) -> f64 {
@@ -69,6 +75,8 @@ impl Descriptor for Tensor {
             (false, false) => 0.9,
             (false, true) => 1.0,
         };
+        // Twice the lookups: next to the histogram's cost, which is of kernels alone.
+        let cost = if work.sweeps() > 1 { 1.3 * cost } else { cost };
         work.launches() * cost
     }
 
@@ -77,7 +85,8 @@ impl Descriptor for Tensor {
     }
 
     fn block(&self, work: &Work, _shared_per_block: u32) -> Block {
-        Block { threads: kernels::TENSOR_THREADS, near: 0, shared_bytes: self.shared_needed(work) }
+        let threads = if work.sweeps() > 1 { kernels::TENSOR_MANY_THREADS } else { kernels::TENSOR_THREADS };
+        Block { threads, near: 0, shared_bytes: self.shared_needed(work) }
     }
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
@@ -103,14 +112,14 @@ impl Strips {
     }
 
     fn launch(&self, sum: &OneSum, frame: &Frame<'_>, scan: Option<&PresenceScan>) -> Launch {
-        let Common { nodata, resident, .. } = self.common;
-        let warps = kernels::TENSOR_THREADS / 32;
+        let Common { nodata, resident, block: Block { threads, .. }, .. } = self.common;
+        let warps = threads / 32;
         let strips = (frame.cols + 2).div_ceil(kernels::TENSOR_COLS);
         let rows_each = rows_in_rounds(frame.count, strips, resident * warps, 6);
         let units = strips * frame.count.div_ceil(rows_each);
         // The border's cells, one a thread; all there are in a grid of few rows.
         let border = 4 * u64::from(frame.cols) + 8 * u64::from(frame.count);
-        let border = border.div_ceil(u64::from(kernels::TENSOR_THREADS)).min(u64::from(resident)) as u32;
+        let border = border.div_ceil(u64::from(threads)).min(u64::from(resident)) as u32;
         let mut args = self.common.arguments(frame.cells, frame, [sum.entries()]);
         args.extend([nodata, rows_each].map(Arg::U32));
         args.extend(sum.args());
@@ -130,6 +139,7 @@ impl Ready for Strips {
     }
 
     fn guarded(&self, frame: &Frame<'_>, scan: &PresenceScan) -> Option<Vec<Launch>> {
-        Some(self.all(frame, Some(scan)))
+        // More classes than a scan is asked for.
+        (self.common.work.sweeps() == 1).then(|| self.all(frame, Some(scan)))
     }
 }

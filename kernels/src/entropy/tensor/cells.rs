@@ -10,6 +10,8 @@
 //!
 //! Where there is nodata a flag for each cell is in the upper half of the selector, and set in the lower half for both selectors. Whatever
 //! byte nodata is, [`Marking`] makes it one of which one bit tells: an exclusive or and an addition in a word, no comparison.
+//!
+//! Up to 32 levels are two groups of sixteen. The upper half of a selector then has, besides, the cell's group, and a cell is none in the other one.
 
 use simt::math::{byte_permute, select_bits};
 
@@ -31,15 +33,18 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Of the code of nodata: any byte; above 255 there is none.
+    /// Of the code of nodata, which is any byte and above 255 if there is none, beside levels of so many groups.
     #[inline(always)]
-    pub fn new(nodata: u32) -> Self {
-        // Afterwards the top bit of a byte says whether it is nodata. Levels are below 16; if nodata is too, it is made 15, and the levels
-        // become the others.
-        let (flip, add) = match nodata {
-            0..16 => (nodata ^ 15, 0x71),
-            16..128 => (0, 0x70),
-            _ => (0, 0),
+    pub fn new<const GROUPS: usize>(nodata: u32) -> Self {
+        // Afterwards the top bit of a byte says whether it is nodata. If nodata is below what levels may be, it is made the last of them, and
+        // the levels become the others. Of two groups level 15 becomes another too, by a carry: the one that nodata has left.
+        let last = 16 * GROUPS as u32 - 1;
+        let (flip, add) = if nodata <= last {
+            (nodata ^ last, 0x80 - last)
+        } else if nodata < 128 {
+            (0, 0x7F - last)
+        } else {
+            (0, 0)
         };
         Self { flip: flip * 0x0101_0101, add: add * 0x0101_0101 }
     }
@@ -55,21 +60,35 @@ impl Cells {
 
     /// Of four packed bytes.
     #[inline(always)]
-    pub fn new<const MODE: Mode>(bytes: u32, marking: Marking) -> Self {
+    pub fn new<const MODE: Mode, const GROUPS: usize>(bytes: u32, marking: Marking) -> Self {
         let packed = |bytes: u32| select_bits(0x0F0F, bytes, bytes >> 12);
-        if MODE != COUNTED {
+        if MODE != COUNTED && GROUPS == 1 {
             return Self(packed(bytes));
         }
-        let bytes = bytes ^ marking.flip;
-        let marked = bytes.wrapping_add(marking.add);
-        // The flags' places are those of the selectors in the upper half; the bits around them are anything.
+        let bytes = if MODE == COUNTED { bytes ^ marking.flip } else { bytes };
+        let marked = if MODE == COUNTED { bytes.wrapping_add(marking.add) } else { bytes };
+        // The upper halves of bytes, in the selectors' order: the top bit is the flag, the lowest the group. The bits between are anything.
         Self(byte_permute(packed(bytes), select_bits(0xF0F0_0000, marked, marked << 12), 0x7610))
     }
 
-    /// The pairs' weights: a word for a pair, a byte for a cell.
+    /// The top bit of the selectors of cells that are nodata or in another group.
     #[inline(always)]
-    fn pairs<const MODE: Mode>(self, [first, second, _]: [u32; 3]) -> [u32; PAIRS] {
-        let none = if MODE == COUNTED { self.0 >> 16 & TOP } else { 0 };
+    fn none<const MODE: Mode, const GROUPS: usize>(self, group: usize) -> u32 {
+        let nodata = if MODE == COUNTED { self.0 >> 16 } else { 0 };
+        let other = if GROUPS == 1 {
+            0
+        } else if group == 0 {
+            self.0 >> 13
+        } else {
+            !(self.0 >> 13)
+        };
+        (nodata | other) & TOP
+    }
+
+    /// The weights of a group's pairs: a word for a pair, a byte for a cell.
+    #[inline(always)]
+    fn pairs<const MODE: Mode, const GROUPS: usize>(self, group: usize, [first, second, _]: [u32; 3]) -> [u32; PAIRS] {
+        let none = self.none::<MODE, GROUPS>(group);
         let (low, high) = (self.0 | none, (self.0 ^ TOP) | none);
         [
             byte_permute(first, 0, low),
@@ -93,24 +112,29 @@ impl Cells {
 /// The histogram of four columns over up to five rows: a word for a pair of levels, a byte for a column. Five cells weigh at
 /// most 5 · 26, so that no byte overflows.
 #[derive(Clone, Copy)]
-pub struct Columns {
-    pub pairs: [u32; PAIRS],
+pub struct Columns<const GROUPS: usize> {
+    /// By group.
+    pub pairs: [[u32; PAIRS]; GROUPS],
     /// Cells that are nodata; only in mode `COUNTED`.
     pub none: u32,
 }
 
-impl Columns {
+impl<const GROUPS: usize> Columns<GROUPS> {
     /// Of no row.
-    pub const EMPTY: Self = Self { pairs: [0; PAIRS], none: 0 };
+    pub const EMPTY: Self = Self { pairs: [[0; PAIRS]; GROUPS], none: 0 };
 
     /// Adds one more row.
     #[inline(always)]
     pub fn grow<const MODE: Mode>(&mut self, entering: Cells, tables: [u32; 3]) {
-        let new = entering.pairs::<MODE>(tables);
-        let mut p = 0;
-        while p < PAIRS {
-            self.pairs[p] = self.pairs[p].wrapping_add(new[p]);
-            p += 1;
+        let mut g = 0;
+        while g < GROUPS {
+            let new = entering.pairs::<MODE, GROUPS>(g, tables);
+            let mut p = 0;
+            while p < PAIRS {
+                self.pairs[g][p] = self.pairs[g][p].wrapping_add(new[p]);
+                p += 1;
+            }
+            g += 1;
         }
         if MODE == COUNTED {
             self.none = self.none.wrapping_add(entering.marks(tables)).wrapping_sub(tables[2]);
@@ -120,11 +144,16 @@ impl Columns {
     /// Moves down by one row.
     #[inline(always)]
     pub fn slide<const MODE: Mode>(&mut self, entering: Cells, leaving: Cells, tables: [u32; 3]) {
-        let (new, old) = (entering.pairs::<MODE>(tables), leaving.pairs::<MODE>(tables));
-        let mut p = 0;
-        while p < PAIRS {
-            self.pairs[p] = self.pairs[p].wrapping_add(new[p]).wrapping_sub(old[p]);
-            p += 1;
+        let mut g = 0;
+        while g < GROUPS {
+            let new = entering.pairs::<MODE, GROUPS>(g, tables);
+            let old = leaving.pairs::<MODE, GROUPS>(g, tables);
+            let mut p = 0;
+            while p < PAIRS {
+                self.pairs[g][p] = self.pairs[g][p].wrapping_add(new[p]).wrapping_sub(old[p]);
+                p += 1;
+            }
+            g += 1;
         }
         if MODE == COUNTED {
             self.none = self.none.wrapping_add(entering.marks(tables)).wrapping_sub(leaving.marks(tables));

@@ -69,22 +69,22 @@ impl Frame {
 
     /// Computes the frame, on all threads of the launch.
     #[inline(always)]
-    pub fn compute<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, strip: &Strip) {
+    pub fn compute<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, strip: &Strip) {
         let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
         let mut index = thread::index_x();
         while index < cells {
             let (y, x) = self.cell(index);
-            self.cell_alone::<SIDE, MODE, SHANNON>(strip, y, x);
+            self.cell_alone::<SIDE, MODE, GROUPS, SHANNON>(strip, y, x);
             index += threads;
         }
     }
 
     /// The result of row `y`, column `x`.
     #[inline(always)]
-    fn cell_alone<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, strip: &Strip, y: i32, x: i32) {
+    fn cell_alone<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, strip: &Strip, y: i32, x: i32) {
         let side = SIDE as i32;
         // A byte for each level.
-        let mut counts = [0u32; 4];
+        let mut counts = [[0u32; 4]; GROUPS];
         let (mut n, mut i) = (0, 0);
         let mut centre = 0;
         while i < side * side {
@@ -93,10 +93,11 @@ impl Frame {
             let level = u32::from(strip.cells.load(row as usize * strip.stride as usize + col as usize));
             let counted = (row, col) == (wy, wx) && (MODE != COUNTED || level != strip.nodata);
             let at = if counted { 8 * level } else { 1024 };
-            counts[0] += shift_left_clamped(1, at);
-            counts[1] += shift_left_clamped(1, at.wrapping_sub(32));
-            counts[2] += shift_left_clamped(1, at.wrapping_sub(64));
-            counts[3] += shift_left_clamped(1, at.wrapping_sub(96));
+            let mut w = 0;
+            while w < 4 * GROUPS {
+                counts[w / 4][w % 4] += shift_left_clamped(1, at.wrapping_sub(32 * w as u32));
+                w += 1;
+            }
             n += u32::from(counted);
             if i == side * side / 2 {
                 centre = level;
@@ -105,9 +106,12 @@ impl Frame {
         }
         let f = |n1: u32, n2: u32| strip.table.load_address((n1 + radix(SIDE) * n2) * ROW + strip.address[0]);
         let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
-        let sum = pairs(counts[0]).wrapping_add(pairs(counts[1])).wrapping_add(pairs(counts[2]));
         let all = f(n, 0).wrapping_neg();
-        let rest = sum.wrapping_add(pairs(counts[3])).wrapping_add(all);
+        let (mut rest, mut w) = (all, 0);
+        while w < 4 * GROUPS {
+            rest = rest.wrapping_add(pairs(counts[w / 4][w % 4]));
+            w += 1;
+        }
         let norm = strip.norm_of::<SHANNON>(all, n);
         let [mut h, ..] = strip.measure.results::<SHANNON>([rest; 4], [norm; 4]);
         if MODE == COUNTED && centre == strip.nodata {

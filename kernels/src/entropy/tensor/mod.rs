@@ -52,6 +52,8 @@ mod frame;
 
 /// Threads of a block of [`entropy_tensor`](fn@entropy_tensor).
 pub const TENSOR_THREADS: u32 = 768;
+/// Threads of a block of [`entropy_tensor_many`](fn@entropy_tensor_many): twice the histograms need more registers.
+pub const TENSOR_MANY_THREADS: u32 = 512;
 /// Columns that a warp writes.
 pub const TENSOR_COLS: u32 = 124;
 /// Rows of the table in shared memory, of [`TENSOR_ROW`] bytes, for windows of so many cells a side: of pairs −F(n₁) − F(n₂) at n₁ + 26·n₂ (10·n₂ for
@@ -148,7 +150,7 @@ struct Strip {
 
 impl Strip {
     #[inline(always)]
-    fn march<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(&self, begin: i32, end: i32) {
+    fn march<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, begin: i32, end: i32) {
         let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
@@ -183,11 +185,11 @@ impl Strip {
         }
         // What is in the last slot leaves first, so it has been added too.
         let mut ring = [Cells::ZERO; SIDE];
-        let mut columns = Columns::EMPTY;
+        let mut columns = Columns::<GROUPS>::EMPTY;
         let mut i = 0;
         while i < SIDE {
             if i < SIDE - 1 {
-                ring[i] = Cells::new::<MODE>(above[i], self.marking);
+                ring[i] = Cells::new::<MODE, GROUPS>(above[i], self.marking);
             }
             columns.grow::<MODE>(ring[i], self.tables);
             i += 1;
@@ -208,7 +210,7 @@ impl Strip {
                 }
                 columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
-                self.write_row::<SIDE, MODE, SHANNON>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
+                self.write_row::<SIDE, MODE, GROUPS, SHANNON>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
@@ -216,7 +218,7 @@ impl Strip {
         // Several rows' loads share a scoreboard, so they are consumed before the next are issued: the hardware cannot wait for the
         // older of two loads that share one, and it has few.
         loop {
-            let cells = prefetched.map(|bytes| Cells::new::<MODE>(bytes, self.marking));
+            let cells = prefetched.map(|bytes| Cells::new::<MODE, GROUPS>(bytes, self.marking));
             if SIDE == 5 && MODE == INSIDE {
                 fetch!(prefetched: 0 1 2 3 4);
                 step!(cells: 0 4; 1 0; 2 1; 3 2; 4 3;);
@@ -269,9 +271,9 @@ impl Strip {
 
     /// The windows of a row from the lane's columns, to element `at`. `own` has the cells that the windows are around.
     #[inline(always)]
-    fn write_row<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
+    fn write_row<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
         &self,
-        columns: &Columns,
+        columns: &Columns<GROUPS>,
         (start, norm): (u32, f32),
         own: Cells,
         at: isize,
@@ -290,8 +292,9 @@ impl Strip {
             }
         }
         let mut p = 0;
-        while p < PAIRS {
-            let addresses = self.addresses(columns.pairs[p], columns.pairs[p + 1]);
+        while p < PAIRS * GROUPS {
+            let pairs = columns.pairs[p / PAIRS];
+            let addresses = self.addresses(pairs[p % PAIRS], pairs[p % PAIRS + 1]);
             let mut k = 0;
             while k < 4 {
                 // The table holds −F. Two lookups at a time: two additions are one instruction.
@@ -317,7 +320,7 @@ impl Strip {
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn tensor<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
+fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
     cells: In<u8>,
     out: Out<f32>,
     table: In<u32>,
@@ -374,7 +377,7 @@ fn tensor<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
         out_row: -begin,
         out_stride,
         nodata,
-        marking: Marking::new(nodata),
+        marking: Marking::new::<GROUPS>(nodata),
         measure: OneSum { scale: measure.scale * PER_CELL, ..measure },
         // Addresses are below 2^17, and the multiplier has 7 bits: no product is rounded.
         all: -MULTIPLIER * f32::from_bits(all),
@@ -397,17 +400,17 @@ fn tensor<const SIDE: usize, const MODE: Mode, const SHANNON: bool>(
         let here = Strip { x: (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
         let begin = frame.top + (band * rows_each) as i32;
         let end = (begin + rows_each as i32).min(frame.bottom);
-        here.march::<SIDE, MODE, SHANNON>(begin, end);
+        here.march::<SIDE, MODE, GROUPS, SHANNON>(begin, end);
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
     // Last, because warps take different times here.
-    frame.compute::<SIDE, MODE, SHANNON>(&strip);
+    frame.compute::<SIDE, MODE, GROUPS, SHANNON>(&strip);
 }
 
 macro_rules! tensors {
-    ($($(#[$doc:meta])* $name:ident, side $side:literal, $mode:ident, shannon $shannon:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, threads $threads:literal, side $side:literal, $mode:ident, groups $groups:literal, shannon $shannon:literal;)*) => {$(
         $(#[$doc])*
-        #[kernel(threads = 768, blocks = 1, arch = 80)]
+        #[kernel(threads = $threads, blocks = 1, arch = 80)]
         pub unsafe fn $name(
             cells: In<u8>,
             out: Out<f32>,
@@ -427,7 +430,7 @@ macro_rules! tensors {
         ) {
             let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
             let measure = OneSum { formula, scale };
-            tensor::<$side, $mode, $shannon>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
+            tensor::<$side, $mode, $groups, $shannon>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
         }
     )*};
 }
@@ -444,47 +447,71 @@ tensors! {
     /// # Safety
     /// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records.
     /// Cells that are no levels give meaningless results, and do no other harm.
-    entropy_tensor, side 5, INSIDE, shannon true;
+    entropy_tensor, threads 768, side 5, INSIDE, groups 1, shannon true;
 
     /// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be anything.
-    entropy_tensor_counted, side 5, COUNTED, shannon true;
+    entropy_tensor_counted, threads 768, side 5, COUNTED, groups 1, shannon true;
 
     /// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3, side 3, INSIDE, shannon true;
+    entropy_tensor_3, threads 768, side 3, INSIDE, groups 1, shannon true;
 
     /// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_counted, side 3, COUNTED, shannon true;
+    entropy_tensor_3_counted, threads 768, side 3, COUNTED, groups 1, shannon true;
 
     /// [`entropy_tensor`](fn@entropy_tensor) for another measure: `formula`, one of the numbers `ONE_SUM_…`, says what `table` and `scale` are for.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_measures, side 5, INSIDE, shannon false;
+    entropy_tensor_measures, threads 768, side 5, INSIDE, groups 1, shannon false;
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_measures_counted, side 5, COUNTED, shannon false;
+    entropy_tensor_measures_counted, threads 768, side 5, COUNTED, groups 1, shannon false;
 
     /// [`entropy_tensor_measures`](fn@entropy_tensor_measures) for windows of 3 × 3.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3_measures, side 3, INSIDE, shannon false;
+    entropy_tensor_3_measures, threads 768, side 3, INSIDE, groups 1, shannon false;
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_measures_counted, side 3, COUNTED, shannon false;
+    entropy_tensor_3_measures_counted, threads 768, side 3, COUNTED, groups 1, shannon false;
+
+    /// [`entropy_tensor`](fn@entropy_tensor) of up to 32 levels, in blocks of [`TENSOR_MANY_THREADS`] threads.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_many, threads 512, side 5, INSIDE, groups 2, shannon true;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_many_counted, threads 512, side 5, COUNTED, groups 2, shannon true;
+
+    /// [`entropy_tensor_many`](fn@entropy_tensor_many) for windows of 3 × 3.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_3_many, threads 512, side 3, INSIDE, groups 2, shannon true;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_3_many_counted, threads 512, side 3, COUNTED, groups 2, shannon true;
 }
