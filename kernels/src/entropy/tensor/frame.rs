@@ -69,7 +69,10 @@ impl Frame {
 
     /// Computes the frame, on all threads of the launch.
     #[inline(always)]
-    pub fn compute<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, strip: &Strip) {
+    pub fn compute<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+        &self,
+        strip: &Strip,
+    ) {
         let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
         let mut index = thread::index_x();
         while index < cells {
@@ -81,7 +84,12 @@ impl Frame {
 
     /// The result of row `y`, column `x`.
     #[inline(always)]
-    fn cell_alone<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, strip: &Strip, y: i32, x: i32) {
+    fn cell_alone<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+        &self,
+        strip: &Strip,
+        y: i32,
+        x: i32,
+    ) {
         let side = SIDE as i32;
         // A byte for each level.
         let mut counts = [[0u32; 4]; GROUPS];

@@ -1,4 +1,4 @@
-//! The production kernels: windows of 5 × 5 and 3 × 3, up to 16 levels, with the tensor cores adding up the columns.
+//! The production kernels: windows of 5 × 5 and 3 × 3, up to 32 levels, with the tensor cores adding up the columns.
 //!
 //! ```text
 //! a warp owns a strip of 128 neighbouring columns, each lane 4, and marches down the rows; for every row:
@@ -8,7 +8,8 @@
 //!     Σ F(n_i) by 8 lookups at the addresses D
 //! ```
 //!
-//! What follows speaks of 5 × 5; 3 × 3 is the same with other numbers, a const parameter.
+//! What follows speaks of 5 × 5 and 16 levels; 3 × 3 is the same with other numbers, a const parameter. Of more levels there are two groups of sixteen, another
+//! one: histograms of both are slid in one march, with the same table and matrix, by fewer threads with more registers each.
 //!
 //! What makes it fast, in order:
 //!
@@ -150,7 +151,11 @@ struct Strip {
 
 impl Strip {
     #[inline(always)]
-    fn march<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(&self, begin: i32, end: i32) {
+    fn march<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+        &self,
+        begin: i32,
+        end: i32,
+    ) {
         let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
