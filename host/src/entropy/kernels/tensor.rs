@@ -57,15 +57,18 @@ pub(in crate::entropy) struct Tensor {
     measures: [KernelEntry; 2],
 }
 
+/// The one of two kernels for a window's size: for 5 × 5, and for 3 × 3.
+fn of_size(work: &Work, [five, three]: [KernelEntry; 2]) -> KernelEntry {
+    if work.size == 3 { three } else { five }
+}
+
 impl Descriptor for Tensor {
     fn facts(&self) -> &Facts {
         &self.facts
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        let few = [self.facts.entry, self.entry_3];
-        let [entry, entry_3] = if work.sweeps() > 1 { self.many } else { few };
-        if work.size == 3 { entry_3 } else { entry }
+        of_size(work, if work.sweeps() > 1 { self.many } else { [self.facts.entry, self.entry_3] })
     }
 
     fn cost(&self, work: &Work) -> f64 {
@@ -91,10 +94,9 @@ impl Descriptor for Tensor {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
-        let size = question.work.size;
-        let (logs, units) = table_u32(size * size + 1, question.work.largest);
-        let [measures, measures_3] = self.measures;
-        let measures = if size == 3 { measures_3 } else { measures };
+        let work = &question.work;
+        let (logs, units) = table_u32(work.size * work.size + 1, work.largest);
+        let measures = of_size(work, self.measures);
         Ok(Box::new(Strips { common, measures, sums: OneSum::all(question, (&logs, units), put)? }))
     }
 }

@@ -75,12 +75,10 @@ impl Cells {
     #[inline(always)]
     fn none<const MODE: Mode, const GROUPS: usize>(self, group: usize) -> u32 {
         let nodata = if MODE == COUNTED { self.0 >> 16 } else { 0 };
-        let other = if GROUPS == 1 {
-            0
-        } else if group == 0 {
-            self.0 >> 13
-        } else {
-            !(self.0 >> 13)
+        let other = match (GROUPS, group) {
+            (1, _) => 0,
+            (_, 0) => self.0 >> 13,
+            _ => !(self.0 >> 13),
         };
         (nodata | other) & TOP
     }

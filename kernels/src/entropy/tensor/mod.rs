@@ -215,7 +215,8 @@ impl Strip {
                 }
                 columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
-                self.write_row::<SIDE, MODE, GROUPS, SHANNON>(&columns, norms, ring[($slot + SIDE - SIDE / 2) % SIDE], at);
+                let own = ring[($slot + SIDE - SIDE / 2) % SIDE];
+                self.write_row::<SIDE, MODE, GROUPS, SHANNON>(&columns, norms, own, at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
@@ -413,7 +414,11 @@ fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNO
 }
 
 macro_rules! tensors {
-    ($($(#[$doc:meta])* $name:ident, threads $threads:literal, side $side:literal, $mode:ident, groups $groups:literal, shannon $shannon:literal;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident, threads $threads:literal, side $side:literal, $mode:ident, groups $groups:literal,
+        shannon $shannon:literal;
+    )*) => {$(
         $(#[$doc])*
         #[kernel(threads = $threads, blocks = 1, arch = 80)]
         pub unsafe fn $name(
