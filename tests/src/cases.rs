@@ -208,6 +208,32 @@ fn groups() -> Vec<Case> {
         }
         cases.push(Case::new("constant 31", grid(rows, cols, |_, _| 31), size).flat());
     }
+    // In large windows up to 64 levels are counted by their own codes, more by those of tiles.
+    let (rows, cols) = (37, 261);
+    for (size, levels) in [(33, 17), (51, 64), (51, 65), (101, 48), (127, 33), (129, 17), (255, 64), (255, 65)] {
+        cases.push(Case::new(format!("random {levels}"), random(rows, cols, levels), size));
+        cases.push(Case::new(format!("clustered {levels}"), clustered(rows, cols, levels), size));
+    }
+    for (size, levels, code) in [
+        (33, 17, 0),
+        (51, 48, 16),
+        (101, 64, 64),
+        (101, 33, 127),
+        (127, 20, 128),
+        (129, 64, 63),
+        (131, 40, 127),
+        (255, 17, 255),
+        (255, 48, 3),
+    ] {
+        let cells = holes_among(levels, rows, cols, code);
+        cases.push(Case::new(format!("holes among {levels}"), cells, size).nodata(code));
+    }
+    // Sums whose unit goes by the largest window are too coarse for these.
+    let two = |r: usize, c: usize| if r == 20 && c > 256 { (c - 230) as u8 } else { 200 };
+    for size in [35, 129] {
+        cases.push(Case::new("a few valid cells of 31", grid(rows, cols, two), size).nodata(200));
+        cases.push(Case::new("constant 50", grid(rows, cols, |_, _| 50), size).flat());
+    }
     cases
 }
 

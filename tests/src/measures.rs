@@ -43,32 +43,48 @@ fn footprints() -> Vec<Footprint> {
 /// work a case may be. Returns how many results it has compared, and the largest difference (of Hill's numbers: by the number).
 pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, updates: usize) -> Result<(usize, f64)> {
     let grids = [(1, 1, 3), (1, 300, 16), (300, 1, 200), (40, 150, 16), (37, 61, 256)];
-    over::<T>(&grids, &footprints(), &all(), (engine, kernel), updates)
+    over::<T>(&grids, &footprints(), &all(), SHARES, (engine, kernel), updates)
 }
 
 /// The same of measures that come from one sum, in squares of up to 31 × 31 with any number of valid cells, over grids wide enough for strips away from the border.
 pub fn check_one_sum(engine: &Engine, kernel: Option<Kernel>, updates: usize) -> Result<(usize, f64)> {
-    let grids = [(1, 1, 3), (9, 1, 16), (40, 150, 16), (35, 1400, 16)];
+    let grids = [(1, 1, 3), (9, 1, 16), (40, 150, 16), (35, 1400, 16), (40, 150, 17), (35, 1400, 31), (37, 300, 48)];
     let squares = [1, 3, 5, 7, 13, 15, 31].map(Footprint::square).into_iter().collect::<Result<Vec<_>, _>>()?;
-    over::<f32>(&grids, &squares, &of_one_sum(), (engine, kernel), updates)
+    over::<f32>(&grids, &squares, &of_one_sum(), [0.0; 2], (engine, kernel), updates)
+}
+
+/// The same of measures that come from Σ n·log n, Σ n² and how many classes there are, in squares, of few classes and of many.
+pub fn check_sums<T: Real + Into<f64>>(
+    engine: &Engine,
+    kernel: Option<Kernel>,
+    updates: usize,
+) -> Result<(usize, f64)> {
+    use Measure::{Hill, Renyi};
+    let grids = [(1, 1, 3), (9, 1, 17), (40, 150, 16), (40, 270, 33), (41, 150, 64), (37, 133, 200)];
+    let squares = [1, 3, 21, 51, 129].map(Footprint::square).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut list = of_one_sum();
+    list.extend([Renyi(0.0), Renyi(2.0), Hill(0.0)]);
+    over::<T>(&grids, &squares, &list, SHARES, (engine, kernel), updates)
 }
 
 /// The same with windows of more than 255 rows and columns, in the CPU engine.
 pub fn check_large<T: Real + Into<f64>>() -> Result<(usize, f64)> {
     let windows = [Footprint::square(257)?, Footprint::disk(301)?, Footprint::square(1001)?];
-    over::<T>(&[(1, 1, 3), (5, 7, 16), (1, 20, 200)], &windows, &all(), (&Engine::Cpu, None), usize::MAX)
+    over::<T>(&[(1, 1, 3), (5, 7, 16), (1, 20, 200)], &windows, &all(), SHARES, (&Engine::Cpu, None), usize::MAX)
 }
+
+/// Shares of a window's cells that have to be valid, one and the other in turn.
+const SHARES: [f64; 2] = [0.0, 0.5];
 
 /// Runs every window over every grid, of so many rows, columns and levels.
 fn over<T: Real + Into<f64>>(
     grids: &[(usize, usize, usize)],
     footprints: &[Footprint],
     list: &[Measure],
+    shares: [f64; 2],
     (engine, kernel): (&Engine, Option<Kernel>),
     updates: usize,
 ) -> Result<(usize, f64)> {
-    // Whether enough cells are valid is nothing that every kernel asks.
-    let shares = if list.len() == all().len() { [0.0, 0.5] } else { [0.0; 2] };
     let within = if size_of::<T>() == 8 { 1e-12 } else { 2e-6 };
     let (mut compared, mut worst) = (0, 0f64);
     let mut number = 0;

@@ -10,7 +10,7 @@ pub const HELP: &str = "\
 --sweep prints another table: what the library's own choice takes, window sizes across, settings down, in ms by the wall clock, from call \
 to return, warm: on a device from an array in its memory to a result in its memory (the first device alone), with --device cpu from \
 memory to memory. The first entry of each list makes the base. The rows are all classes with and without nodata, then each other measure, \
-shape and precision at the base's classes; below a row stand the kernels that were chosen, by size. Nodata is 5 % of the cells, at random, code \
+shape and precision at the first two numbers of classes; below a row stand the kernels that were chosen, by size. Nodata is 5 % of the cells, at random, code \
 255. Each setting is compared with the definition first, on a grid of 300 x 300 cells (unless its own is smaller, or emulated) and on a sample of its own. What is not supported \
 says why. At the end stand the five largest ratios of times between neighbours: one step along one axis, from one entry of --sweep-sizes or \
 --sweep-levels to the next, or from the base to another entry of the other lists. Without --runs and --min-time every setting is timed 11 \

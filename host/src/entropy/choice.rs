@@ -147,6 +147,17 @@ mod tests {
         assert_eq!(best(&simpson(5, true), &hopper), Ok(Kernel::TensorCounted));
         assert_eq!(best(&simpson(21, false), &hopper), Ok(Kernel::Band));
         assert_eq!(best(&simpson(33, false), &hopper), Ok(Kernel::ColumnsMeasures));
+        let many = |size, levels, f64| Work { levels, ..Work { f64, ..simpson(size, false) } };
+        assert_eq!(best(&many(5, 17, false), &hopper), Ok(Kernel::Tensor));
+        assert_eq!(best(&many(21, 48, false), &hopper), Ok(Kernel::Band));
+        assert_eq!(best(&many(51, 17, false), &hopper), Ok(Kernel::ColumnsSums));
+        assert_eq!(best(&many(101, 96, false), &hopper), Ok(Kernel::ColumnsSums));
+        assert_eq!(best(&many(255, 256, true), &hopper), Ok(Kernel::ColumnsSumsF64));
+        assert_eq!(best(&many(21, 96, false), &hopper), Ok(Kernel::Measures));
+        assert_eq!(best(&Work { sums: false, ..many(51, 17, false) }, &hopper), Ok(Kernel::Measures));
+        assert_eq!(best(&work(21, 17, false, true), &hopper), Ok(Kernel::BandF64));
+        assert_eq!(best(&work(101, 17, true, true), &hopper), Ok(Kernel::ColumnsSumsF64));
+        assert_eq!(best(&work(33, 48, true, false), &hopper), Ok(Kernel::Columns));
         // One launch for each measure, or one for all.
         assert_eq!(best(&Work { one_sum: Some(3), ..simpson(21, false) }, &hopper), Ok(Kernel::Band));
         assert_eq!(best(&Work { one_sum: Some(6), ..simpson(21, false) }, &hopper), Ok(Kernel::ColumnsMeasures));

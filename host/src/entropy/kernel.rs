@@ -30,6 +30,10 @@ pub enum Kernel {
     ColumnsMeasures,
     /// The same with results in f64.
     ColumnsMeasuresF64,
+    /// Measures that come from sums over counts, in squares of any number of classes, 16 at a time.
+    ColumnsSums,
+    /// The same with results in f64.
+    ColumnsSumsF64,
     /// Windows of up to 31 × 31 and 48 levels without nodata, on the tensor cores; of up to 16 levels some more measures.
     Band,
     /// The same with nodata; it takes any grid.
@@ -85,6 +89,8 @@ impl Kernel {
         Self::MeasuresF64,
         Self::ColumnsMeasures,
         Self::ColumnsMeasuresF64,
+        Self::ColumnsSums,
+        Self::ColumnsSumsF64,
     ];
 
     /// What the library knows of it.
@@ -99,6 +105,8 @@ impl Kernel {
             Self::Adaptive => &kernels::ADAPTIVE,
             Self::ColumnsMeasures => &kernels::COLUMNS_MEASURES,
             Self::ColumnsMeasuresF64 => &kernels::COLUMNS_MEASURES_F64,
+            Self::ColumnsSums => &kernels::COLUMNS_PARTS,
+            Self::ColumnsSumsF64 => &kernels::COLUMNS_PARTS_F64,
             Self::Band => &kernels::BAND,
             Self::BandCounted => &kernels::BAND_COUNTED,
             Self::BandF64 => &kernels::BAND_F64,

@@ -109,13 +109,33 @@ impl Program {
     pub fn args_of_columns(&self, frame: &Frame<'_>, scratch: &Buffer, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
         let mut args = self.buffers(frame, f64, None);
         args.insert(5, scratch.input::<u32>());
-        args.extend([self.lengths[1], self.rule, self.least, self.entries.max(1)].map(Arg::U32));
+        args.extend([self.lengths[1], self.rule, self.least, self.entries()].map(Arg::U32));
         args.extend(numbers.map(Arg::U32));
         args.push(Arg::F64(self.unit));
         args
     }
 
-    /// The arguments that both begin with.
+    /// The table of F.
+    pub fn table(&self) -> Arg {
+        self.table.input::<u64>()
+    }
+
+    /// Entries of F; one where no measure needs it.
+    pub fn entries(&self) -> u32 {
+        self.entries.max(1)
+    }
+
+    /// The arguments of the kernel that makes results of parts. `numbers` are the window's side, nodata, and where parts begin.
+    pub fn args_of_parts(&self, frame: &Frame<'_>, words: Arg, f64: bool, numbers: [u32; 3]) -> Vec<Arg> {
+        let mut args = self.buffers(frame, f64, None);
+        args.insert(2, words);
+        args.extend([self.lengths[1], self.rule, self.least, self.entries()].map(Arg::U32));
+        args.extend(numbers.map(Arg::U32));
+        args.push(Arg::F64(self.unit));
+        args
+    }
+
+    /// The arguments that all begin with.
     fn buffers(&self, frame: &Frame<'_>, f64: bool, runs: Option<&Buffer>) -> Vec<Arg> {
         let Frame { cells, out, rows, cols, stride, first, count, out_stride, .. } = *frame;
         let mut args = vec![

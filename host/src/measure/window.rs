@@ -255,6 +255,12 @@ impl Window {
         &self.footprint
     }
 
+    /// Whether Σ n·log n, Σ n² and how many classes there are is all that measures need of the counts.
+    pub fn comes_from_sums(&self) -> bool {
+        let of_counts = [Quantity::Most, Quantity::Power, Quantity::Near, Quantity::Steep];
+        !self.planes.iter().any(|plane| of_counts.contains(&plane.quantity))
+    }
+
     /// True when there is a result wherever the centre is valid, whatever else is, and nowhere else.
     pub fn is_unconditional(&self) -> bool {
         !self.complete && !self.fill && self.least == 1

@@ -9,6 +9,7 @@
 //! | [`entropy_histogram_f64`](fn@entropy_histogram_f64) | any | 256 | the same with f64 results |
 //! | [`entropy_columns`](fn@entropy_columns) | up to 255 | 16 | how windows change along a row, and sums of that over a warp |
 //! | [`entropy_columns_many`](fn@entropy_columns_many) | up to 255 | 65,536 | the same, 16 classes of those that a tile has at a time |
+//! | [`entropy_columns_groups`](fn@entropy_columns_groups) | up to 255 | 64 | the same, 16 classes of the map at a time |
 //! | [`entropy_columns_recode`](fn@entropy_columns_recode) | | 256 | input of those for many levels: the classes of each tile, numbered |
 //! | [`entropy_columns_recode_words`](fn@entropy_columns_recode_words) | | 65,536 | the same for cells of 16 bits |
 //! | [`entropy_columns_large`](fn@entropy_columns_large) | up to 255 | 16 | the first with logarithms in place of tables |
@@ -16,6 +17,10 @@
 //! | [`entropy_columns_wide`](fn@entropy_columns_wide) | up to 1,023 | 16 | the same with sums of 32 bits |
 //! | [`entropy_columns_wide_many`](fn@entropy_columns_wide_many) | up to 1,023 | 256 | that for many levels with logarithms and sums of 32 bits |
 //! | [`entropy_columns_heads`](fn@entropy_columns_heads) | | 16 | input of those for large windows: row histograms at every 128th column |
+//! | [`entropy_columns_heads_groups`](fn@entropy_columns_heads_groups) | | 64 | the same, 16 classes at a time |
+//! | [`entropy_columns_parts`](fn@entropy_columns_parts) | up to 255 | 64 | sums that measures come from, 16 classes of the map at a time |
+//! | [`entropy_columns_parts_many`](fn@entropy_columns_parts_many) | up to 255 | 256 | the same, 16 classes of those that a tile has at a time |
+//! | [`entropy_columns_results`](fn@entropy_columns_results), [`entropy_columns_results_f64`](fn@entropy_columns_results_f64) | | | measures from these sums |
 //! | [`entropy_columns_measures`](fn@entropy_columns_measures) | up to 255 | 16 | the first for all measures that come from sums over counts |
 //! | [`entropy_columns_measures_f64`](fn@entropy_columns_measures_f64) | up to 255 | 16 | the same with f64 results |
 //! | [`entropy_columns_quotients`](fn@entropy_columns_quotients) | up to 255 | 16 | one of these measures alone, a quotient of whole numbers |
@@ -28,6 +33,8 @@
 //! | [`entropy_band_f64`](fn@entropy_band_f64), [`entropy_band_f64_counted`](fn@entropy_band_f64_counted) | up to 31 | 16 | the same with 64-bit sums and f64 results |
 //! | [`entropy_band_many`](fn@entropy_band_many) | up to 31 | 112 | the first, 16 classes at a time |
 //! | [`entropy_band_many_counted`](fn@entropy_band_many_counted) | up to 31 | 112 | the same with nodata |
+//! | [`entropy_band_many_measures`](fn@entropy_band_many_measures), [`entropy_band_many_measures_counted`](fn@entropy_band_many_measures_counted) | up to 31 | 48 | both for other measures that come from one sum |
+//! | [`entropy_band_many_f64`](fn@entropy_band_many_f64), [`entropy_band_many_f64_counted`](fn@entropy_band_many_f64_counted) | up to 31 | 112 | those with 64-bit sums and f64 results |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
@@ -37,6 +44,8 @@
 //! | [`entropy_tensor_measures_counted`](fn@entropy_tensor_measures_counted), [`entropy_tensor_3_measures_counted`](fn@entropy_tensor_3_measures_counted) | 5 × 5, 3 × 3 | 16 | the same with nodata |
 //! | [`entropy_tensor_many`](fn@entropy_tensor_many), [`entropy_tensor_3_many`](fn@entropy_tensor_3_many) | 5 × 5, 3 × 3 | 32 | those for more levels |
 //! | [`entropy_tensor_many_counted`](fn@entropy_tensor_many_counted), [`entropy_tensor_3_many_counted`](fn@entropy_tensor_3_many_counted) | 5 × 5, 3 × 3 | 32 | the same with nodata |
+//! | [`entropy_tensor_many_measures`](fn@entropy_tensor_many_measures), [`entropy_tensor_3_many_measures`](fn@entropy_tensor_3_many_measures) | 5 × 5, 3 × 3 | 32 | those for other measures that come from one sum |
+//! | [`entropy_tensor_many_measures_counted`](fn@entropy_tensor_many_measures_counted), [`entropy_tensor_3_many_measures_counted`](fn@entropy_tensor_3_many_measures_counted) | 5 × 5, 3 × 3 | 32 | the same with nodata |
 //! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
 //! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
@@ -84,8 +93,8 @@ pub use histogram::*;
 pub use measures::*;
 pub use naive::*;
 pub use one_sum::{
-    ONE_SUM_CLASSES, ONE_SUM_EVENNESS, ONE_SUM_EXPONENTIAL, ONE_SUM_RICHNESS, ONE_SUM_SHANNON, ONE_SUM_SIMPSON,
-    ONE_SUM_SQUARES,
+    ONE_SUM_CLASSES, ONE_SUM_EVENNESS, ONE_SUM_EXPONENTIAL, ONE_SUM_GROUPS, ONE_SUM_MANY_CLASSES, ONE_SUM_RICHNESS,
+    ONE_SUM_SHANNON, ONE_SUM_SIMPSON, ONE_SUM_SQUARES,
 };
 pub use sliding::*;
 pub use tensor::*;
@@ -101,6 +110,7 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_histogram_f64::ENTRY,
     entropy_columns::ENTRY,
     entropy_columns_many::ENTRY,
+    entropy_columns_groups::ENTRY,
     entropy_columns_recode::ENTRY,
     entropy_columns_recode_words::ENTRY,
     entropy_columns_large::ENTRY,
@@ -108,6 +118,11 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_columns_evenness::ENTRY,
     entropy_columns_wide_many::ENTRY,
     entropy_columns_heads::ENTRY,
+    entropy_columns_heads_groups::ENTRY,
+    entropy_columns_parts::ENTRY,
+    entropy_columns_parts_many::ENTRY,
+    entropy_columns_results::ENTRY,
+    entropy_columns_results_f64::ENTRY,
     entropy_columns_measures::ENTRY,
     entropy_columns_measures_f64::ENTRY,
     entropy_columns_quotients::ENTRY,
@@ -122,6 +137,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_band_f64_counted::ENTRY,
     entropy_band_many::ENTRY,
     entropy_band_many_counted::ENTRY,
+    entropy_band_many_measures::ENTRY,
+    entropy_band_many_measures_counted::ENTRY,
+    entropy_band_many_f64::ENTRY,
+    entropy_band_many_f64_counted::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,
@@ -136,6 +155,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_tensor_many_counted::ENTRY,
     entropy_tensor_3_many::ENTRY,
     entropy_tensor_3_many_counted::ENTRY,
+    entropy_tensor_many_measures::ENTRY,
+    entropy_tensor_many_measures_counted::ENTRY,
+    entropy_tensor_3_many_measures::ENTRY,
+    entropy_tensor_3_many_measures_counted::ENTRY,
     entropy_measures::ENTRY,
     entropy_measures_f64::ENTRY,
 ];

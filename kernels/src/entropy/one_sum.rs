@@ -12,7 +12,8 @@
 //! | evenness | 16·F(n) − 1, and 0 for 0 | the same in bits | ⌊R / 16⌋ · norm / log2 S, and S is R modulo 16, and 1 |
 //!
 //! N² is at most 961² and so an f32, and quotients are rounded as a division rounds them: Simpson's diversity, richness and Hill's number have the bits that the
-//! formulas in f64 give. Evenness needs two sums; since S is at most 16, the lower four bits of the same words have room for the second.
+//! formulas in f64 give. Evenness needs two sums; since S is at most 16, the lower four bits of the same words have room for the second. Kernels that take up to
+//! 48 classes, sixteen at a time, keep six bits for it, and multiply F by 64.
 
 use simt::math::{exp2_fast, fused_multiply_add, log2_fast, reciprocal_fast};
 
@@ -30,6 +31,10 @@ pub const ONE_SUM_EXPONENTIAL: u32 = 4;
 pub const ONE_SUM_RICHNESS: u32 = 5;
 /// The lower bits of the words of [`ONE_SUM_EVENNESS`], which count classes.
 pub const ONE_SUM_CLASSES: u32 = 4;
+/// The same where there may be more than 16 classes.
+pub const ONE_SUM_MANY_CLASSES: u32 = 6;
+/// Where there are more than 16 classes, the place in a kernel's `formula` from which on how many groups of 16 it takes stands.
+pub const ONE_SUM_GROUPS: u32 = 8;
 
 /// A formula and its constant; all lanes have the same one. With `SHANNON` the formula is that, known when a kernel is compiled.
 #[derive(Clone, Copy)]
@@ -37,9 +42,24 @@ pub struct OneSum {
     pub formula: u32,
     /// What 1/N is multiplied by for the norm; where the norm is no multiple of that, 0.
     pub scale: f32,
+    /// [`ONE_SUM_CLASSES`] or [`ONE_SUM_MANY_CLASSES`].
+    pub class_bits: u32,
 }
 
 impl OneSum {
+    /// A formula of up to 16 classes.
+    #[inline(always)]
+    pub fn new(formula: u32, scale: f32) -> Self {
+        Self { formula, scale, class_bits: ONE_SUM_CLASSES }
+    }
+
+    /// The same of more classes, and how many groups of 16 there are, from what a kernel is given for both.
+    #[inline(always)]
+    pub fn grouped(formula: u32, scale: f32) -> (Self, u32) {
+        let groups = formula >> ONE_SUM_GROUPS;
+        (Self { formula: formula & 0xFF, scale, class_bits: ONE_SUM_MANY_CLASSES }, groups)
+    }
+
     /// The norm of windows by Q(N) and the reciprocal of N; it is not a number where that is not, or infinite.
     #[inline(always)]
     pub fn norm<const SHANNON: bool>(&self, all: u32, inverse: f32) -> f32 {
@@ -69,7 +89,7 @@ impl OneSum {
             ONE_SUM_SIMPSON => each!(|sum, norm| divide(sum as f32, norm)),
             // Both are whole numbers below 2^24: the difference is exact.
             ONE_SUM_SQUARES => each!(|sum, norm| divide(norm, norm - sum as f32)),
-            ONE_SUM_EVENNESS => each!(|sum, norm| evenness(sum, norm)),
+            ONE_SUM_EVENNESS => each!(|sum, norm| evenness(sum, norm, self.class_bits)),
             _ => each!(|sum, norm| exp2_fast(sum as f32 * norm)),
         }
     }
@@ -87,11 +107,11 @@ fn divide(a: f32, b: f32) -> f32 {
 }
 
 #[inline(always)]
-fn evenness(sum: u32, norm: f32) -> f32 {
-    let classes = (sum & ((1 << ONE_SUM_CLASSES) - 1)) + 1;
+fn evenness(sum: u32, norm: f32, class_bits: u32) -> f32 {
+    let classes = (sum & ((1 << class_bits) - 1)) + 1;
     // Of one class both are 0: it is 0 over anything.
     let largest = log2_fast(classes as f32).max(0.5);
-    let value = (sum >> ONE_SUM_CLASSES) as f32 * norm * reciprocal_fast(largest);
+    let value = (sum >> class_bits) as f32 * norm * reciprocal_fast(largest);
     // Approximations may be above it by a unit of the last place. What is not a number stays so.
     if value > 1.0 { 1.0 } else { value }
 }
@@ -115,8 +135,10 @@ mod tests {
 
     #[test]
     fn evenness_is_0_for_one_class_and_at_most_1() {
-        assert_eq!(evenness(0, 1.0 / 25.0), 0.0);
-        assert!(evenness(0, f32::NAN).is_nan());
-        assert_eq!(evenness(1001 << ONE_SUM_CLASSES | 1, 1e-3), 1.0);
+        for bits in [ONE_SUM_CLASSES, ONE_SUM_MANY_CLASSES] {
+            assert_eq!(evenness(0, 1.0 / 25.0, bits), 0.0);
+            assert!(evenness(0, f32::NAN, bits).is_nan());
+            assert_eq!(evenness(1001 << bits | 1, 1e-3, bits), 1.0);
+        }
     }
 }

@@ -83,6 +83,16 @@ fn main() -> Result<()> {
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
+        for kernel in [None, Some(Kernel::ColumnsSums)] {
+            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, usize::MAX)?;
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+        }
+        for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
+            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, usize::MAX)?;
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+        }
         the_arrays(&device, &table)?;
         let (cases, worst) = words::check(&device, 1)?;
         println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");

@@ -96,6 +96,8 @@ kernels! {
     measures_f64 MeasuresF64 f64, at least 90;
     columns_measures ColumnsMeasures f32, at least 60;
     columns_measures_f64 ColumnsMeasuresF64 f64, at least 60;
+    columns_sums ColumnsSums f32, at least 100;
+    columns_sums_f64 ColumnsSumsF64 f64, at least 100;
 }
 
 /// The rungs that need no device, on the CPU; the plans with devices too, which such small grids leave to the CPU.
@@ -199,8 +201,12 @@ fn three_devices_side_by_side() {
 /// One device and several, one band and many: results are bit-identical.
 #[test]
 fn bands_and_devices_change_no_bit() {
-    // In wide ones a few rows with their halos are more than the memory below.
-    let large = |checked: &&Checked| checked.case.cells.rows() > 12 && (61..1000).contains(&checked.case.cells.cols());
+    // In wide ones a few rows with their halos are more than the memory below, and so are codes of tiles for large windows.
+    let large = |checked: &&Checked| {
+        let case = &checked.case;
+        let is_coded = case.cells.as_slice().iter().any(|&cell| cell > 15 && Some(cell) != case.nodata);
+        case.cells.rows() > 12 && (61..1000).contains(&case.cells.cols()) && (case.size < 63 || !is_coded)
+    };
     for checked in TABLE.iter().filter(large).step_by(5) {
         let case = &checked.case;
         let run = |engine: &Engine| {
@@ -247,6 +253,9 @@ fn measures_on_every_engine() {
     assert!(measures::check::<f32>(&emulated(1), columns, 7_000_000).unwrap().0 > 500_000);
     let columns = Some(Kernel::ColumnsMeasuresF64);
     assert!(measures::check::<f64>(&emulated(2), columns, 10_000).unwrap().0 > 10_000);
+    assert!(measures::check_sums::<f32>(&emulated(1), Some(Kernel::ColumnsSums), usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check_sums::<f64>(&emulated(2), Some(Kernel::ColumnsSumsF64), usize::MAX).unwrap().0 > 500_000);
+    assert!(measures::check_sums::<f32>(&emulated(1), None, 1_000_000).unwrap().0 > 50_000);
 }
 
 /// Those that come from one sum, by the kernels on the tensor cores, and chosen without a name.
@@ -314,6 +323,24 @@ fn a_survey_changes_no_bit() {
     check(90, &many);
     check(90, &mixed);
     check(256, &most);
+}
+
+/// Up to 64 classes of a map that is large enough are counted by their own codes or by those of tiles, as a survey finds.
+#[test]
+fn a_survey_of_few_classes_changes_no_bit() {
+    let few = |r: usize, c: usize| 12 * ((r / 240 + c / 240) % 3) + (r * r + c) % 12;
+    let many = |r: usize, c: usize| (r * 37 + c * c * 11 + r * c) % 36;
+    let mixed = |r: usize, c: usize| if c < 300 { many(r, c) } else { c / 100 };
+    for (map, size) in [(&few as &dyn Fn(usize, usize) -> usize, 33), (&many, 7), (&mixed, 33)] {
+        let cells = Grid::from_fn(725, 730, |r, c| map(r, c) as u8).unwrap();
+        let run = |kernel| {
+            let mut out = Grid::<f32>::zeros(725, 730).unwrap();
+            let entropy = Entropy::new().size(size).levels(36).kernel(kernel);
+            entropy.compute_into(&emulated(1), cells.view(), out.view_mut(), &()).unwrap();
+            out.into_vec().into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        assert!(run(Kernel::Columns) == run(Kernel::Histogram), "{size}");
+    }
 }
 
 /// Blocks and lanes in another order: a kernel that depends on it has a race.

@@ -7,6 +7,7 @@ use simt::launch::KernelEntry;
 
 use super::columns::{self, COLUMNS, Strips};
 use super::cut::{Cut, RECODING};
+use super::groups::SURVEYED_CELLS;
 use super::histogram::{HISTOGRAM, Slides, counter_bytes, too_coarse};
 use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work};
 use crate::entropy::frame::Frame;
@@ -25,9 +26,6 @@ pub(in crate::entropy) static ADAPTIVE: Adaptive = Adaptive {
 pub(in crate::entropy) struct Adaptive {
     facts: Facts,
 }
-
-/// Cells of a grid from which on a survey of its classes and three more launches are worth their time.
-const CELLS: usize = 1 << 19;
 
 /// Sweeps of a tile, on the average, from which on the histogram is faster.
 ///
@@ -64,7 +62,7 @@ impl Descriptor for Adaptive {
 
     fn cost(&self, work: &Work) -> f64 {
         // What it costs is not known before; it is worth its launches where a tile of few classes would gain from it.
-        let gains = work.rows * work.cols >= CELLS && sweeps(work) >= 1.2;
+        let gains = work.rows * work.cols >= SURVEYED_CELLS && sweeps(work) >= 1.2;
         HISTOGRAM.cost(work) * if gains { 0.9 } else { 1.1 }
     }
 

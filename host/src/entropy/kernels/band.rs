@@ -10,6 +10,22 @@ use crate::entropy::frame::Frame;
 use crate::exec::DeviceError;
 use crate::measure::fixed::Nested;
 
+/// Without nodata and with it: for up to 16 classes, and for more.
+type Entries = [[KernelEntry; 2]; 2];
+
+static SHANNON: Entries = [
+    [kernels::entropy_band::ENTRY, kernels::entropy_band_many::ENTRY],
+    [kernels::entropy_band_counted::ENTRY, kernels::entropy_band_many_counted::ENTRY],
+];
+static MEASURES: Entries = [
+    [kernels::entropy_band_measures::ENTRY, kernels::entropy_band_many_measures::ENTRY],
+    [kernels::entropy_band_measures_counted::ENTRY, kernels::entropy_band_many_measures_counted::ENTRY],
+];
+static DOUBLE: Entries = [
+    [kernels::entropy_band_f64::ENTRY, kernels::entropy_band_many_f64::ENTRY],
+    [kernels::entropy_band_f64_counted::ENTRY, kernels::entropy_band_many_f64_counted::ENTRY],
+];
+
 /// Every cell counts.
 pub(in crate::entropy) static BAND: Band = Band {
     facts: Facts {
@@ -20,16 +36,16 @@ pub(in crate::entropy) static BAND: Band = Band {
             "windows of up to 31 x 31 and 48 classes without nodata, on the tensor cores",
         )
     },
-    measures: kernels::entropy_band_measures::ENTRY,
-    many: kernels::entropy_band_many::ENTRY,
+    entries: &SHANNON,
+    measures: &MEASURES,
     warps: kernels::BAND_THREADS / 32,
 };
 
 /// Valid cells are counted too.
 pub(in crate::entropy) static BAND_COUNTED: Band = Band {
     facts: facts("band-counted", kernels::entropy_band_counted::ENTRY, "the same with nodata, for any grid"),
-    measures: kernels::entropy_band_measures_counted::ENTRY,
-    many: kernels::entropy_band_many_counted::ENTRY,
+    entries: &SHANNON,
+    measures: &MEASURES,
     warps: kernels::BAND_COUNTED_THREADS / 32,
 };
 
@@ -37,13 +53,12 @@ pub(in crate::entropy) static BAND_COUNTED: Band = Band {
 pub(in crate::entropy) static BAND_F64: Band = Band {
     facts: Facts {
         f64: true,
-        levels: 16,
         candidate: Candidate::Squares,
         one_sum: false,
         ..facts("band-f64", kernels::entropy_band_f64::ENTRY, "the same with results in f64")
     },
-    measures: kernels::entropy_band_f64_counted::ENTRY,
-    many: kernels::entropy_band_f64_counted::ENTRY,
+    entries: &DOUBLE,
+    measures: &DOUBLE,
     warps: kernels::BAND_THREADS / 32,
 };
 
@@ -62,10 +77,9 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
 
 pub(in crate::entropy) struct Band {
     facts: Facts,
+    entries: &'static Entries,
     /// For other measures; in f64 there are none.
-    measures: KernelEntry,
-    /// For more than 16 classes; in f64 for grids with nodata.
-    many: KernelEntry,
+    measures: &'static Entries,
     /// Warps of a block at most, of up to 16 classes.
     warps: u32,
 }
@@ -81,6 +95,11 @@ impl Band {
     fn counts(&self, work: &Work) -> bool {
         if self.facts.f64 { work.nodata } else { self.facts.nodata }
     }
+
+    /// The one of its entries for such work.
+    fn pick(&self, entries: &Entries, work: &Work) -> KernelEntry {
+        entries[usize::from(self.counts(work))][usize::from(work.sweeps() > 1)]
+    }
 }
 
 impl Descriptor for Band {
@@ -89,15 +108,16 @@ impl Descriptor for Band {
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        let other = if self.facts.f64 { self.counts(work) } else { work.sweeps() > 1 };
-        if other { self.many } else { self.facts.entry }
+        self.pick(self.entries, work)
     }
 
     fn cost(&self, work: &Work) -> f64 {
         // Of a march over a strip, and what several take besides: next to the histogram's, which is of random cells without what comes before a launch.
         let (march, more) = match (self.facts.f64, self.counts(work), work.sweeps()) {
-            (true, true, _) => (2.4, 0.0),
-            (true, false, _) => (1.38, 0.0),
+            (true, true, 1) => (2.4, 0.0),
+            (true, false, 1) => (1.38, 0.0),
+            (true, true, _) => (2.3, 1.0),
+            (true, false, _) => (1.9, 1.0),
             (_, true, 1) => (1.9, 0.0),
             (_, false, 1) => (1.4, 0.0),
             (_, true, _) => (1.2, 0.75),
@@ -123,19 +143,15 @@ impl Descriptor for Band {
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
-        if self.facts.f64 {
-            let sums = vec![OneSum::double(question, put)?];
-            return Ok(Box::new(Strips { common, measures: self.measures, sums }));
-        }
-        let tables = Nested::of(question.work.size, question.work.largest, question.work.levels, None);
-        let [.., units] = tables.units;
-        let logs = (&tables.entries[..], units);
-        if question.work.sweeps() > 1 {
-            let sums = vec![OneSum::grouped(question, logs, put)?];
-            return Ok(Box::new(Strips { common, measures: self.many, sums }));
-        }
-        let sums = OneSum::all(question, logs, put)?;
-        Ok(Box::new(Strips { common, measures: self.measures, sums }))
+        let measures = self.pick(self.measures, &question.work);
+        let sums = if self.facts.f64 {
+            vec![OneSum::double(question, put)?]
+        } else {
+            let tables = Nested::of(question.work.size, question.work.largest, question.work.levels, None);
+            let [.., units] = tables.units;
+            OneSum::all(question, (&tables.entries, units), put)?
+        };
+        Ok(Box::new(Strips { common, measures, sums }))
     }
 }
 

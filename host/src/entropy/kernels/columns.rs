@@ -6,6 +6,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
 use super::cut::{self, Cut, RECODING};
+use super::groups::{self, Sweeping};
 use super::{
     Block, Common, Descriptor, Facts, Launch, NO_NODATA, Put, Question, Ready, Sides, Work, scratch_of, shape_of,
 };
@@ -82,7 +83,7 @@ pub(super) fn scratch_bytes(work: &Work, cols: usize) -> usize {
 
 /// True when a launch needs row histograms at the heads of strips, which another makes before.
 fn has_heads(work: &Work) -> bool {
-    !work.is_coded() && work.size as u32 > kernels::COLUMNS_SMALL
+    !work.is_coded() && is_large(work)
 }
 
 impl Descriptor for Columns {
@@ -91,7 +92,7 @@ impl Descriptor for Columns {
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        entry(work)
+        if is_own(work) { kernels::entropy_columns_groups::ENTRY } else { entry(work) }
     }
 
     fn misfit(&self, work: &Work, _limits: &Limits) -> Option<String> {
@@ -111,15 +112,16 @@ impl Descriptor for Columns {
         if !work.is_coded() {
             return if has_heads(work) { 3.0 + 0.002 * size } else { 2.25 + 0.006 * size };
         }
+        if is_own(work) {
+            return work.sweeps() as f64 * own_cost(work, is_large(work));
+        }
         if work.size as u32 > kernels::COLUMNS_SIZE {
             // Sums of 32 bits: twice the words.
             return work.sweeps() as f64 * (4.0 + 0.0133 * size);
         }
-        // Each sweep of several counts the valid cells again. Of a map's many classes a tile has mostly fewer.
-        let nodata = if work.nodata { 1.25 } else { 1.0 };
-        // Words are for maps with many classes in all, which are far fewer in one place.
+        // Of a map's many classes a tile has mostly fewer. Words are for maps with many classes in all, which are far fewer in one place.
         let sweeps = if work.words.is_some() { work.sweeps().min(4) } else { work.sweeps() };
-        RECODING + 0.95 * nodata * sweeps as f64 * (2.45 + 0.0097 * size)
+        RECODING + sweeps as f64 * coded_cost(work)
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
@@ -133,13 +135,37 @@ impl Descriptor for Columns {
     }
 
     fn scratch_bytes(&self, work: &Work, cols: usize) -> usize {
-        scratch_bytes(work, cols)
+        if is_own(work) { groups::bytes_of_row(work, cols) } else { scratch_bytes(work, cols) }
     }
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
-        Ok(Box::new(Strips::new(common, question, put)?))
+        let strips = Strips::new(common, question, put)?;
+        Ok(if is_own(&question.work) { Box::new(Own(strips)) } else { Box::new(strips) })
     }
+}
+
+/// Whether there are groups of classes that are counted by their own codes.
+fn is_own(work: &Work) -> bool {
+    work.is_coded() && groups::is_own(work)
+}
+
+/// Windows for which strips need heads.
+fn is_large(work: &Work) -> bool {
+    work.size as u32 > kernels::COLUMNS_SMALL
+}
+
+/// Cost of a sweep of several over a map. Each counts the valid cells again.
+fn own_cost(work: &Work, has_heads: bool) -> f64 {
+    let nodata = if work.nodata { 1.13 } else { 1.0 };
+    let size = work.size as f64;
+    nodata * if has_heads { 3.35 + 0.0015 * size } else { 2.45 + 0.0065 * size }
+}
+
+/// The same over codes of tiles.
+fn coded_cost(work: &Work) -> f64 {
+    let nodata = if work.nodata { 1.25 } else { 1.0 };
+    0.95 * nodata * (2.45 + 0.0097 * work.size as f64)
 }
 
 /// A strip a warp.
@@ -195,16 +221,26 @@ impl Strips {
     }
 
     fn launch(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
-        let Common { work, nodata, block, .. } = &self.common;
-        let &Cut { blocks, rows_each, strips_each, most, plane, planes, .. } = cut;
+        let work = &self.common.work;
+        let &Cut { strips_each, most, plane, planes, .. } = cut;
         let cells = if work.is_coded() { scratch_of(frame) } else { frame.cells };
+        let own = if has_heads(work) {
+            vec![scratch_of(frame).input::<u32>()]
+        } else if work.is_coded() {
+            [strips_each, most, plane, planes].map(Arg::U32).into()
+        } else {
+            Vec::new()
+        };
+        self.launch_of(entry(work), cells, own, frame, cut)
+    }
+
+    /// The launch of an entry, whose arguments behind the tables are `own`.
+    fn launch_of(&self, entry: KernelEntry, cells: &Buffer, own: Vec<Arg>, frame: &Frame<'_>, cut: &Cut) -> Launch {
+        let Common { work, nodata, block, .. } = &self.common;
+        let &Cut { blocks, rows_each, .. } = cut;
         let mut args = vec![cells.input::<u8>(), self.common.out(frame)];
         args.extend(self.tables.iter().map(|tables| tables.entries.input::<u32>()));
-        if has_heads(work) {
-            args.push(scratch_of(frame).input::<u32>());
-        } else if work.is_coded() {
-            args.extend([strips_each, most, plane, planes].map(Arg::U32));
-        }
+        args.extend(own);
         args.extend(shape_of(frame));
         // Codes of tiles have one of their own for it, and finer tables are for nodata.
         let nodata = match work.words {
@@ -221,7 +257,7 @@ impl Strips {
             None => args.push(Arg::U32(rows_each)),
         }
         args.push(self.common.factor(self.scale));
-        self.common.launch([blocks, 1, 1], args)
+        self.common.launch_of(entry, [blocks, 1, 1], args)
     }
 }
 
@@ -237,5 +273,43 @@ impl Ready for Strips {
     fn scratch_for(&self, rows: usize, cols: usize, count: usize) -> Option<usize> {
         let work = &self.common.work;
         work.is_coded().then(|| Cut::of(&self.common, cols as u32, count as u32).code_bytes(work, rows, cols))
+    }
+}
+
+/// Groups of classes by their own codes, or by those of tiles.
+struct Own(Strips);
+
+impl Sweeping for Own {
+    fn has_heads(&self) -> bool {
+        self.common().block.near == 0
+    }
+
+    fn sweep_costs(&self) -> [f64; 2] {
+        let work = &self.common().work;
+        [own_cost(work, self.has_heads()), coded_cost(work)]
+    }
+
+    fn own(&self, frame: &Frame<'_>, cut: &Cut, most: u32) -> Launch {
+        let numbers = [self.common().work.sweeps() as u32, most].map(Arg::U32);
+        let own = std::iter::once(groups::words(frame)).chain(numbers).collect();
+        self.0.launch_of(kernels::entropy_columns_groups::ENTRY, frame.cells, own, frame, cut)
+    }
+
+    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
+        self.0.launch(frame, cut)
+    }
+}
+
+impl Ready for Own {
+    fn common(&self) -> &Common {
+        &self.0.common
+    }
+
+    fn launches(&self, frame: &Frame<'_>) -> Vec<Launch> {
+        groups::launches(self, frame)
+    }
+
+    fn scratch_for(&self, rows: usize, cols: usize, count: usize) -> Option<usize> {
+        Some(groups::bytes(&self.0.common, rows, cols, count))
     }
 }

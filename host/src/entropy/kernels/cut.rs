@@ -64,14 +64,24 @@ pub(super) struct Cut {
 impl Cut {
     /// How a frame of so many columns is cut, `count` rows of which are computed.
     pub fn of(common: &Common, cols: u32, count: u32) -> Self {
+        let least = if common.work.is_coded() { tile_rows_least(&common.work) } else { 1 };
+        Self::by_rows(common, cols, count, least)
+    }
+
+    /// The same where strips are no tiles.
+    pub fn of_strips(common: &Common, cols: u32, count: u32) -> Self {
+        Self::by_rows(common, cols, count, 1)
+    }
+
+    /// With strips of at least so many rows.
+    fn by_rows(common: &Common, cols: u32, count: u32, least: u32) -> Self {
         let Common { work, resident, .. } = common;
         let (across, warps) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
         // A row of the first window costs about a sixth of an output row.
         let startup = work.size as u32 / 6 + 1;
         let mut rows_each = share_rows(count, across, resident * warps, startup);
-        if work.is_coded() {
-            let pieces = count.div_ceil(rows_each.max(tile_rows_least(work)));
-            rows_each = count.div_ceil(pieces);
+        if rows_each < least {
+            rows_each = count.div_ceil(count.div_ceil(least));
         }
         let (pieces, strips_each) = (count.div_ceil(rows_each), tile_strips(work));
         let tiles = cols.div_ceil(kernels::COLUMNS_STRIP * strips_each) * pieces;

@@ -12,31 +12,44 @@ use crate::exec::{Buffer, DeviceError};
 use crate::measure::fixed::{table_u64, wrapping};
 use crate::measure::window::{Plane, Quantity, Window};
 
-/// Bits of a word that count classes.
-const CLASSES: u32 = kernels::ONE_SUM_CLASSES;
+/// Classes at most.
+const LEVELS: usize = 48;
 
-/// The largest window with nodata whose evenness is exact enough. Four bits less, and a window of four cells in two pairs is wrong by 7e-7.
-const EVENNESS_COUNTED: usize = 13;
+/// Bits of a word that count classes.
+fn class_bits(work: &Work) -> u32 {
+    if work.sweeps() > 1 { kernels::ONE_SUM_MANY_CLASSES } else { kernels::ONE_SUM_CLASSES }
+}
+
+/// The largest window with nodata whose evenness is exact enough. Four bits less, and a window of four cells in two pairs is wrong by 7e-7; and two bits are
+/// half of a side.
+fn evenness_counted(work: &Work) -> usize {
+    if work.sweeps() > 1 { 5 } else { 13 }
+}
 
 /// How many measures a window has, where each comes from one sum, and nothing else is asked of the window.
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
     let square = work.square && !work.size.is_multiple_of(2);
-    let plain = square && work.sweeps() == 1 && !work.f64 && window.is_unconditional();
+    let plain = square && work.levels <= LEVELS && !work.f64 && window.is_unconditional();
     (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
 }
 
 fn is_one_sum(plane: &Plane, work: &Work) -> bool {
     match (plane.quantity, plane.scale) {
         (Quantity::Shannon | Quantity::Simpson, _) | (Quantity::Classes | Quantity::Squares, None) => true,
-        (Quantity::Evenness, _) => !work.nodata || work.size <= EVENNESS_COUNTED,
+        (Quantity::Evenness, _) => !work.nodata || work.size <= evenness_counted(work),
         _ => false,
     }
+}
+
+/// How many groups of 16 classes there are, where kernels want that in a formula; of one group, 0.
+fn groups(work: &Work) -> u32 {
+    if work.sweeps() > 1 { (work.sweeps() as u32) << kernels::ONE_SUM_GROUPS } else { 0 }
 }
 
 /// Q(n) of a measure on a device, and its constants.
 pub(super) struct OneSum {
     table: Buffer,
-    /// Where there are more than 16 classes, how many groups of them.
+    /// Where there are more than 16 classes, with how many groups of them.
     formula: u32,
     scale: Arg,
 }
@@ -46,19 +59,14 @@ impl OneSum {
     pub fn double(question: &Question<'_>, put: Put<'_>) -> Result<Self, DeviceError> {
         let (logs, units) = table_u64(question.work.size * question.work.size + 1, question.work.largest);
         let table = put(bytemuck::cast_slice(&logs))?;
-        Ok(Self { table, formula: kernels::ONE_SUM_SHANNON, scale: Arg::F64(question.scale / units) })
-    }
-
-    /// Shannon's entropy of more than 16 classes, by groups of so many.
-    pub fn grouped(question: &Question<'_>, (logs, units): (&[u32], f64), put: Put<'_>) -> Result<Self, DeviceError> {
-        Self::new((logs.to_vec(), question.work.sweeps() as u32, question.scale / units), put)
+        Ok(Self { table, formula: groups(&question.work), scale: Arg::F64(question.scale / units) })
     }
 
     /// Those of all measures of a question. `logs` is F(n) in the kernel's own units, and how many those are in a nat.
     pub fn all(question: &Question<'_>, (logs, units): (&[u32], f64), put: Put<'_>) -> Result<Vec<Self>, DeviceError> {
         let work = &question.work;
         let shannon = |scale: f64| (logs.to_vec(), kernels::ONE_SUM_SHANNON, scale / units);
-        let Some(window) = question.window else { return Ok(vec![Self::new(shannon(question.scale), put)?]) };
+        let Some(window) = question.window else { return Ok(vec![Self::new(work, shannon(question.scale), put)?]) };
         let each = |n: &dyn Fn(u32) -> u32| (0..(work.size * work.size + 1) as u32).map(n).collect::<Vec<_>>();
         let squares = || each(&|n| n * n);
         let of = |plane: &Plane| match (plane.quantity, plane.scale) {
@@ -69,23 +77,25 @@ impl OneSum {
             (Quantity::Squares, _) => (squares(), kernels::ONE_SUM_SQUARES, 0.0),
             (Quantity::Classes, _) => (each(&|n| u32::from(n > 0).wrapping_neg()), kernels::ONE_SUM_RICHNESS, 0.0),
             (Quantity::Evenness, _) => {
-                let (logs, units) = wrapping(work.size * work.size, work.largest, work.levels, 32 - CLASSES);
-                let both = |(n, log): (usize, u32)| (log << CLASSES).wrapping_sub(u32::from(n > 0));
+                let bits = class_bits(work);
+                let (logs, units) = wrapping(work.size * work.size, work.largest, work.levels, 32 - bits);
+                let both = |(n, log): (usize, u32)| (log << bits).wrapping_sub(u32::from(n > 0));
                 let table = logs.into_iter().enumerate().map(both).collect();
                 (table, kernels::ONE_SUM_EVENNESS, 1.0 / (LN_2 * units))
             }
             _ => unreachable!("a measure that does not come from one sum"),
         };
-        window.planes.iter().map(|plane| Self::new(of(plane), put)).collect()
+        window.planes.iter().map(|plane| Self::new(work, of(plane), put)).collect()
     }
 
-    fn new((table, formula, scale): (Vec<u32>, u32, f64), put: Put<'_>) -> Result<Self, DeviceError> {
+    fn new(work: &Work, (table, formula, scale): (Vec<u32>, u32, f64), put: Put<'_>) -> Result<Self, DeviceError> {
+        let formula = formula + groups(work);
         Ok(Self { table: put(bytemuck::cast_slice(&table))?, formula, scale: Arg::F32(scale as f32) })
     }
 
     /// The one of two kernels that computes it: for Shannon's entropy, or for any measure.
     pub fn entry(&self, [shannon, any]: [KernelEntry; 2]) -> KernelEntry {
-        if self.formula == kernels::ONE_SUM_SHANNON { shannon } else { any }
+        if self.formula % (1 << kernels::ONE_SUM_GROUPS) == kernels::ONE_SUM_SHANNON { shannon } else { any }
     }
 
     /// What a kernel that waits for a scan takes of one; see [`PresenceScan::args`].

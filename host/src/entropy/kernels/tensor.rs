@@ -24,6 +24,7 @@ pub(in crate::entropy) static TENSOR: Tensor = Tensor {
     entry_3: kernels::entropy_tensor_3::ENTRY,
     many: [kernels::entropy_tensor_many::ENTRY, kernels::entropy_tensor_3_many::ENTRY],
     measures: [kernels::entropy_tensor_measures::ENTRY, kernels::entropy_tensor_3_measures::ENTRY],
+    many_measures: [kernels::entropy_tensor_many_measures::ENTRY, kernels::entropy_tensor_3_many_measures::ENTRY],
 };
 
 /// Cells that are nodata are counted too.
@@ -32,6 +33,10 @@ pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
     entry_3: kernels::entropy_tensor_3_counted::ENTRY,
     many: [kernels::entropy_tensor_many_counted::ENTRY, kernels::entropy_tensor_3_many_counted::ENTRY],
     measures: [kernels::entropy_tensor_measures_counted::ENTRY, kernels::entropy_tensor_3_measures_counted::ENTRY],
+    many_measures: [
+        kernels::entropy_tensor_many_measures_counted::ENTRY,
+        kernels::entropy_tensor_3_many_measures_counted::ENTRY,
+    ],
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
@@ -55,6 +60,8 @@ pub(in crate::entropy) struct Tensor {
     many: [KernelEntry; 2],
     /// For other measures, likewise.
     measures: [KernelEntry; 2],
+    /// For other measures of more than 16 levels.
+    many_measures: [KernelEntry; 2],
 }
 
 /// The one of two kernels for a window's size: for 5 × 5, and for 3 × 3.
@@ -96,7 +103,7 @@ impl Descriptor for Tensor {
         let common = Common::new(self, question)?;
         let work = &question.work;
         let (logs, units) = table_u32(work.size * work.size + 1, work.largest);
-        let measures = of_size(work, self.measures);
+        let measures = of_size(work, if work.sweeps() > 1 { self.many_measures } else { self.measures });
         Ok(Box::new(Strips { common, measures, sums: OneSum::all(question, (&logs, units), put)? }))
     }
 }

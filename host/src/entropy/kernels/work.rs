@@ -29,6 +29,8 @@ pub(in crate::entropy) struct Work {
     pub square: bool,
     /// How many measures are asked for, where each comes from one sum over the counts and any valid cells are enough, around valid ones.
     pub one_sum: Option<usize>,
+    /// Whether all measures come from Σ n·log n, Σ n², and how many classes there are.
+    pub sums: bool,
     /// Where codes are words: all of them are below this, those of no data too. They may be any, and `levels` of them occur.
     pub words: Option<usize>,
 }
@@ -51,6 +53,7 @@ impl Work {
             runs: None,
             square: true,
             one_sum: Some(1),
+            sums: true,
             words: None,
         }
     }
@@ -68,6 +71,7 @@ impl Work {
             runs: None,
             square: true,
             one_sum: Some(1),
+            sums: true,
             words: None,
         }
     }
@@ -82,7 +86,7 @@ impl Work {
         let shape_of = window.footprint();
         let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
         let work = Self { runs: Some(window.runs.len()), square, ..Self::of_shape::<T>(shape, coding, size) };
-        Self { one_sum: one_sum::planes_of(window, &work), ..work }
+        Self { one_sum: one_sum::planes_of(window, &work), sums: window.comes_from_sums(), ..work }
     }
 
     /// Launches of a kernel that computes one measure at a time.

@@ -29,6 +29,15 @@ fn launch_columns<T: Real>(device: &Arc<dyn Device>, case: &Case, first: usize, 
     launch_of(kernel, device, case, first, count)
 }
 
+/// The same of the measures that come from sums, by the kernel for those; `None` where the window is no square.
+fn launch_sums<T: Real>(device: &Arc<dyn Device>, case: &Case) -> Option<(Case, Vec<Grid<T>>)> {
+    let kernel = if size_of::<T>() == 8 { Kernel::ColumnsSumsF64 } else { Kernel::ColumnsSums };
+    let from_sums = |measure: &Measure| Case { measures: vec![*measure], ..case.clone() }.window().comes_from_sums();
+    let case = Case { measures: case.measures.iter().copied().filter(from_sums).collect(), ..case.clone() };
+    let planes = launch_of(kernel, device, &case, 0, case.cells.rows())?;
+    Some((case, planes))
+}
+
 fn launch_of<T: Real>(
     kernel: Kernel,
     device: &Arc<dyn Device>,
@@ -97,6 +106,11 @@ fn agree<T: Real + Into<f64>>(step: usize) {
         for got in [Some(by_runs), by_columns].into_iter().flatten() {
             for m in 0..case.measures.len() {
                 case.compare(m, got[m].view(), &expected[m]);
+            }
+        }
+        if let Some((case, got)) = launch_sums::<T>(&device, &case) {
+            for (m, expected) in case.expected().iter().enumerate() {
+                case.compare(m, got[m].view(), expected);
             }
         }
     }

@@ -5,7 +5,7 @@ use simt::math::{fused_multiply_add_f64, reciprocal_fast};
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 
-use super::super::one_sum::OneSum;
+use super::super::one_sum::{ONE_SUM_GROUPS, OneSum};
 use super::super::store_doubles;
 use super::strip::ROW;
 
@@ -68,7 +68,7 @@ pub trait Measure: Copy {
     fn store(out: Out<Self::Result>, condition: bool, at: usize, results: [Self::Result; 4]);
 }
 
-/// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula; with `GROUPED` too, of more than 16 classes.
+/// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula; with `GROUPED` there are more than 16 classes.
 #[derive(Clone, Copy)]
 pub struct Single<const SHANNON: bool, const GROUPED: bool> {
     sum: OneSum,
@@ -78,11 +78,12 @@ pub struct Single<const SHANNON: bool, const GROUPED: bool> {
 }
 
 impl<const SHANNON: bool, const GROUPED: bool> Single<SHANNON, GROUPED> {
-    /// The measure of a formula, or Shannon's entropy by so many groups, and what 1/N is multiplied by.
+    /// The measure of a formula, with how many groups there are where classes are grouped, and what 1/N is multiplied by.
     #[inline(always)]
-    pub fn new(formula_or_groups: u32, scale: f32) -> Self {
-        let sum = OneSum { formula: formula_or_groups, scale: scale * ROW as f32 };
-        Self { sum, groups: if GROUPED { formula_or_groups } else { 1 }, group: 0 }
+    pub fn new(formula: u32, scale: f32) -> Self {
+        let scale = scale * ROW as f32;
+        let (sum, groups) = if GROUPED { OneSum::grouped(formula, scale) } else { (OneSum::new(formula, scale), 1) };
+        Self { sum, groups, group: 0 }
     }
 }
 
@@ -158,16 +159,67 @@ impl<const SHANNON: bool, const GROUPED: bool> Measure for Single<SHANNON, GROUP
     }
 }
 
-/// Shannon's entropy in f64, by what 1 / (N · [`ROW`]) is multiplied by. Two lanes share an entry of 8 bytes: those are served half a warp at a time.
+/// Shannon's entropy in f64. Two lanes share an entry of 8 bytes: those are served half a warp at a time.
 #[derive(Clone, Copy)]
-pub struct Double(pub f64);
+pub struct Double<const GROUPED: bool> {
+    /// What 1 / (N · [`ROW`]) is multiplied by.
+    scale: f64,
+    groups: u32,
+    /// The one that is counted.
+    group: u32,
+}
 
-impl Measure for Double {
+impl<const GROUPED: bool> Double<GROUPED> {
+    /// By how many groups there are, as [`Single`] is given them, and what 1/N is multiplied by.
+    #[inline(always)]
+    pub fn new(formula: u32, scale: f64) -> Self {
+        Self { scale: scale * f64::from(ROW), groups: if GROUPED { formula >> ONE_SUM_GROUPS } else { 1 }, group: 0 }
+    }
+}
+
+impl<const GROUPED: bool> Measure for Double<GROUPED> {
     type Entry = u64;
     type Result = f64;
 
     const NAN: f64 = f64::NAN;
     const STEP: u32 = 8;
+    const GROUPED: bool = GROUPED;
+
+    #[inline(always)]
+    fn groups(self) -> u32 {
+        self.groups
+    }
+
+    #[inline(always)]
+    fn of_group(self, group: u32) -> Self {
+        Self { group, ..self }
+    }
+
+    #[inline(always)]
+    fn first_class(self) -> u32 {
+        self.group * 0x1010_1010
+    }
+
+    #[inline(always)]
+    fn waiting(self, out: Out<f64>, is_inside: bool, at: usize) -> Option<[u64; 4]> {
+        if !GROUPED || self.group == 0 {
+            return None;
+        }
+        let words = out.cast::<u32>();
+        let [[a, b, c, d], [e, f, g, h]] =
+            if is_inside { [words.load4(2 * at), words.load4(2 * at + 4)] } else { [[0; 4]; 2] };
+        let whole = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        Some([whole(a, b), whole(c, d), whole(e, f), whole(g, h)])
+    }
+
+    #[inline(always)]
+    fn wait(self, out: Out<f64>, is_inside: bool, at: usize, sums: [u64; 4]) -> bool {
+        let waits = GROUPED && self.group + 1 < self.groups;
+        if waits {
+            store_doubles(out, is_inside, at, sums.map(f64::from_bits));
+        }
+        waits
+    }
 
     #[inline(always)]
     fn row(entry: u64) -> [u32; 4] {
@@ -192,7 +244,7 @@ impl Measure for Double {
         let n = f64::from(cells);
         let near = f64::from(reciprocal_fast(cells as f32));
         let near = fused_multiply_add_f64(fused_multiply_add_f64(-n, near, 1.0), near, near);
-        fused_multiply_add_f64(fused_multiply_add_f64(-n, near, 1.0), near, near) * self.0
+        fused_multiply_add_f64(fused_multiply_add_f64(-n, near, 1.0), near, near) * self.scale
     }
 
     #[inline(always)]

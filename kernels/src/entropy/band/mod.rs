@@ -199,25 +199,55 @@ bands! {
     ///
     /// # Safety
     /// As [`entropy_band`](fn@entropy_band).
-    entropy_band_f64, 512 threads, nodata false, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
+    entropy_band_f64, 512 threads, nodata false, f64, u64, |formula, scale: f64| Double::<false>::new(formula, scale);
 
     /// The same for grids with nodata, in blocks of up to [`BAND_THREADS`] threads.
     ///
     /// # Safety
     /// As [`entropy_band_counted`](fn@entropy_band_counted).
-    entropy_band_f64_counted, 512 threads, nodata true, f64, u64, |_formula, scale: f64| Double(scale * f64::from(ROW));
+    entropy_band_f64_counted, 512 threads, nodata true, f64, u64, |formula, scale: f64| Double::<false>::new(formula, scale);
 
-    /// [`entropy_band`](fn@entropy_band) for `groups` · 16 classes of up to 112, 16 at a time: `table` has units for so many.
+    /// [`entropy_band`](fn@entropy_band) for up to 112 classes, 16 at a time: `table` has units for so many, and `formula` has how many groups of 16 there are from bit
+    /// [`ONE_SUM_GROUPS`](super::ONE_SUM_GROUPS) on.
     ///
     /// # Safety
     /// As [`entropy_band`](fn@entropy_band).
     entropy_band_many, 512 threads, nodata false, f32, u32,
-        |groups, scale: f32| Single::<true, true>::new(groups, scale);
+        |formula, scale: f32| Single::<true, true>::new(formula, scale);
 
     /// The same for grids with nodata, which is no class, in blocks of up to [`BAND_THREADS`] threads.
     ///
     /// # Safety
-    /// As [`entropy_band_counted`](fn@entropy_band_counted), but that cells are below 16 · `groups` or equal to `nodata`.
+    /// As [`entropy_band_counted`](fn@entropy_band_counted), but that cells are below 16 · groups or equal to `nodata`.
     entropy_band_many_counted, 512 threads, nodata true, f32, u32,
-        |groups, scale: f32| Single::<true, true>::new(groups, scale);
+        |formula, scale: f32| Single::<true, true>::new(formula, scale);
+
+    /// [`entropy_band_measures`](fn@entropy_band_measures) for up to 48 classes: as [`entropy_band_many`](fn@entropy_band_many), with the measure in the lower bits of
+    /// `formula`.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band).
+    entropy_band_many_measures, 512 threads, nodata false, f32, u32,
+        |formula, scale: f32| Single::<false, true>::new(formula, scale);
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_band_many_counted`](fn@entropy_band_many_counted).
+    entropy_band_many_measures_counted, 512 threads, nodata true, f32, u32,
+        |formula, scale: f32| Single::<false, true>::new(formula, scale);
+
+    /// [`entropy_band_many`](fn@entropy_band_many) in f64: `table` has entries of 64 bits.
+    ///
+    /// # Safety
+    /// As [`entropy_band`](fn@entropy_band).
+    entropy_band_many_f64, 512 threads, nodata false, f64, u64,
+        |formula, scale: f64| Double::<true>::new(formula, scale);
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_band_many_counted`](fn@entropy_band_many_counted).
+    entropy_band_many_f64_counted, 512 threads, nodata true, f64, u64,
+        |formula, scale: f64| Double::<true>::new(formula, scale);
 }

@@ -39,13 +39,13 @@ struct Word {
 
 /// The window's counters.
 #[derive(Clone, Copy)]
-pub struct Base<const NODATA: bool, const MANY: bool> {
+pub struct Base<const NODATA: bool, const MANY: bool, const CODED: bool> {
     counters: Shared<u32>,
     /// The lane's first word.
     first: Word,
 }
 
-impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
+impl<const NODATA: bool, const MANY: bool, const CODED: bool> Base<NODATA, MANY, CODED> {
     /// No cells.
     #[inline(always)]
     pub fn new(frame: &Frame) -> Self {
@@ -74,7 +74,7 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
         if !frame.has_row(y) {
             return;
         }
-        let codes = frame.codes::<NODATA, MANY>(frame.word(y, word.at)) | word.outside;
+        let codes = frame.codes::<NODATA, CODED>(frame.word(y, word.at)) | word.outside;
         if codes == NOTHING {
             return;
         }
@@ -84,14 +84,15 @@ impl<const NODATA: bool, const MANY: bool> Base<NODATA, MANY> {
             let class = classes >> (8 * K) & 0xFF;
             self.counters.atomic_add(offset + class.min(OTHERS), 1);
             if NODATA && MANY {
-                let valid = if codes >> (8 * K) & 0xFF != 0xFF { VALID } else { OTHERS };
+                let code = codes >> (8 * K) & 0xFF;
+                let valid = if if CODED { code != 0xFF } else { code < 0x80 } { VALID } else { OTHERS };
                 self.counters.atomic_add(offset + valid, 1);
             }
         });
     }
 }
 
-impl<C: Counts, const NODATA: bool, const MANY: bool> Before<C> for Base<NODATA, MANY> {
+impl<C: Counts, const NODATA: bool, const MANY: bool, const CODED: bool> Before<C> for Base<NODATA, MANY, CODED> {
     #[inline(always)]
     fn slide(&mut self, frame: &Frame, base: u32, (entering, leaving): (i32, i32)) {
         let lane = warp::lane_id();

@@ -242,9 +242,9 @@ pub unsafe fn entropy_columns_wide_many(
         let coded = Planes { coded: cells.cast(), tiles, first: plane, count: planes };
         let finish = Rounded(Logarithms { scale, out });
         if nodata <= 255 {
-            frame.march_many::<_, Wide, true>(&coded, finish);
+            frame.march_many::<_, Wide, true, true>(&coded, finish);
         } else {
-            frame.march_many::<_, Wide, false>(&coded, finish);
+            frame.march_many::<_, Wide, false, true>(&coded, finish);
         }
     }
 }

@@ -58,6 +58,17 @@ impl<const NEAR: bool> Logs<NEAR> {
         self.f(word & 0xFFFF).wrapping_add(self.f(word >> 16))
     }
 
+    /// Σ F(n), modulo 2^64, of 16 counts.
+    #[inline(always)]
+    pub fn sum(&self, counts: &[u32; 8]) -> u64 {
+        let (mut sum, mut w) = (0u64, 0);
+        while w < 8 {
+            sum = sum.wrapping_add(self.both(counts[w]));
+            w += 1;
+        }
+        sum
+    }
+
     /// F(N) − Σ F(n), modulo 2^64, of 16 counts and their sum.
     #[inline(always)]
     pub fn rest(&self, total: u32, counts: &[u32; 8]) -> u64 {

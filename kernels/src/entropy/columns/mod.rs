@@ -41,6 +41,7 @@ mod heads;
 mod large;
 mod logs;
 mod measures;
+mod parts;
 mod quick;
 mod recode;
 mod recode_words;
@@ -52,6 +53,7 @@ mod tiles;
 pub use heads::*;
 pub use large::*;
 pub use measures::*;
+pub use parts::*;
 pub use quick::*;
 pub use recode::*;
 pub use recode_words::*;
@@ -74,6 +76,8 @@ pub const COLUMNS_SMALL: u32 = 127;
 pub const COLUMNS_WIDE_SIZE: u32 = 1023;
 /// Classes that are counted at a time.
 pub const COLUMNS_CLASSES: u32 = 16;
+/// Classes, at most, that are counted by their own numbers: a warp has words for the heads of so many.
+pub const COLUMNS_OWN: u32 = 64;
 
 /// The number itself, through a shuffle: so that the compiler neither knows it nor recomputes it at each use.
 #[inline(always)]
@@ -253,7 +257,7 @@ macro_rules! columns {
             scale: f32,
         ) {
             let $cut = Cut { rows, cols, first, count, size, rows_each };
-            if !$goes_on {
+            if !($goes_on) {
                 return;
             }
             let scales = [fine_scale, middle_scale, scale];
@@ -307,10 +311,30 @@ columns! {
     entropy_columns_many, (strips_each: u32, most: u32, plane: u32, planes: u32), |cells, cut| if goes_on(cells.cast(), most), |frame, tables, near| {
         let coded = Planes { coded: cells.cast(), tiles: Tiles::new(cut, strips_each), first: plane, count: planes };
         match (tables.copies > 0, tables.nodata <= 255) {
-            (true, false) => frame.march_many::<_, Packed, false>(&coded, tables.finish::<true, false>(near)),
-            (true, true) => frame.march_many::<_, Packed, true>(&coded, tables.finish::<true, true>(near)),
-            (false, false) => frame.march_many::<_, Packed, false>(&coded, tables.finish::<false, false>(near)),
-            (false, true) => frame.march_many::<_, Packed, true>(&coded, tables.finish::<false, true>(near)),
+            (true, false) => frame.march_many::<_, Packed, false, true>(&coded, tables.finish::<true, false>(near)),
+            (true, true) => frame.march_many::<_, Packed, true, true>(&coded, tables.finish::<true, true>(near)),
+            (false, false) => frame.march_many::<_, Packed, false, true>(&coded, tables.finish::<false, false>(near)),
+            (false, true) => frame.march_many::<_, Packed, true, true>(&coded, tables.finish::<false, true>(near)),
+        }
+    }
+}
+
+columns! {
+    /// The same for up to [`COLUMNS_OWN`] classes that are their own codes: `groups` times 16 of them, a sweep over the map each.
+    ///
+    /// Nothing has to be numbered first; but a tile that has few of the classes takes as long as one that has all. `words` has
+    /// [`COLUMNS_SURVEY`](tiles::COLUMNS_SURVEY) words of a survey by [`entropy_columns_recode`](fn@entropy_columns_recode), and nothing is done where that has
+    /// found at most `most` sweeps; it is not read where `most` is 0. Where `copies` is 0, the heads that
+    /// [`entropy_columns_heads_groups`](fn@entropy_columns_heads_groups) makes for the same classes follow.
+    ///
+    /// # Safety
+    /// As [`entropy_columns`](fn@entropy_columns), but that cells are below 16 · `groups`.
+    entropy_columns_groups, (words: In<u32>, groups: u32, most: u32), |cells, _cut| if most == 0 || !goes_on(words, most), |frame, tables, near| {
+        match (tables.copies > 0, tables.nodata <= 255) {
+            (true, false) => frame.march_own::<_, false, true>(groups, tables.finish::<true, false>(near)),
+            (true, true) => frame.march_own::<_, true, true>(groups, tables.finish::<true, true>(near)),
+            (false, false) => frame.march_own_with::<_, false, false>(words, groups, tables.finish::<false, false>(near)),
+            (false, true) => frame.march_own_with::<_, true, true>(words, groups, tables.finish::<false, true>(near)),
         }
     }
 }

@@ -12,9 +12,9 @@ use simt::math::funnel_shift_right;
 use simt::{four, thread, warp};
 
 use super::base::Base;
-use super::counters::{Column, Counts, Steps, WarpScan, halves, one_hot, step};
-use super::heads::Heads;
-use super::tiles::{COLUMNS_PLANE, Planes};
+use super::counters::{Column, Counts, Packed, Steps, WarpScan, halves, one_hot, step};
+use super::heads::{Groups, Heads};
+use super::tiles::{COLUMNS_PLANE, COLUMNS_SURVEY, Planes};
 use super::{COLUMNS_CLASSES, COLUMNS_STRIP, opaque};
 use crate::entropy::{NOTHING, equal_bytes};
 
@@ -174,19 +174,19 @@ impl Frame {
         outside
     }
 
-    /// Four cells in the form that counters take; of several sweeps, they have it.
+    /// Four cells in the form that counters take; codes of tiles have it.
     #[inline(always)]
-    pub fn codes<const NODATA: bool, const MANY: bool>(&self, word: u32) -> u32 {
-        if NODATA && !MANY { self.plain(word) } else { word }
+    pub fn codes<const NODATA: bool, const CODED: bool>(&self, word: u32) -> u32 {
+        if NODATA && !CODED { self.plain(word) } else { word }
     }
 
-    /// Four cells of up to 16 classes in the form that counters take: numbers from 16 on are not counted.
+    /// Four cells of classes below [`COLUMNS_OWN`](super::COLUMNS_OWN) in the form that counters take: nodata has its byte's highest bit.
     ///
-    /// A nodata below 16 gets its byte's highest bit. Bytes below 128 can be compared without a carry into the next; where nodata is from 16 on, they
-    /// are compared with 127: valid cells differ from it, and the carries that larger bytes make do not change that.
+    /// Bytes below 128 can be compared without a carry into the next; where nodata is from 128 on, it has the bit, and they are compared with 127: valid
+    /// cells differ from it, and the carries that larger bytes make do not change that.
     #[inline(always)]
     pub fn plain(&self, word: u32) -> u32 {
-        let nodata = if self.nodata < 16 { self.nodata * 0x0101_0101 } else { 0x7F7F_7F7F };
+        let nodata = if self.nodata < 128 { self.nodata * 0x0101_0101 } else { 0x7F7F_7F7F };
         word | (!(word ^ nodata).wrapping_add(0x7F7F_7F7F) & 0x8080_8080)
     }
 
@@ -198,7 +198,7 @@ impl Frame {
 
     /// The codes at both positions of a row.
     #[inline(always)]
-    fn pair<const NODATA: bool, const MANY: bool>(&self, y: i32, positions: [Position; 2]) -> [u32; 2] {
+    fn pair<const NODATA: bool, const CODED: bool>(&self, y: i32, positions: [Position; 2]) -> [u32; 2] {
         if !self.has_row(y) {
             return [NOTHING; 2];
         }
@@ -208,7 +208,7 @@ impl Frame {
             let Position { low, high, shift, outside } = positions[n];
             let word = funnel_shift_right(self.word(y, low), self.word(y, high), shift);
             // What is outside would carry into its neighbours.
-            codes[n] = self.codes::<NODATA, MANY>(word & !outside) | outside;
+            codes[n] = self.codes::<NODATA, CODED>(word & !outside) | outside;
             n += 1;
         }
         codes
@@ -217,20 +217,60 @@ impl Frame {
     /// Computes the strip, of up to 16 classes that are their own codes.
     #[inline(always)]
     pub fn march_few<F: Finish<C>, C: Counts, const NODATA: bool>(&self, finish: F) {
-        let before: Base<NODATA, false> = Base::new(self);
-        self.sweep::<F, C, _, NODATA, false>(finish, before, 0, (true, true));
+        let before: Base<NODATA, false, false> = Base::new(self);
+        self.sweep::<F, C, _, NODATA, false, false>(finish, before, 0, (true, true));
     }
 
     /// The same with heads, for large windows.
     #[inline(always)]
     pub fn march_with<F: Finish<C>, C: Counts, const NODATA: bool>(&self, heads: In<u32>, finish: F) {
-        let before: Heads<C> = Heads::new(self, heads);
-        self.sweep::<F, C, _, NODATA, false>(finish, before, 0, (true, true));
+        let before: Heads<C, false> = Heads::new(self, heads, Groups::ONE);
+        self.sweep::<F, C, _, NODATA, false, false>(finish, before, 0, (true, true));
+    }
+
+    /// Computes the strip, of classes that are their own codes, a sweep for each of so many groups of 16.
+    #[inline(always)]
+    pub fn march_own<F: Finish<Packed>, const NODATA: bool, const MANY: bool>(&self, groups: u32, finish: F) {
+        self.march_groups::<F, _, NODATA, MANY>(groups, finish, |_| Base::<NODATA, MANY, false>::new(self));
+    }
+
+    /// The same with heads of all groups behind the words of a survey, for large windows.
+    #[inline(always)]
+    pub fn march_own_with<F: Finish<Packed>, const NODATA: bool, const MANY: bool>(
+        &self,
+        words: In<u32>,
+        count: u32,
+        finish: F,
+    ) {
+        self.march_groups::<F, _, NODATA, MANY>(count, finish, |group| {
+            Heads::<Packed, MANY>::new(self, words, Groups { begin: COLUMNS_SURVEY, group, count })
+        });
+    }
+
+    /// A sweep for each group; `before` has the window before the strip's first one, of a group's classes.
+    #[inline(always)]
+    fn march_groups<F: Finish<Packed>, B: Before<Packed>, const NODATA: bool, const MANY: bool>(
+        &self,
+        groups: u32,
+        finish: F,
+        before: impl Fn(u32) -> B,
+    ) {
+        let mut group = 0;
+        while group < groups {
+            let ends = (group == 0, group + 1 == groups);
+            let base = 8 * COLUMNS_CLASSES * group;
+            self.sweep::<F, Packed, _, NODATA, MANY, false>(finish, before(group), base, ends);
+            group += 1;
+        }
     }
 
     /// Computes the strip, of any classes, from their codes.
     #[inline(always)]
-    pub(super) fn march_many<F: Finish<C>, C: Counts, const NODATA: bool>(&self, planes: &Planes, finish: F) {
+    pub(super) fn march_many<F: Finish<C>, C: Counts, const NODATA: bool, const MANY: bool>(
+        &self,
+        planes: &Planes,
+        finish: F,
+    ) {
         const SWEEPS: u32 = COLUMNS_PLANE / COLUMNS_CLASSES;
         let &Planes { coded, tiles, first, count } = planes;
         let (classes, frame) = tiles.coded(coded, self);
@@ -245,14 +285,15 @@ impl Frame {
             let ends = (sweep == 0, sweep + 1 == sweeps);
             let frame = tiles.in_plane(&frame, sweep / SWEEPS - first);
             let base = 8 * COLUMNS_CLASSES * (sweep % SWEEPS);
-            frame.sweep::<F, C, _, NODATA, true>(finish, Base::<NODATA, true>::new(&frame), base, ends);
+            frame.sweep::<F, C, _, NODATA, MANY, true>(finish, Base::<NODATA, MANY, true>::new(&frame), base, ends);
             sweep += 1;
         }
     }
 
-    /// Counts 16 classes down the strip's rows: the (first, last) ones or not.
+    /// Counts 16 classes down the strip's rows: the (first, last) ones or not. With `MANY` the windows' valid cells are counted besides, since these classes
+    /// are not all; `CODED` cells are codes of tiles.
     #[inline(always)]
-    fn sweep<F: Finish<C>, C: Counts, B: Before<C>, const NODATA: bool, const MANY: bool>(
+    fn sweep<F: Finish<C>, C: Counts, B: Before<C>, const NODATA: bool, const MANY: bool, const CODED: bool>(
         &self,
         finish: F,
         mut before: B,
@@ -274,7 +315,7 @@ impl Frame {
             let mut columns: [Column; 4] = [[0; 4]; 4];
             let mut valid_columns = 0u32;
             while row < until {
-                let [entering, leaving] = self.pair::<NODATA, MANY>(row, positions);
+                let [entering, leaving] = self.pair::<NODATA, CODED>(row, positions);
                 before.slide(self, base, (row, -1));
                 four!(K => {
                     let (new, old) = (one_hot(entering, K as u32, base), one_hot(leaving, K as u32, base));
@@ -286,7 +327,7 @@ impl Frame {
                 });
                 if NODATA && MANY {
                     valid_columns =
-                        valid_columns.wrapping_add(valid_bytes(entering)).wrapping_sub(valid_bytes(leaving));
+                        valid_columns.wrapping_add(valid_bytes::<CODED>(entering)).wrapping_sub(valid_bytes::<CODED>(leaving));
                 }
                 row += 1;
             }
@@ -305,8 +346,8 @@ impl Frame {
         while y < self.end {
             // Nothing leaves the first window.
             let above = if y == self.begin { -1 } else { y - r - 1 };
-            let [entering, leaving] = self.pair::<NODATA, MANY>(y + r, positions);
-            let [entering_above, leaving_above] = self.pair::<NODATA, MANY>(above, positions);
+            let [entering, leaving] = self.pair::<NODATA, CODED>(y + r, positions);
+            let [entering_above, leaving_above] = self.pair::<NODATA, CODED>(above, positions);
             before.slide(self, base, (y + r, above));
             four!(K => {
                 let (new, old) = (one_hot(entering, K as u32, base), one_hot(leaving, K as u32, base));
@@ -317,8 +358,8 @@ impl Frame {
             let mut counts = C::inclusive_sum(&steps, &scan);
             let mut all_valid = 0;
             if NODATA && MANY {
-                let more = valid_bytes(entering) + valid_bytes(leaving_above);
-                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes(leaving) - valid_bytes(entering_above)), 2);
+                let more = valid_bytes::<CODED>(entering) + valid_bytes::<CODED>(leaving_above);
+                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes::<CODED>(leaving) - valid_bytes::<CODED>(entering_above)), 2);
                 let ([a, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
                 all_valid = scan.inclusive_sum(a.wrapping_add(b).wrapping_add(c).wrapping_add(d), (0, 5));
             }
@@ -367,8 +408,8 @@ fn changes(more: [Column; 2], less: [Column; 2], bias: u32) -> Column {
 
 /// Which bytes of a word are not nodata: 1 or 0 in each.
 #[inline(always)]
-fn valid_bytes(codes: u32) -> u32 {
-    !equal_bytes(codes, NOTHING) & 0x0101_0101
+fn valid_bytes<const CODED: bool>(codes: u32) -> u32 {
+    if CODED { !equal_bytes(codes, NOTHING) & 0x0101_0101 } else { !codes >> 7 & 0x0101_0101 }
 }
 
 /// Adds bytes, each less `bias`, to counters of 16 bits: columns 0 and 2, 1 and 3.

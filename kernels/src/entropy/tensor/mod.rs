@@ -439,7 +439,7 @@ macro_rules! tensors {
             records: u32,
         ) {
             let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-            let measure = OneSum { formula, scale };
+            let measure = if $groups > 1 { OneSum::grouped(formula, scale).0 } else { OneSum::new(formula, scale) };
             tensor::<$side, $mode, $groups, $shannon>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
         }
     )*};
@@ -524,4 +524,29 @@ tensors! {
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
     entropy_tensor_3_many_counted, threads 512, side 3, COUNTED, groups 2, shannon true;
+
+    /// [`entropy_tensor_measures`](fn@entropy_tensor_measures) of up to 32 levels, in blocks of [`TENSOR_MANY_THREADS`] threads. `formula` has the number of groups, 2,
+    /// from bit [`ONE_SUM_GROUPS`](super::ONE_SUM_GROUPS) on.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_many_measures, threads 512, side 5, INSIDE, groups 2, shannon false;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_many_measures_counted, threads 512, side 5, COUNTED, groups 2, shannon false;
+
+    /// [`entropy_tensor_many_measures`](fn@entropy_tensor_many_measures) for windows of 3 × 3.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_3_many_measures, threads 512, side 3, INSIDE, groups 2, shannon false;
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_3_many_measures_counted, threads 512, side 3, COUNTED, groups 2, shannon false;
 }

@@ -1,8 +1,8 @@
 //! The axes of a sweep, the settings that they make, and which two of those are neighbours.
 //!
 //! All settings together would be thousands, most of which say what others have said. So there is a base, made of the first entry of each
-//! axis; classes and nodata are combined, because kernels are chosen by both; everything else is one axis away from the base. Every row
-//! of settings is taken at every size.
+//! axis; classes and nodata are combined, because kernels are chosen by both; everything else is one axis away from the base, and one from the base with the
+//! second number of classes: kernels end where 16 classes do, each for its own measures, shapes and precisions. Every row of settings is taken at every size.
 
 use std::fmt;
 
@@ -220,11 +220,15 @@ impl Axes {
         let classes = unique(&self.nodata)
             .into_iter()
             .flat_map(|nodata| levels.iter().map(move |&levels| Setting { levels, nodata, ..base }));
-        let measures = unique(&self.measures).into_iter().map(|measure| Setting { measure, ..base });
-        let shapes = unique(&self.shapes).into_iter().map(|shape| Setting { shape, ..base });
-        let precisions = unique(&self.precisions).into_iter().map(|precision| Setting { precision, ..base });
-        // The base is in all of them, and comes once.
-        Some(unique(&classes.chain(measures).chain(shapes).chain(precisions).collect::<Vec<_>>()))
+        let mut rows: Vec<_> = classes.collect();
+        for &levels in levels.iter().take(2) {
+            let base = Setting { levels, ..base };
+            rows.extend(self.measures.iter().map(|&measure| Setting { measure, ..base }));
+            rows.extend(self.shapes.iter().map(|&shape| Setting { shape, ..base }));
+            rows.extend(self.precisions.iter().map(|&precision| Setting { precision, ..base }));
+        }
+        // The bases are in all of them, and come once.
+        Some(unique(&rows))
     }
 
     /// The axis along which two settings are one step apart; `None` where they are not neighbours.
@@ -319,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_classes_with_and_without_nodata_and_then_one_axis_from_the_base() {
+    fn rows_are_classes_with_and_without_nodata_and_then_one_axis_from_two_bases() {
         let axes = Axes { sizes: vec![3, 5, 3], levels: vec![16, 17, 16], ..Axes::default() };
         let settings = axes.settings();
         let names: Vec<String> = settings.iter().step_by(2).map(Setting::to_string).collect();
@@ -336,11 +340,17 @@ mod tests {
                 "3 x 3, 16 classes, evenness, square, f32, no nodata",
                 "3 x 3, 16 classes, shannon, disk, f32, no nodata",
                 "3 x 3, 16 classes, shannon, square, f64, no nodata",
+                "3 x 3, 17 classes, simpson, square, f32, no nodata",
+                "3 x 3, 17 classes, richness, square, f32, no nodata",
+                "3 x 3, 17 classes, hill:2, square, f32, no nodata",
+                "3 x 3, 17 classes, evenness, square, f32, no nodata",
+                "3 x 3, 17 classes, shannon, disk, f32, no nodata",
+                "3 x 3, 17 classes, shannon, square, f64, no nodata",
             ]
         );
         assert!(settings.iter().skip(1).step_by(2).all(|setting| setting.size == 5));
-        // 5 numbers of classes with and without nodata, 4 measures, a shape, a precision; at 8 sizes.
-        assert_eq!(Axes::default().settings().len(), (5 * 2 + 4 + 1 + 1) * 8);
+        // 5 numbers of classes with and without nodata; 4 measures, a shape, a precision of two of them; at 8 sizes.
+        assert_eq!(Axes::default().settings().len(), (5 * 2 + 2 * (4 + 1 + 1)) * 8);
         assert!(Axes { shapes: Vec::new(), ..axes }.settings().is_empty());
     }
 
@@ -360,6 +370,7 @@ mod tests {
             (base, Setting { nodata: true, ..base }, Some(Axis::Nodata)),
             (base, simpson, Some(Axis::Measure)),
             (simpson, of(Measure::Richness), None),
+            (simpson, Setting { levels: 17, ..simpson }, Some(Axis::Levels)),
             (base, disk, Some(Axis::Shape)),
             (base, Setting { precision: Precision::F64, ..base }, Some(Axis::Precision)),
             // Two axes, or none.

@@ -7,7 +7,7 @@
 //! ```text
 //! measure the ceilings, as all benchmarks do
 //! the first entry of each axis makes the base: 16 classes, no nodata, shannon, square, f32
-//! the rows: classes x nodata; then each other measure, shape and precision at the base's classes and nodata
+//! the rows: classes x nodata; then each other measure, shape and precision at the first two numbers of classes and the base's nodata
 //! for each row, for each window's size:
 //!     compute a small grid of the same settings; compare with the definition; wrong: say where, and time nothing
 //!     compute the grid; compare a sample of it with the definition; wrong: say where, and time nothing
