@@ -1,7 +1,8 @@
 //! Executors: the devices that run the kernels of [`simt`], behind one trait.
 //!
 //! A [`Device`] is a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]). Code that plans launches, splits work and moves data is written
-//! once, over the trait. The CUDA driver is opened at run time, so one binary runs on machines with a GPU and without one.
+//! once, over the trait. The CUDA driver is opened at run time, so one binary runs on machines with a GPU and without one. The cargo
+//! feature `cuda`, on by default, can be left out: then the emulator is the only device, and nothing depends on the driver's crate.
 //!
 //! | module | what |
 //! |---|---|
@@ -22,6 +23,7 @@
 
 mod buffer;
 mod context;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
 pub mod emulator;
