@@ -12,7 +12,7 @@
 //! | feature | what it adds | crates |
 //! |---|---|---|
 //! | `apsp` | all-pairs shortest paths, the module `apsp` | |
-//! | `cuda` | NVIDIA GPUs, the module `exec::cuda`; the driver is opened at run time, so a machine need not have one | `cudarc` |
+//! | `cuda` | NVIDIA GPUs, the module `exec::cuda`, with the kernels' PTX (7 MB); the driver is opened at run time, so a machine need not have one | `cudarc` |
 //! | `geotiff` | GeoTIFF, the module `raster::geotiff` | `tiff-reader`, `tiff-writer` and those of the codecs |
 //! | `png` | PNG as cells, and the pictures of `io::preview` | `png` |
 //!
