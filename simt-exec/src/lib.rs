@@ -20,6 +20,8 @@
 //! A kernel's [`KernelEntry`](simt::launch::KernelEntry) leads to the PTX of its crate ([`Module`](simt::launch::Module)), so the
 //! kernels of any crate can be launched. Nothing here knows of rasters or graphs.
 #![deny(missing_docs)]
+// Pages link to the module `cuda`.
+#![cfg_attr(not(feature = "cuda"), allow(rustdoc::broken_intra_doc_links))]
 
 mod buffer;
 mod context;
