@@ -1,10 +1,11 @@
 //! `--device`: what it means on this machine, for this grid.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halotile::choice::{Devices, Recommendation, Workload};
-use halotile::entropy::{Engine, Kernel, Place};
+use halotile::choice::{Devices, Opened, Opener, Recommendation, Workload};
+use halotile::entropy::{Kernel, Place};
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};
@@ -29,85 +30,56 @@ pub fn open_emulated(ordinal: usize) -> Result<Arc<EmulatedDevice>, DeviceError>
     Ok(device)
 }
 
-/// An engine, and what to call it.
-#[derive(Clone)]
-pub struct Chosen {
-    pub engine: Engine,
-    pub name: String,
-}
+/// Devices as this program opens them: watched.
+pub struct Watched;
 
-impl Chosen {
-    pub fn cpu() -> Self {
-        Self { engine: Engine::Cpu, name: "cpu".to_owned() }
+impl Opener for Watched {
+    fn gpu(&self, ordinal: usize) -> Result<Arc<dyn Device>, DeviceError> {
+        Ok(open_gpu(ordinal)?)
     }
 
-    fn devices(devices: Vec<Arc<dyn Device>>) -> Self {
-        let names: Vec<_> = devices.iter().map(|device| device.name()).collect();
-        Self { engine: Engine::Devices(devices), name: names.join(", ") }
-    }
-
-    /// Graphics cards that are there; the error says why one is not.
-    pub fn cuda(ordinals: &[usize]) -> Result<Self, DeviceError> {
-        let open = |&ordinal: &usize| Ok(open_gpu(ordinal)? as Arc<dyn Device>);
-        ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::devices)
-    }
-
-    /// What is asked for by name; none for auto.
-    pub fn named(device: &Devices) -> Result<Option<Self>, DeviceError> {
-        Ok(match device {
-            Devices::Auto => None,
-            Devices::Cpu => Some(Self::cpu()),
-            Devices::Cuda(ordinals) => Some(Self::cuda(ordinals)?),
-            Devices::Emulator(count) => {
-                let open = |ordinal| Ok(open_emulated(ordinal)? as Arc<dyn Device>);
-                Some(Self::devices((0..*count).map(open).collect::<Result<_, DeviceError>>()?))
-            }
-        })
+    fn emulated(&self, ordinal: usize) -> Result<Arc<dyn Device>, DeviceError> {
+        Ok(open_emulated(ordinal)?)
     }
 }
 
-/// What `--device auto` has come to, and why.
-pub struct Choice {
-    pub chosen: Chosen,
-    why: String,
-    /// The work is done on the CPU because it is done sooner there.
-    plain: bool,
+/// What `--device auto` comes to by a recommendation.
+pub fn recommended(recommendation: Recommendation) -> Opened {
+    Opened::recommended(recommendation, 0, &Watched)
 }
 
-impl Choice {
-    /// A choice that a user may want to know of.
-    pub fn new(chosen: Chosen, why: String) -> Self {
-        Self { chosen, why, plain: false }
+/// What `--device auto` comes to for a kernel that runs on a device: a GPU, or an error.
+pub fn for_kernel(kernel: impl Display) -> Result<Opened, DeviceUnavailable> {
+    let because = format!("kernel {kernel} runs on a device");
+    match Opened::gpus(&[0], &Watched) {
+        Ok(gpu) => Ok(gpu.because(because)),
+        Err(error) => Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel"))),
     }
+}
 
-    /// What a recommendation says, if there is a GPU.
-    pub fn by(recommendation: Recommendation) -> Self {
-        if !recommendation.gpu {
-            return Self { chosen: Chosen::cpu(), why: recommendation.why, plain: true };
-        }
-        match Chosen::cuda(&[0]) {
-            Ok(chosen) => Self::new(chosen, recommendation.why),
-            Err(error) => Self::new(Chosen::cpu(), error.to_string()),
-        }
+/// Tells what `--device auto` has come to, and why. That the CPU is faster is told under `-v` alone, and only where a driver is there: without
+/// one the CPU is no choice.
+pub fn tell(opened: &Opened, console: &Console) {
+    let Some(automatic) = &opened.automatic else { return };
+    let told = || format!("device auto: {}, because {}", opened.name, automatic.why);
+    if !automatic.cpu_is_faster {
+        console.note(&told());
+    } else if console.is_verbose() && cuda::driver().is_ok() {
+        tracing::info!("{}", told());
     }
+}
 
-    /// Tells of it. That work is too little for a GPU is told under `-v` alone, and only where a driver is there: without one the CPU
-    /// is no choice.
-    pub fn tell(&self, console: &Console) {
-        let told = || format!("device auto: {}, because {}", self.chosen.name, self.why);
-        if !self.plain {
-            console.note(&told());
-        } else if console.is_verbose() && cuda::driver().is_ok() {
-            tracing::info!("{}", told());
-        }
-    }
+/// Takes the CPU engine in place of devices that failed for this reason, and tells of it; `None` where the devices were asked for.
+pub fn fall_back(opened: &Opened, why: &str, console: &Console) -> Option<Opened> {
+    let cpu = opened.fall_back(why.to_owned())?;
+    console.note(&format!("device auto: cpu after all, because {why}"));
+    Some(cpu)
 }
 
 /// Settles on an engine, once.
 pub struct Chooser {
-    chosen: Option<Chosen>,
+    opened: Option<Opened>,
     kernel: Option<Kernel>,
-    auto: bool,
     /// Seconds that opening devices took.
     pub seconds: f64,
 }
@@ -116,61 +88,44 @@ impl Chooser {
     /// Opens the devices asked for by name. With auto nothing happens before the first grid is known.
     pub fn new(device: &Devices, kernel: Option<Kernel>) -> Result<Self, DeviceError> {
         let start = Instant::now();
-        let chosen = Chosen::named(device)?;
-        Ok(Self { auto: chosen.is_none(), chosen, kernel, seconds: start.elapsed().as_secs_f64() })
+        let opened = Opened::named(device, &Watched)?;
+        Ok(Self { opened, kernel, seconds: start.elapsed().as_secs_f64() })
     }
 
     /// The engine for a grid, and for all that come after it.
-    pub fn engine(&mut self, workload: impl FnOnce() -> Workload, console: &Console) -> anyhow::Result<Chosen> {
-        if let Some(chosen) = &self.chosen {
-            return Ok(chosen.clone());
+    pub fn engine(&mut self, workload: impl FnOnce() -> Workload, console: &Console) -> anyhow::Result<Opened> {
+        if let Some(opened) = &self.opened {
+            return Ok(opened.clone());
         }
         let start = Instant::now();
-        let choice = self.choose(workload())?;
+        let opened = self.choose(workload())?;
         self.seconds += start.elapsed().as_secs_f64();
-        choice.tell(console);
-        self.chosen = Some(choice.chosen.clone());
-        Ok(choice.chosen)
+        tell(&opened, console);
+        self.opened = Some(opened.clone());
+        Ok(opened)
     }
 
-    fn choose(&self, workload: Workload) -> Result<Choice, DeviceUnavailable> {
-        if let Some(kernel) = self.kernel {
-            return Self::choose_for(kernel);
-        }
-        let recommendation = workload.recommend(rayon::current_num_threads(), false);
-        Ok(Choice::by(recommendation))
-    }
-
-    /// What a kernel asked for runs on.
-    fn choose_for(kernel: Kernel) -> Result<Choice, DeviceUnavailable> {
-        match kernel.place() {
-            Place::Device => {
-                let because = format!("kernel {kernel} runs on a device");
-                match Chosen::cuda(&[0]) {
-                    Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => {
-                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
-                    }
-                }
-            }
-            Place::Cpu => Ok(Choice::new(Chosen::cpu(), format!("kernel {kernel} is a function on the CPU"))),
+    fn choose(&self, workload: Workload) -> Result<Opened, DeviceUnavailable> {
+        let Some(kernel) = self.kernel else {
+            return Ok(recommended(workload.recommend(rayon::current_num_threads(), false)));
+        };
+        Ok(match kernel.place() {
+            Place::Device => for_kernel(kernel)?,
+            Place::Cpu => Opened::cpu().because(format!("kernel {kernel} is a function on the CPU")),
             Place::Both => {
                 let because = format!("kernel {kernel} takes all GPUs that are there");
-                Ok(match cuda::count().and_then(|count| Chosen::cuda(&Vec::from_iter(0..count))) {
-                    Ok(gpus) => Choice::new(gpus, because),
-                    Err(error) => Choice::new(Chosen::cpu(), format!("{because}, and {error}")),
-                })
+                match Opened::all_gpus(&Watched) {
+                    Ok(gpus) => gpus.because(because),
+                    Err(error) => Opened::cpu().because(format!("{because}, and {error}")),
+                }
             }
-        }
+        })
     }
 
-    /// Takes the CPU engine after all, if the choice is ours.
-    pub fn fall_back(&mut self, why: &str, console: &Console) -> Option<Chosen> {
-        if !self.auto || self.kernel.is_some() {
-            return None;
-        }
-        console.note(&format!("device auto: cpu after all, because {why}"));
-        self.chosen = Some(Chosen::cpu());
-        self.chosen.clone()
+    /// Takes the CPU engine after all, if the choice is ours: a kernel that was asked for is not replaced.
+    pub fn fall_back(&mut self, why: &str, console: &Console) -> Option<Opened> {
+        let opened = self.opened.as_ref().filter(|_| self.kernel.is_none())?;
+        self.opened = Some(fall_back(opened, why, console)?);
+        self.opened.clone()
     }
 }

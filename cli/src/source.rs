@@ -31,8 +31,8 @@ pub fn name_of(path: &Path) -> String {
 /// Says which option names the format that the ending does not tell.
 pub fn name_the_format(error: UnknownFormat, option: &str) -> Usage {
     match error {
-        UnknownFormat::Foreign { .. } => Usage(error.to_string()),
-        _ => Usage(format!("{error} with {option}")),
+        UnknownFormat::Ending { .. } => Usage(format!("{error} with {option}")),
+        _ => Usage(error.to_string()),
     }
 }
 

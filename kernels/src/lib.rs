@@ -6,18 +6,14 @@
 pub mod apsp;
 pub mod arrays;
 pub mod entropy;
+#[cfg(not(target_arch = "nvptx64"))]
+mod ptx;
 pub mod selftest;
 
-/// The PTX of all kernels, made by `cargo xtask build-ptx`, and what `ptxas` reported of them.
+/// The PTX of all kernels, made by `cargo xtask build-ptx`, unless the feature `ptx` is left out; and what `ptxas` reported of them.
 #[cfg(not(target_arch = "nvptx64"))]
-pub static MODULE: simt::launch::Module = simt::launch::Module {
-    ptx: &[
-        include_str!("../ptx/halotile.sm_75.ptx"),
-        include_str!("../ptx/halotile.sm_80.ptx"),
-        include_str!("../ptx/halotile.sm_90.ptx"),
-    ],
-    resources: include_str!("../ptx/resources.json"),
-};
+pub static MODULE: simt::launch::Module =
+    simt::launch::Module { ptx: ptx::TEXTS, resources: include_str!("../ptx/resources.json") };
 
 /// All kernels, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -3,6 +3,7 @@
 use halotile::apsp::files::graph::{AnyGraph, GraphArrays, GraphOptions, read_arrays};
 use halotile::apsp::{Apsp, Distance, Distances, Matrix, Solution, Weight, memory_needed};
 use halotile::choice::{Devices, Vertices};
+use halotile::engine::Engine;
 use halotile::machine::{self, memory_available};
 use halotile::observe::Observer;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
@@ -11,7 +12,7 @@ use pyo3::types::PyDict;
 use rayon::prelude::*;
 
 use crate::array::Array;
-use crate::devices::{Chosen, named};
+use crate::devices::{named, open};
 use crate::error::Fault;
 use crate::run::{WorkEstimate, run};
 
@@ -30,7 +31,7 @@ impl GraphInput {
         }
     }
 
-    fn solve(&self, options: &PathOptions, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
+    fn solve(&self, options: &PathOptions, engine: &Engine, watch: &dyn Observer) -> Result<Solution, Fault> {
         let graph_options =
             GraphOptions { weight: options.weight, undirected: !options.directed, ..GraphOptions::default() };
         let graph = match self {
@@ -50,7 +51,7 @@ impl GraphInput {
                 let edges = GraphArrays::Edges { vertices: *vertices, sources, targets, weights };
                 // Callers have matrices, whose entries have no numbers.
                 return match read_arrays(edges, &graph_options, watch) {
-                    Ok(graph) => options.run(graph, chosen, watch),
+                    Ok(graph) => options.run(graph, engine, watch),
                     Err(error) => Err(match error.place().edge.map(|edge| (edge, edge as usize)) {
                         Some((edge, i)) if i < sources.len() => {
                             let cell = format!("row {}, column {} ", sources[i], targets[i]);
@@ -61,7 +62,7 @@ impl GraphInput {
                 };
             }
         }?;
-        options.run(graph, chosen, watch)
+        options.run(graph, engine, watch)
     }
 }
 
@@ -75,9 +76,9 @@ struct PathOptions {
 }
 
 impl PathOptions {
-    fn run(&self, graph: AnyGraph, chosen: &Chosen, watch: &dyn Observer) -> Result<Solution, Fault> {
+    fn run(&self, graph: AnyGraph, engine: &Engine, watch: &dyn Observer) -> Result<Solution, Fault> {
         let apsp = Apsp::new().weight(self.weight).predecessors(self.predecessors);
-        Ok(apsp.run(&chosen.engine, graph, watch)?)
+        Ok(apsp.run(engine, graph, watch)?)
     }
 }
 
@@ -214,22 +215,21 @@ pub fn apsp<'py>(
     let pairs = (vertices as u64).saturating_pow(2);
     let operations =
         if matches!(devices, Devices::Emulator(_)) { u64::MAX } else { pairs.saturating_mul(vertices as u64) };
-    let (chosen, solution) = run(py, WorkEstimate { steps: pairs, operations }, threads, None, |watch| {
+    let (opened, solution) = run(py, WorkEstimate { steps: pairs, operations }, threads, None, |watch| {
         let recommendation = |open| Vertices(vertices).recommend(rayon::current_num_threads(), open);
-        let chosen = Chosen::new(&devices, 0, watch, recommendation)?;
-        match input.solve(&options, &chosen, watch) {
-            Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) if chosen.why.is_some() => {
-                // The choice was ours.
-                let chosen = Chosen::cpu(Some(error.to_string()));
-                let solution = input.solve(&options, &chosen, watch)?;
-                Ok((chosen, solution))
-            }
-            solution => Ok((chosen, solution?)),
+        let mut opened = open(&devices, 0, watch, recommendation)?;
+        let mut solution = input.solve(&options, &opened.engine, watch);
+        if let Err(Fault::Paths(error @ halotile::apsp::Error::Device(_))) = &solution
+            && let Some(cpu) = opened.fall_back(error.to_string())
+        {
+            opened = cpu;
+            solution = input.solve(&options, &opened.engine, watch);
         }
+        Ok((opened, solution?))
     })?;
     let info = PyDict::new(py);
-    info.set_item("device", chosen.name)?;
-    info.set_item("why", chosen.why)?;
+    info.set_item("device", opened.name)?;
+    info.set_item("why", opened.automatic.map(|automatic| automatic.why))?;
     info.set_item("weight", solution.report.weight.name())?;
     Ok((Paths(solution), info))
 }

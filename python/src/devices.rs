@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use halotile::choice::{Devices, Recommendation};
-use halotile::engine::Engine;
+use halotile::choice::{Devices, Opened, Opener, Recommendation};
 use halotile::exec::cuda::{self, CudaDevice};
 use halotile::exec::emulator::EmulatedDevice;
 use halotile::exec::{Device, DeviceError};
@@ -58,54 +57,30 @@ pub fn is_open() -> bool {
     not_forked().is_ok() && !OPEN.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }
 
-/// An engine, what it is called, and why it was chosen.
-pub struct Chosen {
-    pub engine: Engine,
-    pub name: String,
-    /// Where it was not named.
-    pub why: Option<String>,
+/// Devices as calls from Python open them: GPUs once for the life of the process; emulated ones for the call, which end what they do once its
+/// watch says so.
+struct Kept<'a>(&'a Watch);
+
+impl Opener for Kept<'_> {
+    fn gpu(&self, ordinal: usize) -> Result<Arc<dyn Device>, DeviceError> {
+        Ok(gpu(ordinal)?)
+    }
+
+    fn emulated(&self, ordinal: usize) -> Result<Arc<dyn Device>, DeviceError> {
+        Ok(Arc::new(EmulatedDevice::new(ordinal, None).stopped_by(Arc::clone(&self.0.stop))))
+    }
 }
 
-impl Chosen {
-    pub fn cpu(why: Option<String>) -> Self {
-        Self { engine: Engine::Cpu, name: "cpu".into(), why }
-    }
-
-    fn of(devices: Vec<Arc<dyn Device>>) -> Self {
-        let names: Vec<_> = devices.iter().map(|device| device.name()).collect();
-        Self { engine: Engine::Devices(devices), name: names.join(", "), why: None }
-    }
-
-    fn cuda(ordinals: &[usize]) -> Result<Self, DeviceError> {
-        let open = |&ordinal: &usize| Ok(gpu(ordinal)? as Arc<dyn Device>);
-        ordinals.iter().map(open).collect::<Result<_, _>>().map(Self::of)
-    }
-
-    /// What is named, or what the recommendation says: the CPU, or the GPU of the number `auto`.
-    /// Emulated devices end what they do once `watch` says so.
-    pub fn new(
-        devices: &Devices,
-        auto: usize,
-        watch: &Watch,
-        recommendation: impl FnOnce(bool) -> Recommendation,
-    ) -> Result<Self, Fault> {
-        Ok(match devices {
-            Devices::Cpu => Self::cpu(None),
-            Devices::Cuda(ordinals) => Self::cuda(ordinals)?,
-            Devices::Emulator(count) => {
-                let emulated = |i| Arc::new(EmulatedDevice::new(i, None).stopped_by(Arc::clone(&watch.stop)));
-                Self::of((0..*count).map(|i| emulated(i) as Arc<dyn Device>).collect())
-            }
-            Devices::Auto => {
-                let recommendation = recommendation(is_open());
-                match recommendation.gpu.then(|| Self::cuda(&[auto])) {
-                    None => Self::cpu(Some(recommendation.why)),
-                    Some(Ok(chosen)) => Self { why: Some(recommendation.why), ..chosen },
-                    Some(Err(error)) => Self::cpu(Some(error.to_string())),
-                }
-            }
-        })
-    }
+/// What is named, or what the recommendation says: the CPU, or the GPU of the number `auto`.
+pub fn open(
+    devices: &Devices,
+    auto: usize,
+    watch: &Watch,
+    recommendation: impl FnOnce(bool) -> Recommendation,
+) -> Result<Opened, Fault> {
+    let opener = Kept(watch);
+    let named = Opened::named(devices, &opener)?;
+    Ok(named.unwrap_or_else(|| Opened::recommended(recommendation(is_open()), auto, &opener)))
 }
 
 /// Devices by their name.

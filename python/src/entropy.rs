@@ -24,7 +24,7 @@ use pyo3::types::PyDict;
 
 use crate::array::{Array, Number};
 use crate::classes::Classes;
-use crate::devices::{Chosen, named};
+use crate::devices::{named, open};
 use crate::error::Fault;
 use crate::run::{WorkEstimate, run};
 
@@ -276,22 +276,23 @@ pub fn entropy<'py>(
         (cells as u64).saturating_mul(cell as u64)
     };
     let estimate = WorkEstimate { steps: cells as u64, operations };
-    let (chosen, report) = run(py, estimate, plan.threads, progress.as_ref(), |watch| {
-        let mut chosen =
-            Chosen::new(&plan.devices, plan.gpu, watch, |open| workload.recommend(rayon::current_num_threads(), open))?;
-        let mut result = of_type(&task, &chosen.engine, transposed, watch);
-        // The choice was ours, and the CPU takes anything.
-        if let (Err(Fault::Entropy(error)), Some(_)) = (&result, &chosen.why)
+    let (opened, report) = run(py, estimate, plan.threads, progress.as_ref(), |watch| {
+        let recommendation = |open| workload.recommend(rayon::current_num_threads(), open);
+        let mut opened = open(&plan.devices, plan.gpu, watch, recommendation)?;
+        let mut result = of_type(&task, &opened.engine, transposed, watch);
+        // The CPU takes anything.
+        if let Err(Fault::Entropy(error)) = &result
             && error.is_for_cpu()
+            && let Some(cpu) = opened.fall_back(error.to_string())
         {
-            chosen = Chosen::cpu(Some(error.to_string()));
-            result = of_type(&task, &chosen.engine, transposed, watch);
+            opened = cpu;
+            result = of_type(&task, &opened.engine, transposed, watch);
         }
-        Ok((chosen, result?))
+        Ok((opened, result?))
     })?;
     let info = PyDict::new(py);
-    info.set_item("device", chosen.name)?;
-    info.set_item("why", chosen.why)?;
+    info.set_item("device", opened.name)?;
+    info.set_item("why", opened.automatic.map(|automatic| automatic.why))?;
     info.set_item("kernel", report.kernel.map(Kernel::name))?;
     info.set_item("levels", report.levels)?;
     info.set_item("kernel_seconds", report.kernel_seconds)?;

@@ -55,6 +55,7 @@ impl HostMemory {
     /// # Safety
     /// `address` is of `bytes` bytes, all of them written once, aligned to 8, that nothing else uses until `owner` has them
     /// back.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the emulator has ordinary memory only"))]
     pub(crate) unsafe fn from_raw_parts(address: NonNull<u8>, bytes: usize, owner: Box<dyn Owner>) -> Self {
         Self { address, bytes, owner: Some(owner) }
     }

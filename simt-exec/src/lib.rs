@@ -1,7 +1,8 @@
 //! Executors: the devices that run the kernels of [`simt`], behind one trait.
 //!
 //! A [`Device`] is a CUDA GPU ([`cuda`]) or the emulator ([`emulator`]). Code that plans launches, splits work and moves data is written
-//! once, over the trait. The CUDA driver is opened at run time, so one binary runs on machines with a GPU and without one.
+//! once, over the trait. The CUDA driver is opened at run time, so one binary runs on machines with a GPU and without one. The cargo
+//! feature `cuda`, on by default, can be left out: then the emulator is the only device, and nothing depends on the driver's crate.
 //!
 //! | module | what |
 //! |---|---|
@@ -19,9 +20,12 @@
 //! A kernel's [`KernelEntry`](simt::launch::KernelEntry) leads to the PTX of its crate ([`Module`](simt::launch::Module)), so the
 //! kernels of any crate can be launched. Nothing here knows of rasters or graphs.
 #![deny(missing_docs)]
+// Pages link to the module `cuda`.
+#![cfg_attr(not(feature = "cuda"), allow(rustdoc::broken_intra_doc_links))]
 
 mod buffer;
 mod context;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
 pub mod emulator;

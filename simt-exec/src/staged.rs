@@ -17,8 +17,8 @@ const PIECE: usize = 16 << 20;
 /// Pieces: one in flight, one in use by the threads, one spare.
 const PIECES: usize = 3;
 
-/// Whether the rows are enough for it to be worth it.
-pub(crate) fn worth_it(Rows { width, rows, .. }: Rows) -> bool {
+/// Whether there are so many rows that a copy through the ring is faster than the driver's.
+pub fn worth_it(Rows { width, rows, .. }: Rows) -> bool {
     rows > 1 && width <= PIECE && width.saturating_mul(rows) >= 2 * PIECE
 }
 

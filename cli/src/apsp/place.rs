@@ -5,29 +5,28 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use halotile::choice::{Devices, Vertices};
+use halotile::choice::{Devices, Opened, Vertices};
 use halotile::engine::Engine;
 use halotile::exec::{DeviceError, cuda};
 use halotile::observe::Observer;
 use halotile_lab::apsp::Kernel;
 
 use crate::console::Console;
-use crate::engine::{Choice, Chosen};
+use crate::engine::{self, Watched};
 use crate::outcome::DeviceUnavailable;
 
 /// What was opened, if devices were asked for by name, and how many seconds that took.
-type Opened = (Result<Option<Chosen>, DeviceError>, f64);
+type Opening = (Result<Option<Opened>, DeviceError>, f64);
 
 /// Where the work is done, chosen when it is known how much it is.
 ///
 /// GPUs asked for by name are opened while the graph is read: either takes some tenths of a second.
 pub struct Place {
-    opening: Option<JoinHandle<Opened>>,
+    opening: Option<JoinHandle<Opening>>,
     /// Set when that has come to nothing.
     failed: Arc<AtomicBool>,
-    chosen: Option<Chosen>,
+    opened: Option<Opened>,
     kernel: Option<Kernel>,
-    auto: bool,
     /// Seconds that opening devices took.
     pub seconds: f64,
 }
@@ -41,14 +40,13 @@ impl Place {
         }
         let failed = Arc::new(AtomicBool::new(false));
         let (device, flag) = (device.clone(), Arc::clone(&failed));
-        let auto = device == Devices::Auto;
         let opening = std::thread::spawn(move || {
             let start = Instant::now();
-            let opened = Chosen::named(&device);
+            let opened = Opened::named(&device, &Watched);
             flag.store(opened.is_err(), Relaxed);
             (opened, start.elapsed().as_secs_f64())
         });
-        Ok(Self { opening: Some(opening), failed, chosen: None, kernel, auto, seconds: 0.0 })
+        Ok(Self { opening: Some(opening), failed, opened: None, kernel, seconds: 0.0 })
     }
 
     /// Waits until the devices are open.
@@ -56,7 +54,7 @@ impl Place {
         let Some(opening) = self.opening.take() else { return Ok(()) };
         let (opened, seconds) = opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         self.seconds += seconds;
-        self.chosen = opened?;
+        self.opened = opened?;
         Ok(())
     }
 
@@ -81,47 +79,34 @@ impl Place {
 
     /// What to call it.
     pub fn name(&self) -> &str {
-        self.chosen.as_ref().map_or("", |chosen| &chosen.name)
+        self.opened.as_ref().map_or("", |opened| &opened.name)
     }
 
     /// The engine for so many vertices.
     pub fn engine(&mut self, vertices: usize, console: &Console) -> anyhow::Result<Engine> {
         self.wait_until_open()?;
-        if let Some(chosen) = &self.chosen {
-            return Ok(chosen.engine.clone());
+        if let Some(opened) = &self.opened {
+            return Ok(opened.engine.clone());
         }
         let start = Instant::now();
-        let choice = self.choose(vertices)?;
+        let opened = self.choose(vertices)?;
         self.seconds += start.elapsed().as_secs_f64();
-        choice.tell(console);
-        Ok(self.chosen.insert(choice.chosen).engine.clone())
+        engine::tell(&opened, console);
+        Ok(self.opened.insert(opened).engine.clone())
     }
 
-    fn choose(&self, vertices: usize) -> Result<Choice, DeviceUnavailable> {
-        match self.kernel {
-            Some(Kernel::Threads) => return Ok(Choice::new(Chosen::cpu(), "kernel threads runs there".to_owned())),
-            Some(kernel) => {
-                let because = format!("kernel {kernel} runs on a device");
-                return match Chosen::cuda(&[0]) {
-                    Ok(gpu) => Ok(Choice::new(gpu, because)),
-                    Err(error) => {
-                        Err(DeviceUnavailable(format!("{because}, and {error}; choose --device emulator or no kernel")))
-                    }
-                };
-            }
-            None => {}
-        }
-        Ok(Choice::by(Vertices(vertices).recommend(rayon::current_num_threads(), false)))
+    fn choose(&self, vertices: usize) -> Result<Opened, DeviceUnavailable> {
+        Ok(match self.kernel {
+            Some(Kernel::Threads) => Opened::cpu().because("kernel threads runs there".to_owned()),
+            Some(kernel) => engine::for_kernel(kernel)?,
+            None => engine::recommended(Vertices(vertices).recommend(rayon::current_num_threads(), false)),
+        })
     }
 
     /// Takes the CPU after all, if the choice is ours and was another.
     pub fn fall_back(&mut self, why: &str, console: &Console) -> bool {
-        let ours = self.auto && self.kernel.is_none();
-        let other = self.chosen.as_ref().is_some_and(|chosen| matches!(chosen.engine, Engine::Devices(_)));
-        if ours && other {
-            console.note(&format!("device auto: cpu after all, because {why}"));
-            self.chosen = Some(Chosen::cpu());
-        }
-        ours && other
+        let opened = self.opened.as_ref().filter(|_| self.kernel.is_none());
+        let cpu = opened.and_then(|opened| engine::fall_back(opened, why, console));
+        cpu.map(|cpu| self.opened = Some(cpu)).is_some()
     }
 }

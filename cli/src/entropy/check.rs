@@ -95,11 +95,11 @@ fn input_format(args: &EntropyArgs) -> Result<Option<InputFormat>, Usage> {
             return fail("a mask is read from a file, not from standard input; name one after --mask");
         }
         InputFormat::detect(mask).map_err(|error| match error {
-            UnknownFormat::Foreign { .. } => Usage(error.to_string()),
-            _ => Usage(format!(
+            UnknownFormat::Ending { .. } => Usage(format!(
                 "{}: the mask's name does not say its format; end it in .tif, .npy, .png, .pgm or .txt",
                 mask.display()
             )),
+            _ => Usage(error.to_string()),
         })?;
     }
     Ok(format)

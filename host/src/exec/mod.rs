@@ -9,7 +9,9 @@ mod pinned;
 pub(crate) use array::Layout;
 pub use array::{ArrayError, DeviceGrid, DeviceGridMut};
 pub use pinned::{PinnedError, PinnedGrid};
+#[cfg(feature = "cuda")]
+pub use simt_exec::cuda;
 pub use simt_exec::{
     Buffer, ContextGuard, Device, DeviceError, HostKind, HostMemory, Limits, Mapped, Rows, TexelFormat, Texture,
-    TextureShape, cuda, emulator, queue, staged,
+    TextureShape, emulator, queue, staged,
 };

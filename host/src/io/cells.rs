@@ -1,15 +1,11 @@
 //! Cells (u8) to any of the input formats but GeoTIFF, row by row: what `generate` writes, and what round trips are tested with.
 //!
-//! A PNG compressor wants to own what it writes to, for as long as it likes (`'static`), while our caller lends
-//! us a file that it means to have back. So the compressor writes to a buffer of its own, [`Drain`], which is
-//! emptied into the file after every row.
 
 use std::fmt;
 use std::io::{self, BufWriter, Error, ErrorKind, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use super::format::InputFormat;
-use super::npy_header;
+use super::format::{InputFormat, no_geotiff_stream};
+use super::{npy_header, png};
 use crate::grid::GridView;
 
 /// Writes one grid of cells; rows come from top to bottom.
@@ -32,33 +28,7 @@ pub struct CellWriter<W: Write> {
 enum Encoding {
     Text,
     Bytes,
-    // Boxed: a compressor is large.
-    Png(Box<::png::StreamWriter<'static, Drain>>, Drain),
-}
-
-/// What a compressor has written and has not been taken yet. Copies share their content.
-#[derive(Clone, Default)]
-struct Drain(Arc<Mutex<Vec<u8>>>);
-
-impl Drain {
-    fn empty_into(&self, out: &mut impl Write) -> io::Result<()> {
-        // Nothing panics while it holds the lock; and if something did, bytes are bytes.
-        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        out.write_all(&bytes)?;
-        bytes.clear();
-        Ok(())
-    }
-}
-
-impl Write for Drain {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    Png(png::GreyWriter),
 }
 
 impl<W: Write> fmt::Debug for CellWriter<W> {
@@ -69,14 +39,6 @@ impl<W: Write> fmt::Debug for CellWriter<W> {
 
 fn misuse(what: String) -> Error {
     Error::new(ErrorKind::InvalidInput, what)
-}
-
-/// PNG's errors hold the writer's own; those come out as they are, so that a broken pipe stays one.
-pub(super) fn png_error(error: ::png::EncodingError) -> Error {
-    match error {
-        ::png::EncodingError::IoError(e) => e,
-        other => Error::other(other.to_string()),
-    }
 }
 
 impl<W: Write> CellWriter<W> {
@@ -102,7 +64,7 @@ impl<W: Write> CellWriter<W> {
                 out.write_all(&height.to_le_bytes())?;
                 Encoding::Bytes
             }
-            InputFormat::GeoTiff => return Err(misuse("a GeoTIFF cannot be written to a pipe".to_owned())),
+            InputFormat::GeoTiff => return Err(misuse(no_geotiff_stream())),
             InputFormat::Npy => {
                 out.write_all(&npy_header::write("|u1", rows, cols))?;
                 Encoding::Bytes
@@ -113,12 +75,7 @@ impl<W: Write> CellWriter<W> {
             }
             InputFormat::Png => {
                 let number = |n| i32::try_from(n).ok().and_then(|n| u32::try_from(n).ok()).ok_or_else(too_large);
-                let drain = Drain::default();
-                let mut encoder = ::png::Encoder::new(drain.clone(), number(cols)?, number(rows)?);
-                encoder.set_color(::png::ColorType::Grayscale);
-                encoder.set_depth(::png::BitDepth::Eight);
-                let writer = encoder.write_header().and_then(|w| w.into_stream_writer_with_size(1 << 18));
-                Encoding::Png(Box::new(writer.map_err(png_error)?), drain)
+                Encoding::Png(png::GreyWriter::new(number(rows)?, number(cols)?)?)
             }
         };
         Ok(Self { out, encoding, cols, left: rows })
@@ -142,10 +99,7 @@ impl<W: Write> CellWriter<W> {
         (0..band.rows()).try_for_each(|r| match &mut self.encoding {
             Encoding::Text => write_line(&mut self.out, band.row(r)),
             Encoding::Bytes => self.out.write_all(band.row(r)),
-            Encoding::Png(png, drain) => {
-                png.write_all(band.row(r))?;
-                drain.empty_into(&mut self.out)
-            }
+            Encoding::Png(png) => png.row(band.row(r), &mut self.out),
         })
     }
 
@@ -157,9 +111,8 @@ impl<W: Write> CellWriter<W> {
         if self.left > 0 {
             return Err(misuse(format!("{} rows did not come", self.left)));
         }
-        if let Encoding::Png(png, drain) = self.encoding {
-            png.finish().map_err(png_error)?;
-            drain.empty_into(&mut self.out)?;
+        if let Encoding::Png(png) = self.encoding {
+            png.finish(&mut self.out)?;
         }
         self.out.flush()?;
         self.out.into_inner().map_err(io::IntoInnerError::into_error)
@@ -211,7 +164,7 @@ mod tests {
     fn every_format_gives_back_what_it_was_given() {
         for (rows, cols) in [(1, 1), (1, 300), (70, 1), (33, 1025), (3, 2048)] {
             let grid = Grid::from_fn(rows, cols, |r, c| ((r * 31 + c * 7) ^ (c >> 3)) as u8).unwrap();
-            for &format in InputFormat::STREAMS {
+            for format in InputFormat::streams() {
                 let mut file = Vec::new();
                 let mut writer = CellWriter::new(format, &mut file, rows, cols).unwrap();
                 for r in 0..rows {
@@ -232,9 +185,9 @@ mod tests {
     #[test]
     fn misuse_and_failing_writers_are_errors() {
         let e = CellWriter::new(InputFormat::GeoTiff, Vec::new(), 1, 1).unwrap_err();
-        assert_eq!(e.to_string(), "a GeoTIFF cannot be written to a pipe");
+        assert_eq!(e.to_string(), no_geotiff_stream());
         let view = GridView::new(&[1u8, 2], 1, 2).unwrap();
-        for &format in InputFormat::STREAMS {
+        for format in InputFormat::streams() {
             let mut writer = CellWriter::new(format, Vec::new(), 2, 2).unwrap();
             writer.rows(view).unwrap();
             assert_eq!(writer.finish().unwrap_err().to_string(), "1 rows did not come", "{format}");
@@ -243,7 +196,8 @@ mod tests {
             assert_eq!(e.to_string(), "1 x 2 cells do not fit where 2 rows of 3 columns are to come");
             assert!(CellWriter::new(format, Vec::new(), 0, 2).is_err());
         }
-        for format in [InputFormat::SeedBinary, InputFormat::Png] {
+        let limited = |format: &InputFormat| matches!(format, InputFormat::SeedBinary | InputFormat::Png);
+        for format in InputFormat::streams().filter(limited) {
             let e = CellWriter::new(format, Vec::new(), 1, 1 << 31).unwrap_err();
             assert_eq!(e.to_string(), format!("1 x 2147483648 cells are too many for {format}; choose npy"));
         }
@@ -257,7 +211,7 @@ mod tests {
                 Ok(())
             }
         }
-        for &format in InputFormat::STREAMS {
+        for format in InputFormat::streams() {
             let e = write_cells(format, Gone, view).err().expect("an error");
             assert_eq!(e.kind(), ErrorKind::BrokenPipe, "{format}");
         }

@@ -110,11 +110,7 @@ impl fmt::Display for Inner {
         if self.place != Place::FILE {
             write!(f, "{}: ", self.place)?;
         }
-        f.write_str(&self.problem.what)?;
-        if !self.problem.advice.is_empty() {
-            write!(f, "; {}", self.problem.advice)?;
-        }
-        Ok(())
+        self.problem.fmt(f)
     }
 }
 
@@ -165,6 +161,16 @@ impl FormatError {
 pub(crate) struct Problem {
     what: String,
     advice: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if !self.advice.is_empty() {
+            write!(f, "; {}", self.advice)?;
+        }
+        Ok(())
+    }
 }
 
 impl Problem {

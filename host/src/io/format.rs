@@ -4,12 +4,55 @@
 //! GeoTIFF. A GeoTIFF is no stream: it is read and written by [`raster::geotiff`](crate::raster::geotiff), which seeks in its
 //! file; the readers and writers of this module report that.
 //!
+//! The readers and writers of some formats take crates of their own, and a build may be without them: [`OPTIONAL`] lists those formats and the
+//! cargo features that they need. Their names stay known, so that a file of such a format is an error that names the feature.
+//!
 //! Endings are compared without regard to case. Nothing is guessed from a file's content: a pipe has
 //! to be told its format anyway, and a guess that is wrong once in a while is worse than a question.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+
+use super::error::Problem;
+
+/// A format that needs a cargo feature.
+pub(crate) struct Optional {
+    format: &'static str,
+    feature: &'static str,
+    included: bool,
+}
+
+/// GeoTIFF, by the crates that read and write TIFF and by those of its codecs.
+pub(crate) const GEOTIFF: Optional =
+    Optional { format: "geotiff", feature: "geotiff", included: cfg!(feature = "geotiff") };
+
+/// PNG, by the crate `png`.
+pub(crate) const PNG: Optional = Optional { format: "png", feature: "png", included: cfg!(feature = "png") };
+
+/// All of them.
+const OPTIONAL: [Optional; 2] = [GEOTIFF, PNG];
+
+impl Optional {
+    /// The entry of a format that this build was compiled without.
+    fn missing(format: &str) -> Option<&'static Self> {
+        OPTIONAL.iter().find(|optional| optional.format == format && !optional.included)
+    }
+
+    /// What is wrong with a file of this format, if this build was compiled without it.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        let Self { format, feature, included } = self;
+        (!included).then(|| {
+            let what = format!("halotile was compiled without the format {format}");
+            Problem::new(what, format!("compile it with the cargo feature {feature}"))
+        })
+    }
+}
+
+/// Why a GeoTIFF is not written from beginning to end: its tags come last and are pointed to from its first bytes.
+pub(crate) fn no_geotiff_stream() -> String {
+    GEOTIFF.problem().map_or_else(|| "a GeoTIFF cannot be written to a pipe".to_owned(), |problem| problem.to_string())
+}
 
 /// A format of cells: text and NPY have numbers of any type, pictures 0..=65,535, seed-binary 0..=255.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,12 +85,15 @@ pub enum OutputFormat {
 }
 
 impl InputFormat {
-    /// Every format, in the order messages list them.
+    /// Every format, in the order messages list them, whether this build has it or not.
     pub const ALL: &'static [InputFormat] =
         &[Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm, Self::GeoTiff];
 
-    /// Those that are read and written from beginning to end, as through a pipe.
-    pub const STREAMS: &'static [InputFormat] = &[Self::SeedText, Self::SeedBinary, Self::Npy, Self::Png, Self::Pgm];
+    /// Those that are read and written from beginning to end, as through a pipe, as far as this build has them.
+    pub fn streams() -> impl Iterator<Item = Self> + Clone {
+        let all = Self::ALL.iter().copied().filter(|&format| format != Self::GeoTiff);
+        all.filter(|format| Optional::missing(format.name()).is_none())
+    }
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -84,7 +130,8 @@ impl InputFormat {
     /// );
     /// ```
     ///
-    /// A format that GDAL reads and this library does not is [`UnknownFormat::Foreign`].
+    /// A format that GDAL reads and this library does not is [`UnknownFormat::Foreign`], one that this build was compiled without
+    /// [`UnknownFormat::Excluded`].
     ///
     /// # Errors
     /// [`UnknownFormat`] for an ending that no format has.
@@ -120,7 +167,7 @@ fn foreign(path: &Path) -> Option<UnknownFormat> {
 }
 
 impl OutputFormat {
-    /// Every format, in the order messages list them.
+    /// Every format, in the order messages list them, whether this build has it or not.
     pub const ALL: &'static [OutputFormat] = &[Self::Text, Self::SeedLines, Self::Npy, Self::GeoTiff];
 
     /// Those that are written from beginning to end, as through a pipe.
@@ -148,15 +195,28 @@ impl OutputFormat {
 
 pub(crate) fn detect<F: Copy>(path: &Path, known: &[(&'static str, &'static str, F)]) -> Result<F, UnknownFormat> {
     let ending = path.extension().unwrap_or_default();
-    known.iter().find(|(e, ..)| ending.eq_ignore_ascii_case(e)).map(|&(.., f)| f).ok_or_else(|| {
-        let list: Vec<String> = known.iter().map(|(e, name, _)| format!(".{e} ({name})")).collect();
-        let path = super::error::one_line(&path.display().to_string());
-        UnknownFormat::Ending { path, known: list.join(", ") }
-    })
+    let shown = || super::error::one_line(&path.display().to_string());
+    match known.iter().find(|(e, ..)| ending.eq_ignore_ascii_case(e)) {
+        Some(&(_, name, format)) => included(&shown, name, format),
+        None => {
+            let there = known.iter().filter(|(_, name, _)| Optional::missing(name).is_none());
+            let list: Vec<String> = there.map(|(e, name, _)| format!(".{e} ({name})")).collect();
+            Err(UnknownFormat::Ending { path: shown(), known: list.join(", ") })
+        }
+    }
 }
 
-/// A format that cannot be told.
+/// The format, unless this build was compiled without it; `shown` is what the error is about.
+fn included<F>(shown: &dyn Fn() -> String, name: &'static str, format: F) -> Result<F, UnknownFormat> {
+    match Optional::missing(name) {
+        None => Ok(format),
+        Some(&Optional { format, feature, .. }) => Err(UnknownFormat::Excluded { shown: shown(), format, feature }),
+    }
+}
+
+/// A format that cannot be told, or that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownFormat {
     /// A file name whose ending stands for no format.
     #[error("{path}: the ending does not say the format; end the name in one of {known}, or name the format")]
@@ -174,6 +234,16 @@ pub enum UnknownFormat {
         /// The same as a GeoTIFF.
         converted: String,
     },
+    /// A format that this build was compiled without.
+    #[error("{shown}: halotile was compiled without the format {format}; compile it with the cargo feature {feature}")]
+    Excluded {
+        /// The file, or the name given.
+        shown: String,
+        /// The format.
+        format: &'static str,
+        /// The feature that it needs.
+        feature: &'static str,
+    },
     /// A name that no format has.
     #[error("no format is called {name:?}; the formats are {known}")]
     Name {
@@ -185,10 +255,13 @@ pub enum UnknownFormat {
 }
 
 pub(crate) fn by_name<F: Copy>(name: &str, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, UnknownFormat> {
-    all.iter().copied().find(|&f| name_of(f).eq_ignore_ascii_case(name)).ok_or_else(|| {
-        let known: Vec<_> = all.iter().map(|&f| name_of(f)).collect();
-        UnknownFormat::Name { name: name.to_owned(), known: known.join(", ") }
-    })
+    match all.iter().copied().find(|&f| name_of(f).eq_ignore_ascii_case(name)) {
+        Some(format) => included(&|| name.to_owned(), name_of(format), format),
+        None => {
+            let known = all.iter().map(|&f| name_of(f)).filter(|name| Optional::missing(name).is_none());
+            Err(UnknownFormat::Name { name: name.to_owned(), known: known.collect::<Vec<_>>().join(", ") })
+        }
+    }
 }
 
 impl FromStr for InputFormat {
@@ -224,16 +297,40 @@ mod tests {
     #[test]
     fn names_and_endings_lead_back_to_their_format() {
         for &format in InputFormat::ALL {
-            assert_eq!(format.to_string().parse(), Ok(format));
+            let of = |shown: &str| included(&|| shown.to_owned(), format.name(), format);
+            assert_eq!(format.to_string().parse(), of(format.name()));
             for ending in format.endings() {
-                assert_eq!(InputFormat::detect(format!("dir.x/a.b.{ending}").as_ref()), Ok(format));
+                let path = format!("dir.x/a.b.{ending}");
+                assert_eq!(InputFormat::detect(path.as_ref()), of(&path));
             }
         }
         for &format in OutputFormat::ALL {
-            assert_eq!(format.to_string().parse(), Ok(format));
+            assert_eq!(format.to_string().parse(), included(&|| format.to_string(), format.name(), format));
         }
         assert_eq!(OutputFormat::detect("a.txt".as_ref()), Ok(OutputFormat::Text));
-        assert_eq!(OutputFormat::detect("a.TIF".as_ref()), Ok(OutputFormat::GeoTiff));
+        let tiff = included(&|| "a.TIF".to_owned(), "geotiff", OutputFormat::GeoTiff);
+        assert_eq!(OutputFormat::detect("a.TIF".as_ref()), tiff);
+    }
+
+    #[test]
+    fn a_format_that_was_left_out_names_its_feature() {
+        assert_eq!((GEOTIFF.included, PNG.included), (cfg!(feature = "geotiff"), cfg!(feature = "png")));
+        for Optional { format, feature, included } in OPTIONAL {
+            assert!(InputFormat::ALL.iter().any(|f| f.name() == format), "{format}");
+            let excluded = Optional { format, feature, included: false }.problem().unwrap().to_string();
+            assert_eq!(
+                excluded,
+                format!(
+                    "halotile was compiled without the format {format}; compile it with the cargo feature {feature}"
+                )
+            );
+            match format.parse::<InputFormat>() {
+                Ok(found) => assert!(included && found.name() == format),
+                Err(error) => assert!(!included && error.to_string() == format!("{format}: {excluded}"), "{error}"),
+            }
+        }
+        let formats = InputFormat::streams().map(InputFormat::name);
+        assert_eq!(formats.collect::<Vec<_>>().contains(&"png"), cfg!(feature = "png"));
     }
 
     #[test]
@@ -251,6 +348,7 @@ mod tests {
         assert!(matches!(OutputFormat::detect("h.asc".as_ref()), Err(UnknownFormat::Ending { .. })));
     }
 
+    #[cfg(all(feature = "geotiff", feature = "png"))]
     #[test]
     fn what_is_unknown_lists_what_is_known() {
         let e = "tiff".parse::<InputFormat>().unwrap_err();

@@ -11,6 +11,8 @@
 //! `raster` sees the arrays as [`Rasters`](crate::raster::Rasters), `reals` as numbers of any kind that are compared. Files that are read and
 //! written by position, from all threads, have `at` and `source`: arrays, and the graphs and distances of [`apsp`](crate::apsp).
 //!
+//! PNG and GeoTIFF are cargo features. `no_png` stands in for `png` where that is left out.
+//!
 //! Readers take files and any `Read`, so that a pipe works like a file. They trust nothing: memory
 //! grows with what has arrived, and whatever the bytes, the outcome is a grid or one line of error ([`FormatError`]).
 //! Writers take any `Write` and are handed band after band.
@@ -29,10 +31,14 @@ pub(crate) mod format;
 mod growing;
 pub(crate) mod input;
 mod lines;
+#[cfg(not(feature = "png"))]
+mod no_png;
 pub(crate) mod npy_header;
 pub(crate) mod ordered;
 mod pgm;
+#[cfg(feature = "png")]
 mod png;
+#[cfg(feature = "png")]
 pub mod preview;
 pub mod reals;
 mod results;
@@ -42,7 +48,10 @@ mod seed_text;
 pub(crate) mod source;
 pub(crate) mod stored;
 mod temporary;
-mod value;
+pub(crate) mod value;
+
+#[cfg(not(feature = "png"))]
+use no_png as png;
 
 pub use atomic::{OutputFile, destination, write_failed};
 pub use cells::{CellWriter, write_cells};
@@ -50,12 +59,13 @@ pub use error::{FormatError, Place, one_line};
 pub(crate) use error::{Problem, quote};
 pub use format::{InputFormat, OutputFormat, UnknownFormat};
 pub use results::{Number, ResultWriter, write_results};
+pub(crate) use value::Value;
 pub use value::{Nodata, NodataError};
-pub(crate) use value::{Value, check_shape};
 
 /// What is said where a stream was to be read as a GeoTIFF: its parts lie anywhere in it.
 pub(crate) fn geotiff_from_pipe(name: &str) -> FormatError {
-    Problem::new("a GeoTIFF is read from a file, not from a pipe", "name the file").at(name, Place::FILE)
+    let from_pipe = || Problem::new("a GeoTIFF is read from a file, not from a pipe", "name the file");
+    format::GEOTIFF.problem().unwrap_or_else(from_pipe).at(name, Place::FILE)
 }
 
 /// Opens `path` to be read; `-` is standard input. A file that becomes shorter while it is read is an error of the reading.

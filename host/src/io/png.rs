@@ -1,15 +1,20 @@
-//! PNG pictures as cells: grey of 8 or 16 bits, one value a pixel, taken as it is. Decoding is the crate `png`'s.
+//! PNG pictures: cells in grey of 8 or 16 bits, one value a pixel, taken as it is, to be read and written; pictures in colour to be written.
+//! The compression is the crate `png`'s, and nothing else sees that crate.
 //!
 //! Fewer bits are not widened (is 3 of 2 bits class 3 or brightness 255?) and colours are
 //! not averaged: each is an error that names the command to convert with. The decoder wants to seek, a pipe
 //! cannot, so the compressed file is read into memory first. That also gives a bound on what a header may
 //! promise: deflate packs at most 1032 to 1, so a picture that claims more pixels than that is cut short or
 //! lying, and nothing is allocated for it.
+//!
+//! A compressor wants to own what it writes to, for as long as it likes (`'static`), while the caller of [`GreyWriter`] lends
+//! a file that it means to have back. So the compressor writes to a buffer of its own, [`Drain`], which is
+//! emptied into the file after every row.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::io::{self, Cursor, Error, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits};
+use ::png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Limits, StreamWriter};
 
 use super::error::{FormatError, Place, Problem};
 use super::input::Input;
@@ -103,6 +108,79 @@ fn fault(error: DecodingError) -> Problem {
             )
         }
     }
+}
+
+/// Writes a picture in grey of 8 bits, row by row.
+pub(super) struct GreyWriter {
+    // Boxed: a compressor is large.
+    compressor: Box<StreamWriter<'static, Drain>>,
+    compressed: Drain,
+}
+
+/// What a compressor has written and has not been taken yet. Copies share their content.
+#[derive(Clone, Default)]
+struct Drain(Arc<Mutex<Vec<u8>>>);
+
+impl Drain {
+    fn empty_into(&self, out: &mut impl Write) -> io::Result<()> {
+        // Nothing panics while it holds the lock; and if something did, bytes are bytes.
+        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        out.write_all(&bytes)?;
+        bytes.clear();
+        Ok(())
+    }
+}
+
+impl Write for Drain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// PNG's errors hold the writer's own; those come out as they are, so that a broken pipe stays one.
+fn encoding_error(error: EncodingError) -> Error {
+    match error {
+        EncodingError::IoError(e) => e,
+        other => Error::other(other.to_string()),
+    }
+}
+
+impl GreyWriter {
+    pub(super) fn new(rows: u32, cols: u32) -> io::Result<Self> {
+        let compressed = Drain::default();
+        let mut encoder = Encoder::new(compressed.clone(), cols, rows);
+        encoder.set_color(ColorType::Grayscale);
+        encoder.set_depth(BitDepth::Eight);
+        let compressor = encoder.write_header().and_then(|w| w.into_stream_writer_with_size(1 << 18));
+        Ok(Self { compressor: Box::new(compressor.map_err(encoding_error)?), compressed })
+    }
+
+    /// Takes the next row, and hands to `out` what is compressed by then.
+    pub(super) fn row(&mut self, pixels: &[u8], out: &mut impl Write) -> io::Result<()> {
+        self.compressor.write_all(pixels)?;
+        self.compressed.empty_into(out)
+    }
+
+    pub(super) fn finish(self, out: &mut impl Write) -> io::Result<()> {
+        self.compressor.finish().map_err(encoding_error)?;
+        self.compressed.empty_into(out)
+    }
+}
+
+/// Writes a picture in colour: a byte each of red, green and blue a pixel, row by row.
+pub(super) fn write_colours(out: impl Write, width: usize, height: usize, pixels: &[u8]) -> io::Result<()> {
+    let size = |n: usize| u32::try_from(n).map_err(Error::other);
+    let mut encoder = Encoder::new(out, size(width)?, size(height)?);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(encoding_error)?;
+    writer.write_image_data(pixels).map_err(encoding_error)?;
+    writer.finish().map_err(encoding_error)
 }
 
 #[cfg(test)]

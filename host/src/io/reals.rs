@@ -50,11 +50,12 @@ impl FromStr for RealFormat {
     type Err = UnknownFormat;
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         let results = name.parse().map(Self::Results);
-        results.or_else(|_: UnknownFormat| name.parse().map(Self::Cells)).map_err(|_: UnknownFormat| {
-            UnknownFormat::Name {
-                name: name.to_owned(),
+        results.or_else(|_: UnknownFormat| name.parse().map(Self::Cells)).map_err(|error| match error {
+            UnknownFormat::Name { name, .. } => UnknownFormat::Name {
+                name,
                 known: "text, seed-lines, npy, geotiff, seed-text, seed-binary, png, pgm".to_owned(),
-            }
+            },
+            other => other,
         })
     }
 }

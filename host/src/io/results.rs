@@ -17,7 +17,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::decimal;
-use super::format::OutputFormat;
+use super::format::{OutputFormat, no_geotiff_stream};
 use super::npy_header;
 use crate::grid::GridView;
 
@@ -26,9 +26,18 @@ const TASK: usize = 1 << 15;
 /// Tasks whose text is held at a time.
 const TASKS: usize = 64;
 
+#[cfg(feature = "geotiff")]
 mod sealed {
     /// The bound is the crate's own affair: it lets results go into a TIFF.
     pub trait Sealed: tiff_writer::TiffWriteSample {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+#[cfg(not(feature = "geotiff"))]
+mod sealed {
+    /// Without a bound: there are no TIFFs for results to go into.
+    pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
@@ -107,7 +116,7 @@ impl<T: Number, W: Write> ResultWriter<T, W> {
             return Err(misuse(format!("{decimals} decimals are more than the {} there can be", decimal::MOST)));
         }
         if format == OutputFormat::GeoTiff {
-            return Err(misuse("a GeoTIFF cannot be written to a pipe".to_owned()));
+            return Err(misuse(no_geotiff_stream()));
         }
         Ok(Self { out, format, decimals, samples: 0, cols: 0, left: 0, texts: Vec::new(), number: PhantomData })
     }

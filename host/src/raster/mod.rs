@@ -7,8 +7,10 @@
 
 pub(crate) mod cell;
 pub(crate) mod georeference;
+#[cfg(feature = "geotiff")]
 pub mod geotiff;
 pub(crate) mod mask;
+#[cfg(feature = "geotiff")]
 mod sidecar;
 mod stored;
 mod writer;

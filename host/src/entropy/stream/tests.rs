@@ -1,14 +1,18 @@
 //! The plan with grids and rasters, on the CPU and on emulated devices, whole and in pieces, with what can go wrong.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use super::plan::reserved;
 use super::*;
 use crate::codes::CodesMut;
 use crate::entropy::{Algorithm, Custom, Launcher, Place, Planes, Task};
+use crate::exec::DeviceError;
 use crate::exec::emulator::EmulatedDevice;
 use crate::grid::Grid;
 use crate::io::FormatError;
+use crate::measure::Edge;
 use crate::reference;
 
 fn grid(rows: usize, cols: usize, levels: usize) -> Grid<u8> {

@@ -9,7 +9,7 @@
 
 use std::io::{self, Error, ErrorKind, Write};
 
-use super::cells::png_error;
+use super::png;
 use super::results::Number;
 use crate::grid::GridView;
 
@@ -135,13 +135,7 @@ impl Preview {
     /// Those of `out`.
     pub fn write(self, out: impl Write, max: f64, unit: &str) -> io::Result<()> {
         let canvas = self.draw(max, unit);
-        let size = |n: usize| u32::try_from(n).map_err(Error::other);
-        let mut encoder = ::png::Encoder::new(out, size(canvas.width())?, size(canvas.height())?);
-        encoder.set_color(::png::ColorType::Rgb);
-        encoder.set_depth(::png::BitDepth::Eight);
-        let mut writer = encoder.write_header().map_err(png_error)?;
-        writer.write_image_data(canvas.bytes()).map_err(png_error)?;
-        writer.finish().map_err(png_error)
+        png::write_colours(out, canvas.width(), canvas.height(), canvas.bytes())
     }
 
     fn draw(&self, max: f64, unit: &str) -> Canvas {

@@ -15,7 +15,8 @@ use super::decode::codec::{Codec, Packing};
 use super::decode::predict::Predictor;
 use super::decode::rows::{Format, Sample};
 use super::{convert, damaged};
-use crate::io::{Problem, check_shape};
+use crate::io::Problem;
+use crate::io::value::check_shape;
 use crate::numbers::ValueType;
 
 /// GDAL's and Adobe's names of codecs that are not read.
