@@ -80,7 +80,7 @@ def entropy(
     Parameters
     ----------
     array : array_like, shape (rows, cols)
-        Integers, booleans, or floating-point numbers. The values that occur are the classes (65,536 at most, 65,535 where no data occurs; of more than 256 a GPU computes Shannon's entropy of squares in float32),
+        Integers, booleans, or floating-point numbers. The values that occur are the classes (65,536 at most, 65,535 where no data occurs; of more than 256 a GPU computes squares, and no Rényi's or Hill's numbers of orders other than 0, 1 and 2),
         unless `levels`, `classes` or `bins` says otherwise; floating-point numbers must be whole then. NaN is no data.
         What a masked array masks is no data. NumPy arrays may have any strides; bytes that number the classes 0, 1, 2, ... in rows (or in columns) are not copied, everything else
         is, once, as one byte a cell, or two for more than 256 classes. Arrays that lie on a GPU (CuPy's, PyTorch's, whatever has

@@ -255,8 +255,8 @@ pub fn entropy<'py>(
     let values = outs.first().map(Array::values);
     let cells = array.rows() * array.cols();
     let bytes = outs.iter().map(|out| out.values().bytes()).sum();
-    let plain = entropy.is_plain() && bytes == size_of::<f32>();
-    let workload = Workload { cells, size: plan.side(), levels: classes.inner.levels(), bytes, plain };
+    let sums = entropy.comes_from_sums();
+    let workload = Workload { cells, size: plan.side(), levels: classes.inner.levels(), bytes, sums };
 
     let transposed = array.is_fortran_ordered();
     let mut task = Task { array, mask, classes, entropy, outs };

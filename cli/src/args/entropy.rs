@@ -35,9 +35,9 @@ Measures, p being a class's share of the valid cells of the window: shannon -sum
 are bands of one GeoTIFF; or files, where OUTPUT holds {measure}: h-{measure}.npy becomes h-shannon.npy and so on.
 
 --device auto takes cuda:0 where a GPU, with its start and all copies, should be done before the CPU: large \
-grids with large windows and many classes on few cores. It says so on stderr. Of maps of more than 256 classes GPUs compute shannon in \
-squares in f32; other measures of them, and windows of more than 255 cells across (1023 for shannon in f32 of up to 256 classes), are \
-computed by the CPU.
+grids with large windows and many classes on few cores. It says so on stderr. Of maps of more than 256 classes GPUs compute squares, and no \
+renyi or hill of orders other than 0, 1 and 2; all else of them, and windows of more than 255 cells across (1023 for shannon in f32 of up to \
+256 classes), are computed by the CPU.
 
 --json prints one object: input, band (null unless GeoTIFF), output, outputs (the files), preview, mask, input_format, \
 output_format, samples, rows and cols (null when there are several samples), cells, size (null for the shape of a file), \

@@ -297,8 +297,8 @@ impl Run<'_> {
         let (rows, cols) = (self.cells.rows(), self.cells.cols());
         let bytes = size_of::<T>() * self.args.measures.len();
         let size = self.window.rows().max(self.window.cols());
-        let plain = self.entropy.is_plain() && size_of::<T>() == size_of::<f32>();
-        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes, plain };
+        let sums = self.entropy.comes_from_sums();
+        let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes, sums };
         let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");

@@ -34,8 +34,8 @@ pub struct Workload {
     pub levels: usize,
     /// Bytes of a cell's results.
     pub bytes: usize,
-    /// Shannon's entropy of squares in f32, and nothing else: what GPUs compute of more than 256 classes.
-    pub plain: bool,
+    /// Whether [measures come from sums](crate::entropy::Entropy::comes_from_sums): what GPUs compute of more than 256 classes.
+    pub sums: bool,
 }
 
 impl Workload {
@@ -57,12 +57,15 @@ impl Workload {
     ///
     /// ```
     /// use halotile::choice::Workload;
-    /// let workload = Workload { cells: 1 << 30, size: 5, levels: 16, bytes: 4, plain: true };
+    /// let workload = Workload { cells: 1 << 30, size: 5, levels: 16, bytes: 4, sums: true };
     /// assert!(workload.recommend(2, false).gpu && !workload.recommend(64, false).gpu);
     /// ```
     pub fn recommend(self, threads: usize, open: bool) -> Recommendation {
-        if self.levels > BYTE_LEVELS && !(self.plain && self.size <= COLUMNS_SIZE as usize) {
-            let why = format!("GPUs count more than {BYTE_LEVELS} classes for shannon in squares in f32 alone");
+        if self.levels > BYTE_LEVELS && !(self.sums && self.size <= COLUMNS_SIZE as usize) {
+            let why = format!(
+                "GPUs count more than {BYTE_LEVELS} classes in squares of up to {COLUMNS_SIZE} x {COLUMNS_SIZE} alone, and for no renyi or hill of \
+                 orders other than 0, 1 and 2"
+            );
             return Recommendation { gpu: false, why };
         }
         if self.cells < Self::WORTH_AN_ESTIMATE {
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn estimates_of_entropy_are_within_reach_of_what_was_measured() {
-        let of = |size, levels, bytes| Workload { cells: 10240 * 10240, size, levels, bytes, plain: true };
+        let of = |size, levels, bytes| Workload { cells: 10240 * 10240, size, levels, bytes, sums: true };
         // Seconds of a run with 16 threads beside an H200.
         for (workload, cpu, gpu) in
             [(of(5, 16, 4), 0.033, 0.25), (of(21, 16, 4), 0.055, 0.33), (of(5, 16, 8), 0.067, 0.35)]
@@ -147,15 +150,15 @@ mod tests {
 
     #[test]
     fn what_gpus_do_not_count_is_for_the_cpu() {
-        let workload = Workload { cells: 1 << 30, size: 21, levels: 257, bytes: 4, plain: false };
+        let workload = Workload { cells: 1 << 30, size: 21, levels: 257, bytes: 4, sums: false };
         assert!(!workload.recommend(1, true).gpu && Workload { levels: 256, ..workload }.recommend(1, true).gpu);
-        let plain = Workload { plain: true, ..workload };
-        assert!(plain.recommend(1, true).gpu && !Workload { size: 257, ..plain }.recommend(1, true).gpu);
+        let sums = Workload { sums: true, ..workload };
+        assert!(sums.recommend(1, true).gpu && !Workload { size: 257, ..sums }.recommend(1, true).gpu);
     }
 
     #[test]
     fn a_gpu_that_is_open_is_worth_it_sooner() {
-        let workload = Workload { cells: 1 << 26, size: 5, levels: 16, bytes: 4, plain: true };
+        let workload = Workload { cells: 1 << 26, size: 5, levels: 16, bytes: 4, sums: true };
         assert!(!workload.recommend(4, false).gpu && workload.recommend(4, true).gpu);
     }
 }

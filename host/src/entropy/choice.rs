@@ -55,7 +55,7 @@ pub(super) fn misfit(own: Own, work: &Work, limits: &Limits) -> Option<String> {
     if work.f64 != facts.f64 {
         return Some(if work.f64 { "it computes in f32" } else { "it computes in f64" }.into());
     }
-    if work.words.is_some() && (!facts.words || work.runs.is_some()) {
+    if work.words.is_some() && !facts.words {
         return Some(format!("it counts up to {BYTE_LEVELS} codes, and there are more"));
     }
     if let Some(reason) = limits.lacks_arch(facts.entry.arch) {

@@ -75,8 +75,8 @@ impl Entropy {
 
     /// All measures of every cell, by `engine`, into `outs`, one for each measure in their order, each of the grid's shape.
     ///
-    /// Devices compute Shannon's entropy in squares of up to 255 × 255 of more than 256 different values, in f32, and nothing else ([`Error::NoKernel`]); nor
-    /// so many classes in such windows that sums of 32 bits are not exact to 2e-6. Otherwise like [`compute_into`](Self::compute_into). f64 results are
+    /// Of more than 256 different values devices compute what [comes from sums](Self::comes_from_sums), in squares of up to 255 × 255, and nothing else
+    /// ([`Error::NoKernel`]). Otherwise like [`compute_into`](Self::compute_into). f64 results are
     /// within 1e-12 of the definition, f32 results within 2e-6 (of Hill's numbers: times the number; richness is exact).
     ///
     /// ```

@@ -202,8 +202,14 @@ impl Entropy {
         Ok(())
     }
 
+    /// True where measures come from Σ n·log n, Σ n² and how many classes there are (all but Hill's and Rényi's of other orders than 0, 1 and 2), in squares:
+    /// what devices compute of more than 256 classes.
+    pub fn comes_from_sums(&self) -> bool {
+        self.window().is_none_or(|window| window.footprint().as_square().is_some() && window.comes_from_sums())
+    }
+
     /// True where Shannon's entropy of squares, in which any valid cell is enough, around valid ones, is all that is asked for: what most kernels of devices
-    /// compute, and the only measure that they compute of more than 256 classes.
+    /// compute.
     pub fn is_plain(&self) -> bool {
         self.footprint.is_none() && self.measures == [Measure::Shannon] && self.min_valid == 0.0 && !self.fill
     }

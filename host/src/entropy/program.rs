@@ -125,8 +125,8 @@ impl Program {
         self.entries.max(1)
     }
 
-    /// The arguments of the kernel that makes results of parts. `numbers` are the window's side, nodata, and where parts begin.
-    pub fn args_of_parts(&self, frame: &Frame<'_>, words: Arg, f64: bool, numbers: [u32; 3]) -> Vec<Arg> {
+    /// The arguments of the kernel that makes results of parts. `numbers` are the window's side, nodata, whether cells are words, and where parts begin.
+    pub fn args_of_parts(&self, frame: &Frame<'_>, words: Arg, f64: bool, numbers: [u32; 4]) -> Vec<Arg> {
         let mut args = self.buffers(frame, f64, None);
         args.insert(2, words);
         args.extend([self.lengths[1], self.rule, self.least, self.entries()].map(Arg::U32));

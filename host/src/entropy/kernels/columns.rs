@@ -49,6 +49,22 @@ pub(super) fn room(shared_per_block: u32) -> u32 {
     (shared_per_block / 2).saturating_sub(STATIC + 1024)
 }
 
+/// The least shared memory of a block, with that of what makes codes.
+pub(super) fn shared_needed(work: &Work) -> u32 {
+    // The kernel for words has a count a warp besides.
+    let recode = |span| kernels::columns_recode_bytes(span as u32) + kernels::COLUMNS_THREADS / 32 * 4;
+    STATIC.max(work.words.map_or(0, recode))
+}
+
+/// The code of nodata for kernels that read bytes: codes of tiles of words have one of their own.
+pub(super) fn nodata_of_codes(common: &Common) -> u32 {
+    match common.work.words {
+        Some(_) if common.work.nodata => 255,
+        Some(_) => NO_NODATA,
+        None => common.nodata,
+    }
+}
+
 /// The entry for such work.
 pub(super) fn entry(work: &Work) -> KernelEntry {
     match (work.size as u32, work.is_coded()) {
@@ -125,9 +141,7 @@ impl Descriptor for Columns {
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
-        // The kernel for words has a count a warp besides.
-        let recode = |span| kernels::columns_recode_bytes(span as u32) + kernels::COLUMNS_THREADS / 32 * 4;
-        STATIC.max(work.words.map_or(0, recode))
+        shared_needed(work)
     }
 
     fn block(&self, work: &Work, shared_per_block: u32) -> Block {
@@ -236,18 +250,14 @@ impl Strips {
 
     /// The launch of an entry, whose arguments behind the tables are `own`.
     fn launch_of(&self, entry: KernelEntry, cells: &Buffer, own: Vec<Arg>, frame: &Frame<'_>, cut: &Cut) -> Launch {
-        let Common { work, nodata, block, .. } = &self.common;
+        let Common { work, block, .. } = &self.common;
         let &Cut { blocks, rows_each, .. } = cut;
         let mut args = vec![cells.input::<u8>(), self.common.out(frame)];
         args.extend(self.tables.iter().map(|tables| tables.entries.input::<u32>()));
         args.extend(own);
         args.extend(shape_of(frame));
-        // Codes of tiles have one of their own for it, and finer tables are for nodata.
-        let nodata = match work.words {
-            Some(_) if work.finer().is_some() => 255,
-            Some(_) => NO_NODATA,
-            None => *nodata,
-        };
+        // Finer tables are for nodata.
+        let nodata = if work.words.is_some() && work.finer().is_some() { 255 } else { nodata_of_codes(&self.common) };
         args.extend([work.size as u32, nodata].map(Arg::U32));
         match &self.tables {
             Some(Tables { finer: [(fine, fine_scale), (middle, middle_scale)], .. }) => {

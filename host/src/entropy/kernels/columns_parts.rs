@@ -1,4 +1,5 @@
 //! Measures of more than 16 classes in squares, by the columns kernels: sweeps add up the whole numbers that measures come from, then results are made.
+//! Shannon's entropy too, of so many classes that sums of 32 bits are too coarse.
 //!
 //! The numbers of all windows are in memory, 16 bytes each, behind codes of tiles or heads of strips.
 
@@ -15,27 +16,30 @@ use crate::exec::{DeviceError, Limits};
 
 /// With results in f32.
 pub(in crate::entropy) static COLUMNS_PARTS: ColumnsParts = ColumnsParts {
-    facts: Facts {
-        candidate: Candidate::Windows,
-        ..facts(
+    facts: facts(
             "columns-sums",
             kernels::entropy_columns_parts::ENTRY,
             "measures in squares from sums, 16 classes at a time; f32",
-        )
-    },
+    ),
 };
 
-/// With results in f64: also for Shannon's entropy alone.
+/// With results in f64.
 pub(in crate::entropy) static COLUMNS_PARTS_F64: ColumnsParts = ColumnsParts {
     facts: Facts {
         f64: true,
-        candidate: Candidate::Both,
         ..facts("columns-sums-f64", kernels::entropy_columns_parts::ENTRY, "the same in f64")
     },
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
-    Facts { measures: true, counts_nodata: false, ..Facts::new(name, entry, about) }
+    Facts {
+        candidate: Candidate::Both,
+        levels: usize::MAX,
+        measures: true,
+        counts_nodata: false,
+        words: true,
+        ..Facts::new(name, entry, about)
+    }
 }
 
 pub(in crate::entropy) struct ColumnsParts {
@@ -79,12 +83,13 @@ impl Descriptor for ColumnsParts {
     }
 
     fn cost(&self, work: &Work) -> f64 {
-        let sweeps = work.sweeps() as f64;
+        // Words are for maps with many classes in all, which are far fewer in one place.
+        let sweeps = if work.words.is_some() { work.sweeps().min(4) } else { work.sweeps() } as f64;
         1.5 + if groups::is_own(work) { sweeps * own_cost(work) } else { super::cut::RECODING + sweeps * coded_cost(work) }
     }
 
-    fn shared_needed(&self, _work: &Work) -> u32 {
-        columns::STATIC
+    fn shared_needed(&self, work: &Work) -> u32 {
+        columns::shared_needed(work)
     }
 
     fn block(&self, work: &Work, shared_per_block: u32) -> Block {
@@ -128,20 +133,21 @@ impl Parts {
 
     /// A launch that counts; `own` is what its entry has besides the parameters that both have.
     fn counting(&self, entry: KernelEntry, own: &[u32], frame: &Frame<'_>, cut: &Cut) -> Launch {
-        let Common { work, nodata, block, .. } = &self.common;
+        let Common { work, block, .. } = &self.common;
         let &Frame { rows, cols, stride, first, count, .. } = frame;
         let mut args = vec![frame.cells.input::<u8>(), groups::words(frame), scratch_of(frame).output::<u32>()];
         args.push(self.program.table());
         args.extend(own.iter().copied().map(Arg::U32));
         args.extend([rows, cols, stride, first, count, self::stride(cols as usize) as u32].map(Arg::U32));
-        args.extend([work.size as u32, *nodata, self.program.entries(), block.near].map(Arg::U32));
+        let nodata = columns::nodata_of_codes(&self.common);
+        args.extend([work.size as u32, nodata, self.program.entries(), block.near].map(Arg::U32));
         args.extend([cut.rows_each, self.begin(frame)].map(Arg::U32));
         self.common.launch_of(entry, [cut.blocks, 1, 1], args)
     }
 
     fn results(&self, frame: &Frame<'_>) -> Launch {
         let Common { work, f64, nodata, .. } = &self.common;
-        let numbers = [work.size as u32, *nodata, self.begin(frame)];
+        let numbers = [work.size as u32, *nodata, work.words.is_some().into(), self.begin(frame)];
         let args = self.program.args_of_parts(frame, groups::words(frame), *f64, numbers);
         let blocks = frame.cols.div_ceil(kernels::COLUMNS_THREADS) * frame.count;
         let entry =

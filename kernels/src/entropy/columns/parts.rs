@@ -10,7 +10,7 @@
 //! behind counting. The number of valid cells is one of them, so no sweep has to count the cells of all classes, as those for Shannon's entropy alone do, whose
 //! table depends on it.
 //!
-//! Parts are in memory as Σ F of all cells, then Σ n² of all cells, then Σ n · 65,536 and how many n are not 0: at most 65,025 and 256. Results are
+//! Parts are in memory as Σ F of all cells, then Σ n² of all cells, then Σ n · 65,536 and how many n are not 0: both at most 65,025. Results are
 //! computed as [`entropy_measures`](fn@crate::entropy::entropy_measures) computes them from the same whole numbers, so their bits are the same.
 
 use simt::global::{In, Out};
@@ -173,7 +173,8 @@ counting! {
 }
 
 counting! {
-    /// The same for any number of classes, from the codes that [`entropy_columns_recode`](fn@super::entropy_columns_recode) makes as `words`, read as
+    /// The same for any number of classes, from the codes that [`entropy_columns_recode`](fn@super::entropy_columns_recode) or
+    /// [`entropy_columns_recode_words`](fn@super::entropy_columns_recode_words) makes as `words`, read as
     /// [`entropy_columns_many`](fn@super::entropy_columns_many) reads them: that has the other parameters. `cells` and `stride` are not read.
     ///
     /// # Safety
@@ -261,6 +262,7 @@ macro_rules! results {
             entries: u32,
             size: u32,
             nodata: u32,
+            wide: u32,
             parts: u32,
             unit: f64,
         ) {
@@ -272,8 +274,10 @@ macro_rules! results {
             }
             let y = first + row;
             let mut is_there = true;
-            if nodata <= 255 && rule & MEASURES_FILL == 0 {
-                is_there = u32::from(cells.load(y as usize * stride as usize + x as usize)) != nodata;
+            if nodata <= 0xFFFF && rule & MEASURES_FILL == 0 {
+                let at = y as usize * stride as usize + x as usize;
+                let cell = if wide != 0 { u32::from(cells.cast::<u16>().load(at)) } else { u32::from(cells.load(at)) };
+                is_there = cell != nodata;
             }
             if rule & MEASURES_COMPLETE != 0 {
                 is_there &= y >= r && y + r < rows && x >= r && x + r < cols;
@@ -294,7 +298,7 @@ results! {
     ///
     /// `words` and `parts` are those of [`entropy_columns_parts`](fn@entropy_columns_parts), and so are the other parameters, but that `planes`, `plane_count`,
     /// `orders`, `rule`, `least` and `unit` are those of [`entropy_measures`](fn@crate::entropy::entropy_measures). No formula needs a maximum or a
-    /// power of counts.
+    /// power of counts. With `wide` not 0 cells have 16 bits, and so has `nodata`; 65,536 and more mean that there is none.
     ///
     /// # Safety
     /// Parts of all windows have been made; the rest is as for [`entropy_measures`](fn@crate::entropy::entropy_measures).
