@@ -105,7 +105,8 @@ fn check_map(device: &Arc<dyn Device>, map: &Map, size: usize, nodata: Option<u1
     };
     let (got, report) = run(&entropy)?;
     // In large windows sums of 32 bits are too coarse for so many classes.
-    let kernel = if size > 51 && report.kernel == Some(Kernel::ColumnsSums) { Kernel::ColumnsSums } else { Kernel::Columns };
+    let kernel =
+        if size > 51 && report.kernel == Some(Kernel::ColumnsSums) { Kernel::ColumnsSums } else { Kernel::Columns };
     ensure!(report.kernel == Some(kernel) && report.cpu_cells == 0, "{report:?}");
     // The oracle takes minutes for large windows; the CPU engine in f64 has been compared with it.
     let expected =

@@ -11,12 +11,15 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, LaunchConfig};
 
-use super::cut::{self, Cut, RECODING};
+use super::cut::{self, Cut};
 use super::{Common, Launch, Ready, Work, scratch_of};
 use crate::entropy::frame::Frame;
 
 /// Cells of a grid from which on a survey of its classes and three more launches are worth their time.
 pub(super) const SURVEYED_CELLS: usize = 1 << 19;
+
+/// Cost of a survey and of codes of tiles, beside that of a sweep.
+const CODES: f64 = 1.2;
 
 /// Whether classes are counted by their own codes.
 pub(super) fn is_own(work: &Work) -> bool {
@@ -93,7 +96,7 @@ pub(super) fn launches(kernel: &impl Sweeping, frame: &Frame<'_>) -> Vec<Launch>
 /// Sweeps of the tiles of a survey, up to which their codes are worth making.
 fn sweeps_found(kernel: &impl Sweeping, cut: &Cut) -> u32 {
     let [own, coded] = kernel.sweep_costs();
-    let sweeps = (kernel.common().work.sweeps() as f64 * own - RECODING) / coded;
+    let sweeps = (kernel.common().work.sweeps() as f64 * own - CODES) / coded;
     (sweeps * f64::from(cut.tiles.min(kernels::COLUMNS_SURVEY))) as u32
 }
 

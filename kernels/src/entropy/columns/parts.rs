@@ -17,12 +17,12 @@ use simt::global::{In, Out};
 use simt::shared::Shared;
 use simt::{kernel, thread, unroll};
 
+use super::COLUMNS_THREADS;
 use super::counters::{Counts as _, Packed, Steps};
 use super::logs::{self, Logs};
 use super::strip::{Finish, Frame, Windows};
 use super::sums::Sums;
 use super::tiles::{Cut, Planes, Tiles, goes_on};
-use super::COLUMNS_THREADS;
 use crate::entropy::formula::{Counted, Counts, Formulas, MEASURES_COMPLETE, MEASURES_FILL, Stored};
 
 /// Words of the parts of a window.

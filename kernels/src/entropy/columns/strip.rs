@@ -326,8 +326,9 @@ impl Frame {
                     }
                 });
                 if NODATA && MANY {
-                    valid_columns =
-                        valid_columns.wrapping_add(valid_bytes::<CODED>(entering)).wrapping_sub(valid_bytes::<CODED>(leaving));
+                    valid_columns = valid_columns
+                        .wrapping_add(valid_bytes::<CODED>(entering))
+                        .wrapping_sub(valid_bytes::<CODED>(leaving));
                 }
                 row += 1;
             }
@@ -359,7 +360,11 @@ impl Frame {
             let mut all_valid = 0;
             if NODATA && MANY {
                 let more = valid_bytes::<CODED>(entering) + valid_bytes::<CODED>(leaving_above);
-                step_valid(&mut valid, more + (0x0202_0202 - valid_bytes::<CODED>(leaving) - valid_bytes::<CODED>(entering_above)), 2);
+                step_valid(
+                    &mut valid,
+                    more + (0x0202_0202 - valid_bytes::<CODED>(leaving) - valid_bytes::<CODED>(entering_above)),
+                    2,
+                );
                 let ([a, c], [b, d]) = (halves(valid[0]), halves(valid[1]));
                 all_valid = scan.inclusive_sum(a.wrapping_add(b).wrapping_add(c).wrapping_add(d), (0, 5));
             }
