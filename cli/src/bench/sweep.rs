@@ -333,7 +333,8 @@ mod tests {
         let labels: Vec<String> = rows.iter().map(|row| label(row, &rows[0])).collect();
         assert_eq!(labels[..3], ["16 classes", "44 classes", "16 classes, nodata"]);
         assert_eq!(labels[4..6], ["16 classes, simpson", "16 classes, richness"]);
-        assert_eq!(labels[8..], ["16 classes, disk", "16 classes, f64"]);
+        assert_eq!(labels[8..11], ["16 classes, disk", "16 classes, f64", "44 classes, simpson"]);
+        assert_eq!(labels[14..], ["44 classes, disk", "44 classes, f64"]);
     }
 
     #[test]

@@ -84,12 +84,12 @@ fn main() -> Result<()> {
             println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         for kernel in [None, Some(Kernel::ColumnsSums)] {
-            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, usize::MAX)?;
+            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 30_000_000)?;
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
-            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, usize::MAX)?;
+            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 30_000_000)?;
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
