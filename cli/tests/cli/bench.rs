@@ -45,8 +45,10 @@ fn the_emulator_times_every_kernel_and_exports_every_format() {
             "{}",
             row.kernel
         );
-        // Several copies, so that launches take turns here as well.
-        assert_eq!(timing.copies.is_some_and(|copies| copies > 1), device, "{}", row.kernel);
+        // Several copies, so that launches take turns here as well; sums of all windows fill the caches with one.
+        if !row.kernel.starts_with("columns-sums") {
+            assert_eq!(timing.copies.is_some_and(|copies| copies > 1), device, "{}", row.kernel);
+        }
         assert!(table.contains(&format!("\n{:15} ", row.kernel)), "{table}");
     }
     assert_eq!((record.head.commit.as_deref(), record.options.effort.timed.most), (Some("abc123"), 2));

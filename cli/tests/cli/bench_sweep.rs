@@ -16,8 +16,8 @@ fn the_emulator_sweeps_and_names_its_kernels() {
     assert_eq!(place.names(), ["s.csv", "s.json", "s.md"]);
     let record = Record::read(&place.read("s.json")).expect("a record");
     assert_eq!((record.head.what.as_str(), record.head.commit.as_deref()), ("sweep", Some("abc")));
-    // 2 numbers of classes with and without nodata, a measure, the disk, f64; at 3 sizes.
-    assert_eq!(record.results.len(), (2 * 2 + 3) * 3);
+    // 2 numbers of classes with and without nodata, of both a measure, the disk, f64; at 3 sizes.
+    assert_eq!(record.results.len(), (2 * 2 + 2 * 3) * 3);
     for row in &record.results {
         let timing = row.timing().unwrap_or_else(|| panic!("{row:?}"));
         assert_eq!((timing.time.raw.len(), timing.verified.as_str()), (2, "every cell"));

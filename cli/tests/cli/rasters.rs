@@ -646,13 +646,16 @@ fn maps_have_more_classes_than_bytes() {
         json_of(&place, &format!("entropy {input} h.npy {options}"));
         assert!(close(&numbers(&place, "h.npy"), &expected), "{args}");
     }
-    // Devices have a kernel for Shannon's entropy of so many in squares, and no other.
+    // Devices have kernels for what comes from sums of so many in squares, and no other.
     json_of(&place, "entropy veg.npy h.npy");
     let told = json_of(&place, "entropy veg.npy there.npy --device emulator");
     assert!(told["kernel"] == "columns" && close(&numbers(&place, "there.npy"), &numbers(&place, "h.npy")));
-    let ran = place.run("entropy veg.npy x.npy -q --device emulator --measure simpson");
-    let many = "halotile: veg.npy: emulator:0 has no kernel that can do this: it counts up to 256 codes, and there are more; \
-                choose --device cpu\n";
+    json_of(&place, "entropy veg.npy simpson.npy --measure simpson");
+    let told = json_of(&place, "entropy veg.npy there.npy --device emulator --measure simpson");
+    assert!(told["kernel"] == "columns-sums" && close(&numbers(&place, "there.npy"), &numbers(&place, "simpson.npy")));
+    let ran = place.run("entropy veg.npy x.npy -q --device emulator --measure hill:1.5");
+    let many = "halotile: veg.npy: emulator:0 has no kernel that can do this: it computes no measures that need powers of counts or the \
+                largest of them; choose --device cpu\n";
     assert_eq!((ran.code, ran.err.as_str()), (1, many));
     assert!(!place.path("x.npy").exists());
 }
