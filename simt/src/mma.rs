@@ -15,6 +15,9 @@
 //! | C, result | 0, 1 | row g, columns 2t and 2t + 1 |
 //! | | 2, 3 | row g + 8, these columns |
 //!
+//! Of bits it multiplies a 16 × 256 matrix by a 256 × 8 matrix, in as many words: what is said above of bytes 4t .. 4t + 4 and 16 + 4t .. 16 + 4t + 4 holds of
+//! bits 32t .. 32t + 32 and 128 + 32t .. 128 + 32t + 32, the lowest bit first.
+//!
 //! The kernel chooses the meaning of A's rows and the order of its columns, as long as B's rows have the same order.
 
 use crate::backend;
@@ -26,4 +29,14 @@ use crate::backend;
 #[track_caller]
 pub fn multiply_add_u8(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
     backend::multiply_add_u8(a, b, c)
+}
+
+/// A·B + C for bits, of which a product is their conjunction: how many bits a row of A and a column of B have in common. All 32 lanes call it together.
+///
+/// Needs compute capability 8.0, as [`multiply_add_u8`]. Devices from 10.0 on have no such instruction: there it is eight products of bytes, and what makes
+/// those of bits.
+#[inline(always)]
+#[track_caller]
+pub fn multiply_add_b1(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
+    backend::multiply_add_b1(a, b, c)
 }

@@ -46,11 +46,16 @@ pub fn check<T: Real + Into<f64>>(engine: &Engine, kernel: Option<Kernel>, updat
     over::<T>(&grids, &footprints(), &all(), SHARES, (engine, kernel), updates)
 }
 
-/// The same of measures that come from one sum, in squares of up to 31 × 31 with any number of valid cells, over grids wide enough for strips away from the border.
+/// The same of measures that come from one sum, in squares of up to 31 × 31 and other shapes with any number of valid cells, over grids wide enough for strips away
+/// from the border.
 pub fn check_one_sum(engine: &Engine, kernel: Option<Kernel>, updates: usize) -> Result<(usize, f64)> {
     let grids = [(1, 1, 3), (9, 1, 16), (40, 150, 16), (35, 1400, 16), (40, 150, 17), (35, 1400, 31), (37, 300, 48)];
-    let squares = [1, 3, 5, 7, 13, 15, 31].map(Footprint::square).into_iter().collect::<Result<Vec<_>, _>>()?;
-    over::<f32>(&grids, &squares, &of_one_sum(), [0.0; 2], (engine, kernel), updates)
+    let squares = [1, 3, 5, 7, 13, 15, 31].map(Footprint::square);
+    let mut windows = squares.into_iter().chain([5, 9, 17, 25].map(Footprint::disk)).collect::<Result<Vec<_>, _>>()?;
+    // A row and a column, and one that its own centre does not belong to.
+    windows.extend([Footprint::new(1, 25, vec![true; 25])?, Footprint::new(23, 1, vec![true; 23])?]);
+    windows.push(Footprint::new(13, 21, (0..13 * 21).map(|cell| cell % 7 != 3 && cell % 5 != 1).collect())?);
+    over::<f32>(&grids, &windows, &of_one_sum(), [0.0; 2], (engine, kernel), updates)
 }
 
 /// The same of measures that come from Σ n·log n, Σ n² and how many classes there are, in squares, of few classes and of many.

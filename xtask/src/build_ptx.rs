@@ -125,9 +125,11 @@ fn compile(toolchain: &Toolchain, krate: &KernelCrate, arch: &str, target: &Path
     // The compiler's own optimiser copies what two equal conditions enclose into the branches, and does not know of barriers: half a warp would wait
     // at one copy and half at the other. LLVM, which does the same, knows.
     cargo.arg("-Zmir-enable-passes=-JumpThreading");
-    // PTX 7.8, which the compiler takes for this architecture, lacks some of its instructions.
-    if arch == "sm_90" {
-        cargo.args(["-C", "target-feature=+ptx80"]);
+    // What the compiler takes for these architectures, PTX 7.0 and 7.8, lacks some of their instructions.
+    for version in
+        [("sm_80", "ptx71"), ("sm_90", "ptx80")].iter().filter(|(of, _)| *of == arch).map(|(_, version)| version)
+    {
+        cargo.args(["-C", &format!("target-feature=+{version}")]);
     }
     succeed(&mut cargo).with_context(|| format!("compiling {}", krate.package))?;
     read(&target.join(assembly))

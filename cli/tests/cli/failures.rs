@@ -213,7 +213,7 @@ fn command_lines_that_cannot_be_meant() {
     let kernels =
         ["auto"].into_iter().chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect::<Vec<_>>().join(", ");
     assert!(kernels.starts_with(
-        "auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, adaptive, band, band-counted, band-f64, sliding, "
+        "auto, naive, tiled, histogram, histogram-wide, histogram-f64, columns, adaptive, band, band-counted, band-f64, footprint, "
     ));
     let see = "see halotile entropy --help";
     for (options, message) in [

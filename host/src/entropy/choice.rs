@@ -40,7 +40,8 @@ fn best(work: &Work, limits: &Limits) -> Result<Own, String> {
 
 /// What kernels do that compute measures by one sum.
 const ONE_SUM: &str = "it measures Shannon's entropy, richness, Simpson's diversity, Hill's numbers 1 and 2, and evenness (with \
-                       nodata in windows of up to 13 x 13), in squares of any number of valid cells around one, and nothing else";
+                       nodata in windows of up to 13 x 13, of more than 16 classes 5 x 5), of any number of valid cells around one, \
+                       and nothing else";
 
 /// Whether a kernel is chosen for such work without being asked for.
 fn is_candidate(own: Own, work: &Work) -> bool {
@@ -162,6 +163,17 @@ mod tests {
         assert_eq!(best(&Work { one_sum: Some(3), ..simpson(21, false) }, &hopper), Ok(Kernel::Band));
         assert_eq!(best(&Work { one_sum: Some(6), ..simpson(21, false) }, &hopper), Ok(Kernel::ColumnsMeasures));
         assert_eq!(best(&window(false), &hopper), Ok(Kernel::Measures));
+        // Shapes: on tensor cores that count bits, for measures from one sum.
+        let disk = |size, levels| Work { square: false, levels, runs: Some(size), ..work(size, 16, true, false) };
+        assert_eq!(best(&disk(5, 16), &hopper), Ok(Kernel::Footprint));
+        assert_eq!(best(&disk(25, 48), &hopper), Ok(Kernel::Footprint));
+        assert_eq!(best(&disk(25, 49), &hopper), Ok(Kernel::Measures));
+        assert_eq!(best(&disk(101, 16), &hopper), Ok(Kernel::Footprint));
+        assert_eq!(best(&disk(195, 16), &hopper), Ok(Kernel::Measures));
+        assert_eq!(best(&Work { one_sum: None, ..disk(21, 16) }, &hopper), Ok(Kernel::Measures));
+        let blackwell = Limits { arch: 100, ..hopper.clone() };
+        assert_eq!(best(&disk(21, 16), &blackwell), Ok(Kernel::Measures));
+        assert_eq!(best(&simpson(21, false), &blackwell), Ok(Kernel::Band));
         assert_eq!(best(&window(true), &turing), Ok(Kernel::MeasuresF64));
         let only = Some("it measures Shannon's entropy in squares, and nothing else".to_owned());
         let of_squares = |own: &Own| !own.facts().measures && !own.facts().one_sum && !own.facts().f64;

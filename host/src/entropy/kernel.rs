@@ -40,6 +40,8 @@ pub enum Kernel {
     BandCounted,
     /// The same with results in f64.
     BandF64,
+    /// Windows of any shape of up to 25 rows and columns and 48 levels, on the tensor cores: Shannon's entropy and some more measures.
+    Footprint,
     /// 5 × 5 windows of up to 16 levels, in registers.
     Sliding,
     /// The same for devices with little shared memory.
@@ -81,6 +83,7 @@ impl Kernel {
         Self::Band,
         Self::BandCounted,
         Self::BandF64,
+        Self::Footprint,
         Self::Sliding,
         Self::SlidingNarrow,
         Self::Tensor,
@@ -110,6 +113,7 @@ impl Kernel {
             Self::Band => &kernels::BAND,
             Self::BandCounted => &kernels::BAND_COUNTED,
             Self::BandF64 => &kernels::BAND_F64,
+            Self::Footprint => &kernels::FOOTPRINT,
             Self::Sliding => &kernels::SLIDING,
             Self::SlidingNarrow => &kernels::SLIDING_NARROW,
             Self::Tensor => &kernels::TENSOR,

@@ -35,6 +35,9 @@
 //! | [`entropy_band_many_counted`](fn@entropy_band_many_counted) | up to 31 | 112 | the same with nodata |
 //! | [`entropy_band_many_measures`](fn@entropy_band_many_measures), [`entropy_band_many_measures_counted`](fn@entropy_band_many_measures_counted) | up to 31 | 48 | both for other measures that come from one sum |
 //! | [`entropy_band_many_f64`](fn@entropy_band_many_f64), [`entropy_band_many_f64_counted`](fn@entropy_band_many_f64_counted) | up to 31 | 112 | those with 64-bit sums and f64 results |
+//! | [`entropy_footprint_7`](fn@entropy_footprint_7) | any shape, up to 25 | 112 | tensor cores count bits: a bit a cell and class, and one of the window |
+//! | [`entropy_footprint_15`](fn@entropy_footprint_15), [`entropy_footprint_23`](fn@entropy_footprint_23), [`entropy_footprint_31`](fn@entropy_footprint_31) | any shape, up to 31 × 25 | 112 | the same for more rows |
+//! | [`entropy_footprint_wide_65`](fn@entropy_footprint_wide_65), [`entropy_footprint_wide_129`](fn@entropy_footprint_wide_129), [`entropy_footprint_wide_193`](fn@entropy_footprint_wide_193) | any shape, up to 193 | 112 | the same with bits in shared memory |
 //! | [`entropy_sliding`](fn@entropy_sliding) | 5 × 5 | 16 | everything in registers, tables without bank conflicts |
 //! | [`entropy_sliding_narrow`](fn@entropy_sliding_narrow) | 5 × 5 | 16 | the same with half the table, for 64 KiB of shared memory |
 //! | [`entropy_tensor`](fn@entropy_tensor) | 5 × 5 | 16 | tensor cores add up the columns and give table addresses |
@@ -72,6 +75,7 @@ use crate::arrays::PRESENT_RECORD;
 
 mod band;
 mod columns;
+mod footprint;
 mod formula;
 mod histogram;
 mod measures;
@@ -81,9 +85,11 @@ mod selectors;
 mod sliding;
 mod tensor;
 mod tiled;
+mod units;
 
 pub use band::*;
 pub use columns::*;
+pub use footprint::*;
 pub use formula::{
     MEASURES_CLASSES, MEASURES_COMPLETE, MEASURES_EVENNESS, MEASURES_FILL, MEASURES_MOST, MEASURES_NEAR,
     MEASURES_NUMBER, MEASURES_POWER, MEASURES_SHANNON, MEASURES_SIMPSON, MEASURES_SQUARES, MEASURES_STEEP,
@@ -99,6 +105,7 @@ pub use one_sum::{
 pub use sliding::*;
 pub use tensor::*;
 pub use tiled::*;
+pub use units::UNIT_COLS;
 
 /// The kernels of this family, for lookup by name.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -141,6 +148,13 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_band_many_measures_counted::ENTRY,
     entropy_band_many_f64::ENTRY,
     entropy_band_many_f64_counted::ENTRY,
+    entropy_footprint_7::ENTRY,
+    entropy_footprint_15::ENTRY,
+    entropy_footprint_23::ENTRY,
+    entropy_footprint_31::ENTRY,
+    entropy_footprint_wide_65::ENTRY,
+    entropy_footprint_wide_129::ENTRY,
+    entropy_footprint_wide_193::ENTRY,
     entropy_sliding::ENTRY,
     entropy_sliding_narrow::ENTRY,
     entropy_tensor::ENTRY,

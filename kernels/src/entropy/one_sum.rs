@@ -60,6 +60,12 @@ impl OneSum {
         (Self { formula: formula & 0xFF, scale, class_bits: ONE_SUM_MANY_CLASSES }, groups)
     }
 
+    /// The one of both that a formula is for: of one group where it says nothing of groups.
+    #[inline(always)]
+    pub fn of_formula(formula: u32, scale: f32) -> (Self, u32) {
+        if formula >> ONE_SUM_GROUPS > 0 { Self::grouped(formula, scale) } else { (Self::new(formula, scale), 1) }
+    }
+
     /// The norm of windows by Q(N) and the reciprocal of N; it is not a number where that is not, or infinite.
     #[inline(always)]
     pub fn norm<const SHANNON: bool>(&self, all: u32, inverse: f32) -> f32 {
@@ -92,6 +98,16 @@ impl OneSum {
             ONE_SUM_EVENNESS => each!(|sum, norm| evenness(sum, norm, self.class_bits)),
             _ => each!(|sum, norm| exp2_fast(sum as f32 * norm)),
         }
+    }
+
+    /// Those of windows whose N² may be above 2^24, by Q(N) besides: Hill's number then takes Σ n² as the integer that it is.
+    #[inline(always)]
+    pub fn results_of_large(&self, sums: [u32; 4], alls: [u32; 4], norms: [f32; 4]) -> [f32; 4] {
+        if self.formula == ONE_SUM_SQUARES {
+            let one = |i: usize| divide(norms[i], alls[i].wrapping_sub(sums[i]) as f32);
+            return [one(0), one(1), one(2), one(3)];
+        }
+        self.results::<false>(sums, norms)
     }
 }
 

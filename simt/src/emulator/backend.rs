@@ -143,12 +143,24 @@ shuffles! {
 
 #[track_caller]
 pub fn multiply_add_u8(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
-    let at = Location::caller();
+    multiply_add((a, b, c), SyncPoint::Mma, Location::caller())
+}
+
+#[track_caller]
+pub fn multiply_add_b1(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
+    multiply_add((a, b, c), SyncPoint::MmaBits, Location::caller())
+}
+
+/// Waits for the products of all lanes.
+fn multiply_add(
+    (a, b, c): ([u32; 4], [u32; 2], [u32; 4]),
+    sync_point: SyncPoint,
+    at: &'static Location<'static>,
+) -> [u32; 4] {
     Machine::with(|machine| {
         let slot = machine.slot();
         slot.fragments.set([a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]]);
-        let wait = Wait { sync_point: SyncPoint::Mma, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 };
-        warp::take_part(machine, wait);
+        warp::take_part(machine, Wait { sync_point, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 });
         let [d0, d1, d2, d3, ..] = slot.fragments.get();
         [d0, d1, d2, d3]
     })

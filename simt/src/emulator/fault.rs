@@ -120,6 +120,8 @@ pub enum SyncPoint {
     ShuffleXor,
     /// A matrix product.
     Mma,
+    /// [`multiply_add_b1`](crate::mma::multiply_add_b1).
+    MmaBits,
 }
 
 impl fmt::Display for SyncPoint {
@@ -134,6 +136,7 @@ impl fmt::Display for SyncPoint {
             Self::ShuffleDown => "warp_shuffle_down",
             Self::ShuffleXor => "warp_shuffle_xor",
             Self::Mma => "a matrix product",
+            Self::MmaBits => "a matrix product of bits",
         })
     }
 }

@@ -20,3 +20,17 @@ pub(super) fn multiply_add_u8(lanes: &[Fragments; 32]) -> [[u32; 4]; 32] {
         })
     })
 }
+
+/// The same of bits.
+pub(super) fn multiply_add_b1(lanes: &[Fragments; 32]) -> [[u32; 4]; 32] {
+    // A row of A and a column of B are eight words: four in each half.
+    let a = |row: usize, word: usize| lanes[4 * (row % 8) + word % 4][row / 8 + 2 * (word / 4)];
+    let b = |col: usize, word: usize| lanes[4 * col + word % 4][4 + word / 4];
+    std::array::from_fn(|lane| {
+        std::array::from_fn(|i| {
+            let (row, col) = (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
+            let common = |word: usize| (a(row, word) & b(col, word)).count_ones();
+            lanes[lane][6 + i].wrapping_add((0..8).map(common).sum())
+        })
+    })
+}

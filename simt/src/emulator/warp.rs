@@ -104,9 +104,14 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
             let bit = |lane: u32| waits[lane as usize].map_or(0, |there| there.value << lane);
             [(lanes_of(wait.mask).map(bit).sum(), true); 32]
         }
-        SyncPoint::Mma => {
+        SyncPoint::Mma | SyncPoint::MmaBits => {
             let slots = &machine.slots[(warp * 32) as usize..][..32];
-            let products = mma::multiply_add_u8(&std::array::from_fn(|lane| slots[lane].fragments.get()));
+            let fragments = std::array::from_fn(|lane| slots[lane].fragments.get());
+            let products = if wait.sync_point == SyncPoint::Mma {
+                mma::multiply_add_u8(&fragments)
+            } else {
+                mma::multiply_add_b1(&fragments)
+            };
             for (slot, [d0, d1, d2, d3]) in slots.iter().zip(products) {
                 slot.fragments.set([d0, d1, d2, d3, 0, 0, 0, 0, 0, 0]);
             }

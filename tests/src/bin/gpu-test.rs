@@ -78,18 +78,19 @@ fn main() -> Result<()> {
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
-        for kernel in [Kernel::Tensor, Kernel::TensorCounted, Kernel::Band, Kernel::BandCounted].map(Some) {
+        use Kernel::{Band, BandCounted, Footprint, Tensor, TensorCounted};
+        for kernel in [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some) {
             let (results, worst) = measures::check_one_sum(&engine, kernel, usize::MAX)?;
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         for kernel in [None, Some(Kernel::ColumnsSums)] {
-            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 30_000_000)?;
+            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 10_000_000)?;
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }
         for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
-            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 30_000_000)?;
+            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 10_000_000)?;
             let name = kernel.map_or("chosen", Kernel::name);
             println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
         }

@@ -90,6 +90,7 @@ kernels! {
     band Band f32, at least 45;
     band_counted BandCounted f32, at least 50;
     band_f64 BandF64 f64, at least 50;
+    footprint Footprint f32, at least 50;
     tensor Tensor f32, at least 45;
     tensor_counted TensorCounted f32, at least 50;
     measures Measures f32, at least 90;
@@ -263,7 +264,8 @@ fn measures_on_every_engine() {
 fn measures_of_one_sum_on_the_tensor_cores() {
     use halotile_tests::measures;
     let least = [(Kernel::Tensor, 10_000), (Kernel::TensorCounted, 10_000), (Kernel::Band, 10_000)];
-    for (kernel, least) in least.into_iter().chain([(Kernel::BandCounted, 10_000)]) {
+    let more = [(Kernel::BandCounted, 10_000), (Kernel::Footprint, 100_000)];
+    for (kernel, least) in least.into_iter().chain(more) {
         let (compared, worst) = measures::check_one_sum(&emulated(1), Some(kernel), 1_600_000).unwrap();
         assert!(compared > least && worst < 1e-6, "{kernel}: {compared}, {worst}");
     }

@@ -4,6 +4,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
 use super::one_sum::{self, OneSum};
+use super::share::share_units;
 use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
 use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
@@ -165,22 +166,11 @@ impl Strips {
     /// Rows of a unit inside and at the border, and units.
     fn share(&self, frame: &Frame<'_>, warps: u32) -> ([u32; 2], u32) {
         let size = self.common.work.size as u32;
+        let Frame { rows, cols, first, count, .. } = *frame;
         // A row that is only counted takes less than half of one that has results.
-        let startup = size * 2 / 5 + 2;
-        let strips = frame.cols.div_ceil(kernels::BAND_COLS);
-        let each = |pieces: u32| {
-            let rows_each = frame.count.div_ceil(pieces);
-            // A row at the border takes up to twice as long.
-            [rows_each, (rows_each / 2).max(1)]
-        };
-        let units = |[inner, border]: [u32; 2]| {
-            let Frame { rows, cols, first, count, .. } = *frame;
-            kernels::band_units((rows, cols), (first, count), size, (inner, border))
-        };
-        let cost = |each: [u32; 2]| u64::from(units(each).div_ceil(warps)) * u64::from(each[0] + startup);
-        let most = frame.count.div_ceil(4).min(4 * warps.div_ceil(strips));
-        let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or([frame.count; 2]);
-        (best, units(best))
+        share_units(frame, size * 2 / 5 + 2, warps, |each| {
+            kernels::band_units((rows, cols), (first, count), size, each)
+        })
     }
 
     /// Behind a scan, where there is one.

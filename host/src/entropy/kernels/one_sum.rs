@@ -13,7 +13,7 @@ use crate::measure::fixed::{table_u64, wrapping};
 use crate::measure::window::{Plane, Quantity, Window};
 
 /// Classes at most.
-const LEVELS: usize = 48;
+pub(super) const LEVELS: usize = 48;
 
 /// Bits of a word that count classes.
 fn class_bits(work: &Work) -> u32 {
@@ -28,8 +28,8 @@ fn evenness_counted(work: &Work) -> usize {
 
 /// How many measures a window has, where each comes from one sum, and nothing else is asked of the window.
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
-    let square = work.square && !work.size.is_multiple_of(2);
-    let plain = square && work.levels <= LEVELS && !work.f64 && window.is_unconditional();
+    let odd = !work.size.is_multiple_of(2);
+    let plain = odd && work.levels <= LEVELS && !work.f64 && window.is_unconditional();
     (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
 }
 
@@ -91,6 +91,14 @@ impl OneSum {
     fn new(work: &Work, (table, formula, scale): (Vec<u32>, u32, f64), put: Put<'_>) -> Result<Self, DeviceError> {
         let formula = formula + groups(work);
         Ok(Self { table: put(bytemuck::cast_slice(&table))?, formula, scale: Arg::F32(scale as f32) })
+    }
+
+    /// What a kernel takes of a finer table for windows of up to so many cells, whose unit is so many times as fine: Shannon's entropy has one.
+    pub fn finer(&self, cells: u32, times: f64) -> [Arg; 2] {
+        let formula = self.formula % (1 << kernels::ONE_SUM_GROUPS);
+        let has_one = [kernels::ONE_SUM_SHANNON, kernels::ONE_SUM_EXPONENTIAL].contains(&formula);
+        let scale = if let Arg::F32(scale) = self.scale { scale } else { 0.0 };
+        [Arg::U32(if has_one { cells } else { 0 }), Arg::F32((f64::from(scale) / times) as f32)]
     }
 
     /// The one of two kernels that computes it: for Shannon's entropy, or for any measure.

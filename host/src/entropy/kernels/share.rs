@@ -1,5 +1,9 @@
 //! How the rows of a frame are shared by workers that slide down them: each piece has a start-up cost, and the last round should not be half empty.
 
+use halotile_kernels::entropy as kernels;
+
+use crate::entropy::frame::Frame;
+
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces make whole
 /// rounds for `slots` workers that are all equally fast; a piece costs its rows plus `startup` rows' worth of work.
 pub(super) fn rows_in_rounds(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
@@ -32,6 +36,27 @@ pub(super) fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u
         }
     }
     best.1
+}
+
+/// How many rows a unit of the kernels on the tensor cores has inside a frame and at its border, and how many units that makes, for so many `workers` that take
+/// one after another. A unit costs its rows plus `startup` rows' worth of work; `units` counts them.
+pub(super) fn share_units(
+    frame: &Frame<'_>,
+    startup: u32,
+    workers: u32,
+    units: impl Fn((u32, u32)) -> u32,
+) -> ([u32; 2], u32) {
+    let strips = frame.cols.div_ceil(kernels::UNIT_COLS);
+    let each = |pieces: u32| {
+        let rows_each = frame.count.div_ceil(pieces);
+        // A row at the border takes up to twice as long.
+        [rows_each, (rows_each / 2).max(1)]
+    };
+    let units = |[inner, border]: [u32; 2]| units((inner, border));
+    let cost = |each: [u32; 2]| u64::from(units(each).div_ceil(workers)) * u64::from(each[0] + startup);
+    let most = frame.count.div_ceil(4).min(4 * workers.div_ceil(strips));
+    let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or([frame.count; 2]);
+    (best, units(best))
 }
 
 #[cfg(test)]

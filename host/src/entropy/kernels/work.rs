@@ -25,6 +25,8 @@ pub(in crate::entropy) struct Work {
     /// Where more than Shannon's entropy in a square is asked for: the runs of the window, to which its work is proportional. `size` is the
     /// longer side of its shape then.
     pub runs: Option<usize>,
+    /// Cells of the window.
+    pub cells: usize,
     /// Whether the window is a square.
     pub square: bool,
     /// How many measures are asked for, where each comes from one sum over the counts and any valid cells are enough, around valid ones.
@@ -51,6 +53,7 @@ impl Work {
             largest: size.min(rows) * size.min(cols),
             f64: size_of::<T>() == 8,
             runs: None,
+            cells: size * size,
             square: true,
             one_sum: Some(1),
             sums: true,
@@ -69,6 +72,7 @@ impl Work {
             largest: size * size,
             f64,
             runs: None,
+            cells: size * size,
             square: true,
             one_sum: Some(1),
             sums: true,
@@ -85,7 +89,8 @@ impl Work {
     pub fn of_window<T: Real>(shape: (usize, usize), coding: &Coding, window: &Window) -> Self {
         let shape_of = window.footprint();
         let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
-        let work = Self { runs: Some(window.runs.len()), square, ..Self::of_shape::<T>(shape, coding, size) };
+        let (runs, cells) = (Some(window.runs.len()), shape_of.count());
+        let work = Self { runs, cells, square, ..Self::of_shape::<T>(shape, coding, size) };
         Self { one_sum: one_sum::planes_of(window, &work), sums: window.comes_from_sums(), ..work }
     }
 

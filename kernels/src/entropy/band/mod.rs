@@ -26,12 +26,13 @@ use simt::global::{In, Out};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
+use super::units::{UNIT_COLS, Units};
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
 use self::measure::{Double, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
-use self::strip::{ROW, Strip, Units, bands};
+use self::strip::{ROW, Strip, bands};
 
 mod counts;
 mod measure;
@@ -43,7 +44,7 @@ pub const BAND_THREADS: u32 = 512;
 /// Threads of a block of [`entropy_band_counted`](fn@entropy_band_counted) at most.
 pub const BAND_COUNTED_THREADS: u32 = 640;
 /// Columns that a warp writes.
-pub const BAND_COLS: u32 = 128;
+pub const BAND_COLS: u32 = UNIT_COLS;
 /// The largest window.
 pub const BAND_SIZE: u32 = 31;
 
