@@ -327,7 +327,7 @@ mod tests {
                 .step(&record, &record.results[..1])
                 .contains("\nplanted         WRONG: row 1, column 1: ")
         );
-        assert!(read(&csv).contains("\nplanted,cpu,,5,6,wrong,\"row 1, column 1: "), "{}", read(&csv));
+        assert!(read(&csv).contains("\nplanted,cpu,huang,5,6,wrong,\"row 1, column 1: "), "{}", read(&csv));
         assert!(read(&markdown).contains("| planted | **WRONG**: row 1, column 1: "));
         assert!(read(&html).contains("Wrong, and therefore not timed"));
         std::fs::remove_dir_all(&directory).unwrap();

@@ -26,6 +26,8 @@ pub enum Way {
     /// From an array in a device's memory to a result in the same memory, by the wall clock: the whole call of
     /// [`Entropy::measure_on_device`](halotile::entropy::Entropy::measure_on_device).
     DeviceToDevice,
+    /// From page-locked memory of the host to page-locked memory, by the wall clock.
+    Pinned,
 }
 
 /// Something that does a piece of work and can be timed: a row of a table.
@@ -225,6 +227,6 @@ pub fn is_misfit(error: &entropy::Error) -> bool {
             | E::KernelOnCpu(_)
             | E::NoKernel { .. }
             | E::TooWide { .. }
-            | E::Device(DeviceError::OutOfMemory { .. })
+            | E::Device(DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. })
     )
 }

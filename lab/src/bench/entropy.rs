@@ -23,7 +23,8 @@ use halotile::observe::Observer;
 pub const BYTES_PER_CELL: usize = 5;
 
 /// How the ceilings are measured, in words.
-const CEILING: &str = "device: copy within device memory, bytes read + written; cpu: 1 byte read, 4 written a cell";
+const CEILING: &str = "device: copy within device memory, bytes read + written; cpu: 1 byte read, 4 written a cell; \
+                       transferred: copies from all devices to page-locked memory at once";
 
 /// What to benchmark: the grids, the window, how often.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +83,11 @@ pub(super) fn grid(
 
 /// The copies that entropy is measured against.
 pub(super) fn copies(target: &Target) -> Result<Ceilings, Error> {
-    let limits = [("device", Unit::Bytes, target.copy()?), ("cpu", Unit::Bytes, Some(cpu_copy()))];
+    let limits = [
+        ("device", Unit::Bytes, target.copy()?),
+        ("cpu", Unit::Bytes, Some(cpu_copy())),
+        ("device", Unit::Transferred, target.copy_back()?),
+    ];
     Ok(Ceilings::new(CEILING, limits))
 }
 
@@ -172,6 +177,10 @@ impl Case for OnGrid<'_> {
     }
 
     fn ceiling(&self, ceilings: &Ceilings) -> Option<f64> {
+        if self.facts.ways.first() == Some(&Way::Pinned) {
+            let results = ceilings.of("device", Unit::Transferred);
+            return results.map(|rate| rate / size_of::<f32>() as f64);
+        }
         let place = match self.facts.place {
             Place::Device => "device",
             Place::Both if !matches!(self.target, Target::Cpu) => return None,
@@ -222,8 +231,11 @@ impl Oracle<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::bench::{Values, cpu_engine, run};
+    use crate::bench::{AUTO, CPU_ENGINE, Clock, HUANG, PINNED, Values, cpu_engine, names, run, subject};
+    use halotile::exec::emulator::EmulatedDevice;
 
     /// The CPU engine with `wrong` added to one cell of every result.
     struct Planted {
@@ -261,6 +273,59 @@ mod tests {
             self.out.as_mut_slice()[3 * cols + 5] += self.wrong;
             Ok(Values::F64(self.out.view()))
         }
+    }
+
+    /// Everything that the CPU is timed by: wrong in a cell, it would be no row with times.
+    #[test]
+    fn the_parts_of_the_cpu_engine_and_its_peer_are_right_and_stand_beside_it() {
+        let effort = Effort::runs(0, 2);
+        for (size, levels) in [(5, 16), (7, 256), (31, 3)] {
+            let shapes = vec![(70, 90), (3, 200), (40, 1)];
+            let plan = &Plan { shapes, pattern: Pattern::Clustered, seed: 3, levels, size, effort };
+            let subjects: Vec<_> =
+                names().take_while(|name| *name != AUTO).filter_map(|name| subject(name, plan, &Target::Cpu)).collect();
+            let suite = Kernels { plan, subjects: &subjects, target: &Target::Cpu };
+            let record = run(&suite, None, &mut |_| (), &()).unwrap();
+            for rows in record.tables() {
+                let names: Vec<_> = rows.iter().map(|row| row.kernel.as_str()).collect();
+                assert_eq!(names[..3], [HUANG, CPU_ENGINE, "planes-portable"]);
+                let time = |row: &Row| row.timing().unwrap_or_else(|| panic!("{row:?}")).time.median;
+                let speedup = rows[1].timing().and_then(|timing| timing.speedup);
+                assert_eq!(speedup, Some(time(&rows[0]) / time(&rows[1])));
+                for row in &rows[2..] {
+                    let known = "this machine does not have Avx";
+                    match &row.outcome {
+                        Outcome::Timed(timing) => assert!(timing.speedup.is_some(), "{row:?}"),
+                        Outcome::Skipped { reason } => assert!(reason.starts_with(known), "{reason}"),
+                        Outcome::Wrong { reason } => panic!("{}: {reason}", row.kernel),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A call on arrays in a device's memory, one in ordinary memory, one in page-locked memory, on two devices.
+    #[test]
+    fn calls_of_the_library_are_right_on_every_way() {
+        let effort = Effort::runs(0, 2);
+        let plan = &Plan { shapes: vec![(50, 61)], pattern: Pattern::Random, seed: 3, levels: 16, size: 5, effort };
+        let target = &Target::Emulator((0..2).map(|i| Arc::new(EmulatedDevice::new(i, None))).collect());
+        let subjects: Vec<_> = [AUTO, PINNED].into_iter().filter_map(|name| subject(name, plan, target)).collect();
+        let record = run(&Kernels { plan, subjects: &subjects, target }, None, &mut |_| (), &()).unwrap();
+        let told = |row: &Row| {
+            let timing = row.timing().unwrap_or_else(|| panic!("{row:?}"));
+            assert_eq!((timing.time.clock, timing.verified.as_str()), (Clock::Wall, "every cell"));
+            (row.kernel.clone(), timing.host_to_host.is_some(), timing.chosen.clone())
+        };
+        let chosen = Some("sliding".to_owned());
+        let expected = [(AUTO.to_owned(), true, chosen.clone()), (PINNED.to_owned(), false, chosen)];
+        assert_eq!(record.results.iter().map(told).collect::<Vec<_>>(), expected);
+        // Results are four bytes a cell of what the bus can do; in the emulator there is no bus.
+        let of = |rate| Ceilings::new("", [("device", Unit::Transferred, rate)]);
+        let oracle = &Oracle::new(GridView::new(&[0], 1, 1).unwrap(), 5, 16);
+        let cells = GridView::new(&[0], 1, 1).unwrap();
+        let case = OnGrid { subject: subjects[1].as_ref(), facts: subjects[1].facts(), cells, oracle, target };
+        assert_eq!((case.ceiling(&of(Some(4e9))), case.ceiling(&of(None))), (Some(1e9), None));
     }
 
     #[test]

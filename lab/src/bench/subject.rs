@@ -1,5 +1,5 @@
 //! What computes entropy and can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the
-//! library's own choice.
+//! library's own choice; `engine` has the parts of the CPU engine, `huang` its peer, `pinned` a call over the bus.
 //!
 //! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. With a grid and what the
 //! definition says of it a subject is a case: of the benchmark of kernels (`entropy`), or of a sweep. The trait is how tests show that a
@@ -9,6 +9,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
+
+mod engine;
+mod huang;
+mod pinned;
+
+pub use huang::HUANG;
+pub use pinned::PINNED;
 
 use super::case::{Details, Way};
 use super::entropy::Plan;
@@ -99,9 +106,39 @@ pub fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> 
     Box::new(Ours { kernel: Some(kernel), entropy, f64: kernel.is_f64(), target: target.clone() })
 }
 
-/// The CPU engine, then all kernels and rungs.
-pub fn kernels(plan: &Plan, target: &Target) -> Vec<Box<dyn Subject>> {
-    std::iter::once(cpu_engine(plan)).chain(entropy::kernels().map(|k| kernel(k, plan, target))).collect()
+/// The names of all that a plan can be done by, in the order of the table.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let parts = engine::PARTS.iter().map(|part| part.name);
+    let on_cpu = [HUANG, CPU_ENGINE].into_iter().chain(parts);
+    on_cpu.chain([AUTO, PINNED]).chain(entropy::kernels().map(Kernel::name))
+}
+
+/// Those that a table has where none are named: the CPU engine, then all kernels and rungs. The others are the parts of the CPU engine, its peer,
+/// and calls of the library, which chooses the kernel.
+pub fn usual() -> impl Iterator<Item = &'static str> {
+    std::iter::once(CPU_ENGINE).chain(entropy::kernels().map(Kernel::name))
+}
+
+/// The one of this name on `target`, to be timed as `plan` says.
+///
+/// ```
+/// use halotile_lab::bench::{self, Effort, Plan, Target};
+/// use halotile_lab::generate::Pattern;
+/// let plan = Plan { shapes: vec![(40, 30)], pattern: Pattern::Random, seed: 0, levels: 16, size: 5, effort: Effort::runs(1, 3) };
+/// assert!(bench::names().all(|name| bench::subject(name, &plan, &Target::Cpu).is_some()));
+/// assert!(bench::subject("fastest", &plan, &Target::Cpu).is_none());
+/// ```
+pub fn subject(name: &str, plan: &Plan, target: &Target) -> Option<Box<dyn Subject>> {
+    Some(match name {
+        CPU_ENGINE => cpu_engine(plan),
+        HUANG => Box::new(huang::Huang::new(plan)),
+        AUTO => choice(plan.entropy(), false, target),
+        PINNED => Box::new(pinned::Pinned::new(plan, target)),
+        name => match engine::PARTS.iter().find(|part| part.name == name) {
+            Some(part) => Box::new(engine::OfEngine::new(part, plan)),
+            None => kernel(entropy::kernel(name)?, plan, target),
+        },
+    })
 }
 
 /// A kernel, a rung, or (without a kernel) what the library chooses: on the CPU its engine.
@@ -147,6 +184,7 @@ impl Ours {
                 Ok(Box::new(Whole { entropy: &self.entropy, engine, cells, out: Filled::<T>::new(cells)? }))
             }
             Way::DeviceToDevice => Ok(Box::new(OnDevice::<T>::new(&self.entropy, &self.device()?, cells)?)),
+            Way::Pinned => Err(Error::KernelMisfit { kernel: self.name_of(), reason: "it is not timed so".into() }),
         }
     }
 }
@@ -160,13 +198,17 @@ impl Subject for Ours {
         let usage = |kernel: Kernel| Usage::of(kernel.entry()?.name, self.target.architecture()?);
         SubjectFacts {
             place: self.place(),
-            before: self.kernel.and_then(entropy::before).map(|before| before.name().to_owned()),
+            before: match (self.kernel, self.place()) {
+                (Some(kernel), _) => entropy::before(kernel).map(|before| before.name().to_owned()),
+                (None, Place::Cpu) => Some(HUANG.to_owned()),
+                (None, _) => None,
+            },
             idea: self.kernel.and_then(|kernel| ladder::rung(kernel.name())).map(|rung| rung.idea.to_owned()),
             tolerance: tolerance(self.kernel, self.f64),
             f64: self.f64,
             usage: self.kernel.and_then(usage),
             ways: match (self.kernel, self.place()) {
-                (None, Place::Device) => &[Way::DeviceToDevice],
+                (None, Place::Device) => &[Way::DeviceToDevice, Way::HostToHost],
                 (Some(_), Place::Device) => &[Way::Kernel, Way::HostToHost],
                 (_, Place::Cpu | Place::Both) => &[Way::HostToHost],
             },

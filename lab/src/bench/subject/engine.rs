@@ -1,0 +1,96 @@
+//! The parts of the CPU engine by themselves: each of the two engines that its plan chooses among, on each instruction set.
+//!
+//! The plan takes the faster one tile by tile, by a model of their times. Beside these rows it shows whether the model still holds.
+
+use std::time::Instant;
+
+use super::{CPU_ENGINE, Filled, Running, Subject, SubjectFacts, Values};
+use crate::bench::Way;
+use crate::bench::entropy::Plan;
+use crate::bench::verify::tolerance;
+use halotile::cpu::bench::{Engine, InstructionSet, Part};
+use halotile::entropy::{Error, Place};
+use halotile::grid::GridView;
+use halotile::observe::Observer;
+
+/// A part, and what it is called.
+pub(super) struct Named {
+    pub name: &'static str,
+    idea: &'static str,
+    engine: Engine,
+    set: InstructionSet,
+}
+
+const fn named(name: &'static str, idea: &'static str, engine: Engine, set: InstructionSet) -> Named {
+    Named { name, idea, engine, set }
+}
+
+const PLANES: &str = "planes of counts in every tile";
+const SLIDING: &str = "the sliding histogram in every tile";
+
+pub(super) static PARTS: [Named; 6] = [
+    named("planes-portable", PLANES, Engine::Planes, InstructionSet::Portable),
+    named("planes-avx2", PLANES, Engine::Planes, InstructionSet::Avx2),
+    named("planes-avx512", PLANES, Engine::Planes, InstructionSet::Avx512),
+    named("slide-portable", SLIDING, Engine::Histogram, InstructionSet::Portable),
+    named("slide-avx2", SLIDING, Engine::Histogram, InstructionSet::Avx2),
+    named("slide-avx512", SLIDING, Engine::Histogram, InstructionSet::Avx512),
+];
+
+/// A part, to be timed as a plan says.
+pub(super) struct OfEngine {
+    part: &'static Named,
+    size: usize,
+    levels: usize,
+}
+
+impl OfEngine {
+    pub fn new(part: &'static Named, plan: &Plan) -> Self {
+        Self { part, size: plan.size, levels: plan.levels }
+    }
+}
+
+impl Subject for OfEngine {
+    fn name(&self) -> &str {
+        self.part.name
+    }
+
+    fn facts(&self) -> SubjectFacts {
+        SubjectFacts {
+            place: Place::Cpu,
+            before: Some(CPU_ENGINE.to_owned()),
+            idea: Some(self.part.idea.to_owned()),
+            tolerance: tolerance(None, false),
+            f64: false,
+            usage: None,
+            ways: &[Way::HostToHost],
+        }
+    }
+
+    fn start<'a>(&'a self, _: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+        let Named { name, engine, set, .. } = *self.part;
+        let no_set = || Error::KernelMisfit { kernel: name, reason: format!("this machine does not have {set:?}") };
+        let part = Part::new(engine, set).ok_or_else(no_set)?;
+        Ok(Box::new(PartRun { part, of: self, cells, out: Filled::new(cells)? }))
+    }
+}
+
+struct PartRun<'a> {
+    part: Part,
+    of: &'a OfEngine,
+    cells: GridView<'a, u8>,
+    out: Filled<f32>,
+}
+
+impl Running for PartRun<'_> {
+    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
+        let OfEngine { size, levels, .. } = *self.of;
+        let start = Instant::now();
+        self.part.entropy(self.cells, size, levels, self.out.0.view_mut(), observer)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn result(&mut self) -> Result<Values<'_>, Error> {
+        Ok(self.out.0.view().into())
+    }
+}
