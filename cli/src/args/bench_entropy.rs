@@ -7,7 +7,7 @@ use halotile::choice::Devices;
 use halotile_lab::bench::{self, Effort, Plan, Repeat};
 use halotile_lab::generate::Pattern;
 
-use super::{Loudness, ProfileArgs, SweepArgs, device, levels_of_bytes, named, size, threads};
+use super::{Loudness, ProfileArgs, SweepArgs, device, levels, named, size, threads};
 
 pub(super) const BENCH_HELP: &str = "\
 Every kernel is compared with the definition before it is timed: every cell of a small grid, nine patches of a large \
@@ -22,7 +22,8 @@ host memory to host memory, \"of copy\" the share of the copy bandwidth measured
 Beside what --kernels all has there are, by name: huang (a sliding histogram in plain Rust, which cpu is told to be so many times \
 faster than); planes-portable, planes-avx2, planes-avx512, slide-portable, slide-avx2 and slide-avx512 (the CPU engine with one of the two ways that \
 it chooses from for each tile, on one instruction set); auto (a call that leaves the kernel to the library, from an array in the \
-first device's memory to a result there, and from host to host on all devices); pinned (such a call from page-locked memory to \
+first device's memory to a result there, and from host to host on all devices); occurring, known-u8, known-u32, survey-u8, survey-u32 and \
+bins-u32 (the same of arrays of such numbers, whose classes are those that occur, known, found by a survey, or bins); pinned (such a call from page-locked memory to \
 page-locked memory, on all devices; \"of copy\" is then of what all of them copy to the host at once, 4 bytes a cell).
 
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds. With \
@@ -59,8 +60,8 @@ pub struct BenchArgs {
     /// The grids' cells. random: independent; clustered: like a land-cover map; constant: one class
     #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
     pub pattern: Pattern,
-    /// Number of classes, 1 to 256
-    #[arg(long, value_name = "N", default_value = "16", value_parser = levels_of_bytes)]
+    /// Number of classes, 1 to 65536; more than 256 are cells of 16 bits, which cpu and auto take
+    #[arg(long, value_name = "N", default_value = "16", value_parser = levels)]
     pub levels: usize,
     /// Side of the square window in cells: odd, 1 to 4095
     #[arg(long, value_name = "N", default_value = "5", value_parser = size)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use halotile::codes;
 use halotile::entropy::Error;
 use halotile_lab::bench::{self, BYTES_PER_CELL, Kernels, PINNED, Record, Row, Target, Unit};
 
@@ -10,7 +11,7 @@ use super::export::html::ladder::{self, Ladder};
 use super::figures::{median_ms, ms, or_none, percent, range, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, column};
 use super::table::machine;
-use super::{Session, in_memory};
+use super::{Session, in_memory, target};
 use crate::args::BenchArgs;
 use crate::outcome::{Done, Usage};
 use crate::profile::staged;
@@ -25,9 +26,9 @@ const MOST_EMULATED: usize = 1 << 20;
 /// Times the kernels.
 pub fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     let session = Session::new(&args.exports, true, args.loudness, args.threads)?;
-    let target = session.open(&args.device)?;
+    let target = target::open(&args.device, &session.console)?;
     let plan = args.plan(if matches!(target, Target::Emulator(_)) { &EMULATED } else { &SIZES });
-    check(&plan.shapes, &target)?;
+    check(&plan.shapes, codes::width(plan.levels, None), &target)?;
     let named = args.kernels.0.clone().unwrap_or_else(|| bench::usual().collect());
     let subjects: Vec<_> = named.into_iter().filter_map(|name| bench::subject(name, &plan, &target)).collect();
     if args.kernels.0.is_some() {
@@ -47,8 +48,8 @@ pub fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     done
 }
 
-/// Sizes that cannot be done, before anything is allocated.
-pub fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
+/// Sizes that cannot be done with cells of so many bytes, before anything is allocated.
+pub fn check(shapes: &[(usize, usize)], bytes: usize, target: &Target) -> anyhow::Result<()> {
     for &(rows, cols) in shapes {
         let cells = rows * cols;
         if matches!(target, Target::Emulator(_)) && cells > MOST_EMULATED {
@@ -58,8 +59,8 @@ pub fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
             ))
             .into());
         }
-        // A byte for the cell, and its result, of which f64 is the largest.
-        in_memory(cells as u128 * 9, &format!("{rows} x {cols} cells and their results"), "--sizes")?;
+        // The cell and its result, of which f64 is the largest.
+        in_memory(cells as u128 * (bytes as u128 + 8), &format!("{rows} x {cols} cells and their results"), "--sizes")?;
     }
     Ok(())
 }

@@ -7,13 +7,13 @@ use std::io::Write;
 use halotile_lab::bench::sweep::{Axes, Cliff, Edge, Setting, Settings, setting};
 use halotile_lab::bench::{BYTES_PER_CELL, Outcome, Record, Row, Target, Unit};
 
-use super::Session;
 use super::entropy::{check, copies};
 use super::export::html::Page;
 use super::export::markdown;
 use super::figures::{ms, significant};
 use super::layout::{self, Cell, Column, Field};
 use super::table::machine;
+use super::{Session, target};
 use crate::args::BenchArgs;
 use crate::outcome::{Done, Usage};
 use crate::profile::staged;
@@ -34,14 +34,14 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     // Said before anything is opened.
     args.sweep_plan((ON_CPU, ON_CPU)).map_err(Usage)?;
     let session = Session::new(&args.exports, false, args.loudness, args.threads)?;
-    let target = session.open(&args.device)?;
+    let target = target::open(&args.device, &session.console)?;
     let side = match &target {
         Target::Cpu => ON_CPU,
         Target::Cuda(_) => ON_GPU,
         Target::Emulator(_) => EMULATED,
     };
     let plan = args.sweep_plan((side, side)).map_err(Usage)?;
-    check(&[(plan.rows, plan.cols)], &target)?;
+    check(&[(plan.rows, plan.cols)], 1, &target)?;
     let done = session.measure(&Settings::new(&plan, &target));
     staged("close devices", || drop(target));
     done

@@ -120,6 +120,10 @@ fn the_parts_of_the_cpu_engine_and_calls_are_timed_by_name() {
         |kernel| row(&of_calls, kernel).timing().map(|timing| (timing.time.clock, timing.host_to_host.is_some()));
     assert_eq!([whole("auto"), whole("pinned")], [Some((Clock::Wall, true)), Some((Clock::Wall, false))]);
 
+    let many = "bench entropy --device cpu --kernels cpu --levels 900 --pattern regional --sizes 50 --runs 2 --export-json - -q";
+    let of_many = record(&place.run(many).out);
+    assert_eq!(row(&of_many, "cpu").timing().map(|timing| timing.verified.as_str()), Some("every cell"));
+
     let ran = place.run("bench entropy --device cpu --kernels pinned --sizes 9");
     let needs =
         "kernel pinned runs on a device (cuda, emulator), not in the CPU engine; choose --device cuda or emulator";

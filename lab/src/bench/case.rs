@@ -26,8 +26,6 @@ pub enum Way {
     /// From an array in a device's memory to a result in the same memory, by the wall clock: the whole call of
     /// [`Entropy::measure_on_device`](halotile::entropy::Entropy::measure_on_device).
     DeviceToDevice,
-    /// From page-locked memory of the host to page-locked memory, by the wall clock.
-    Pinned,
 }
 
 /// Something that does a piece of work and can be timed: a row of a table.

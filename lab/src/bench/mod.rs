@@ -9,7 +9,7 @@
 //! | `record` | the results with every raw time, as they are written to JSON; `fields`, `machine` and `times` are its parts |
 //! | `upgrade` | records of earlier schemas |
 //! | `entropy` | grids and the subjects on them |
-//! | `subject` | the kernels, the CPU engine, its parts and its peer, and calls of the library, behind a trait |
+//! | `subject` | the kernels, the CPU engine, its parts and its peer, and calls of the library, behind a trait; a file each |
 //! | `target` | the devices it runs on, and what there is to tell of them |
 //! | `verify` | the oracle: tolerances, every cell of a small grid, patches of a large one |
 //! | `ceiling` | the copy bandwidth of the CPU, and of the bus |

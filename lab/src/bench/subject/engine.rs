@@ -4,10 +4,11 @@
 
 use std::time::Instant;
 
-use super::{CPU_ENGINE, Filled, Running, Subject, SubjectFacts, Values};
+use super::{CPU_ENGINE, Filled, Running, Subject, SubjectFacts, Values, bytes};
 use crate::bench::Way;
 use crate::bench::entropy::Plan;
 use crate::bench::verify::tolerance;
+use halotile::codes::CodesView;
 use halotile::cpu::bench::{Engine, InstructionSet, Part};
 use halotile::entropy::{Error, Place};
 use halotile::grid::GridView;
@@ -64,14 +65,16 @@ impl Subject for OfEngine {
             f64: false,
             usage: None,
             ways: &[Way::HostToHost],
+            over_bus: false,
         }
     }
 
-    fn start<'a>(&'a self, _: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+    fn start<'a>(&'a self, _: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
         let Named { name, engine, set, .. } = *self.part;
         let no_set = || Error::KernelMisfit { kernel: name, reason: format!("this machine does not have {set:?}") };
         let part = Part::new(engine, set).ok_or_else(no_set)?;
-        Ok(Box::new(PartRun { part, of: self, cells, out: Filled::new(cells)? }))
+        let cells = bytes(name, cells)?;
+        Ok(Box::new(PartRun { part, of: self, cells, out: Filled::new(cells.rows(), cells.cols())? }))
     }
 }
 

@@ -15,10 +15,11 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Filled, Running, Subject, SubjectFacts, Values};
+use super::{Filled, Running, Subject, SubjectFacts, Values, bytes};
 use crate::bench::Way;
 use crate::bench::entropy::Plan;
 use crate::bench::verify::tolerance;
+use halotile::codes::CodesView;
 use halotile::entropy::{Error, Place};
 use halotile::grid::GridView;
 use halotile::observe::{Cancelled, Observer};
@@ -51,15 +52,17 @@ impl Subject for Huang {
             f64: false,
             usage: None,
             ways: &[Way::HostToHost],
+            over_bus: false,
         }
     }
 
-    fn start<'a>(&'a self, _: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+    fn start<'a>(&'a self, _: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
+        let cells = bytes(HUANG, cells)?;
         Ok(Box::new(Sliding {
             tables: Tables::new(self.size, cells),
             radius: self.size / 2,
             cells,
-            out: Filled::new(cells)?,
+            out: Filled::new(cells.rows(), cells.cols())?,
         }))
     }
 }

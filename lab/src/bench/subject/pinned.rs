@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Running, Subject, SubjectFacts, UNWRITTEN, Values};
+use super::{Running, Subject, SubjectFacts, UNWRITTEN, Values, bytes};
 use crate::bench::case::{Details, Way};
 use crate::bench::entropy::Plan;
 use crate::bench::target::Target;
 use crate::bench::verify::tolerance;
+use halotile::codes::CodesView;
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place};
 use halotile::exec::{PinnedError, PinnedGrid};
-use halotile::grid::GridView;
 use halotile::observe::Observer;
 
 /// The name of a call from page-locked memory to page-locked memory.
@@ -46,12 +46,14 @@ impl Subject for Pinned {
             tolerance: tolerance(None, false),
             f64: false,
             usage: None,
-            ways: &[Way::Pinned],
+            ways: &[Way::HostToHost],
+            over_bus: true,
         }
     }
 
-    fn start<'a>(&'a self, _: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+    fn start<'a>(&'a self, _: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
         let device = self.target.devices().into_iter().next().ok_or(Error::KernelOnCpu(PINNED))?;
+        let cells = bytes(PINNED, cells)?;
         let (rows, cols) = (cells.rows(), cells.cols());
         let mut copy = PinnedGrid::<u8>::zeros(&device, rows, cols).map_err(no_memory)?;
         copy.view_mut()

@@ -59,7 +59,7 @@ impl Plan {
     fn grid(&self, shape: (usize, usize), levels: usize, nodata: bool) -> Result<Grid<u8>, entropy::Error> {
         let mut cells = grid(self.pattern, self.seed, levels, shape)?;
         if nodata {
-            let hidden = grid(Pattern::Random, self.seed.wrapping_add(1), ONE_IN, shape)?;
+            let hidden = grid::<u8>(Pattern::Random, self.seed.wrapping_add(1), ONE_IN, shape)?;
             for (cell, _) in cells.as_mut_slice().iter_mut().zip(hidden.as_slice()).filter(|(_, hidden)| **hidden == 0)
             {
                 *cell = NODATA;
@@ -199,14 +199,14 @@ impl OfSetting<'_> {
             footprint: footprint(setting)?,
             measure: setting.measure,
             levels: setting.levels,
-            nodata: setting.nodata.then_some(NODATA),
+            nodata: setting.nodata.then_some(NODATA.into()),
         };
         let sample = |reads| Sample { reads, scattered: SCATTERED, seed: plan.seed };
         let mut small = None;
         if let Some(cells) = &grids.small {
             let of = format!("of {} x {} cells", cells.rows(), cells.cols());
             let oracle = Oracle::of(cells.view(), definition.clone(), sample(SMALL_READS));
-            let mut running = subject.start(way, cells.view())?;
+            let mut running = subject.start(way, cells.view().into())?;
             running.run(observer)?;
             let checked = oracle.checked(running.as_mut(), facts.tolerance).map_err(|error| match error {
                 // A wrong cell says which grid it is in.
@@ -216,7 +216,12 @@ impl OfSetting<'_> {
             small = Some(Checked { covers: format!("{} {of}; ", checked.covers), ..checked });
         }
         let oracle = Oracle::of(grids.timed.view(), definition, sample(SAMPLE_READS));
-        Ok(Verified { running: subject.start(way, grids.timed.view())?, oracle, tolerance: facts.tolerance, small })
+        Ok(Verified {
+            running: subject.start(way, grids.timed.view().into())?,
+            oracle,
+            tolerance: facts.tolerance,
+            small,
+        })
     }
 }
 
@@ -286,8 +291,8 @@ mod tests {
     use super::*;
     use crate::bench::sweep::setting;
     use crate::bench::{Event, Outcome, Record, Values, run};
+    use halotile::codes::CodesView;
     use halotile::exec::emulator::EmulatedDevice;
-    use halotile::grid::GridView;
     use halotile::measure::Measure;
 
     fn plan(rows: usize, cols: usize) -> Plan {
@@ -320,7 +325,7 @@ mod tests {
         fn facts(&self) -> SubjectFacts {
             self.inner.facts()
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+        fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
             let inner = self.inner.start(way, cells)?;
             Ok(Box::new(PlantedRun { inner, subject: self, out: Grid::zeros(cells.rows(), cells.cols())? }))
         }
@@ -390,7 +395,7 @@ mod tests {
             fn facts(&self) -> SubjectFacts {
                 choice(Entropy::new(), false, &Target::Cpu).facts()
             }
-            fn start<'a>(&'a self, _: Way, _: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+            fn start<'a>(&'a self, _: Way, _: CodesView<'a>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
                 Err(self.0.clone())
             }
         }
