@@ -2,10 +2,12 @@
 #![doc(hidden)]
 
 pub use super::plan::Engine;
-use super::{Task, plan, run_forced};
+use super::{Task, measures, plan, run_forced};
 use crate::grid::{GridView, GridViewMut};
 use crate::isa::Isa;
 pub use crate::isa::Kind as InstructionSet;
+use crate::measure::window::{Scales, Window};
+use crate::measure::{Base, Edge, Footprint, Measure};
 use crate::numbers::Real;
 use crate::observe::{Cancelled, Observer};
 
@@ -28,20 +30,30 @@ impl Part {
         Some(Self { engine, isa })
     }
 
-    /// Entropy in nats of a whole grid, every tile by this engine. Cells are below `levels`.
+    /// A measure of a whole grid, in nats where it has a unit, every tile by this engine. Cells are below `levels`, or nodata.
     ///
     /// # Errors
     /// That the observer asked to stop.
-    pub fn entropy<T: Real>(
+    pub fn measure<T: Real>(
         self,
         cells: GridView<'_, u8>,
-        size: usize,
-        levels: usize,
+        (footprint, measure): (&Footprint, Measure),
+        (levels, nodata): (usize, Option<u8>),
         out: GridViewMut<'_, T>,
         observer: &dyn Observer,
     ) -> Result<(), Cancelled> {
-        let task = Task { levels, ..Task::whole(cells, size) };
-        let force = plan::Force { engine: Some(self.engine), isa: Some(self.isa) };
-        run_forced(&task, out, observer, force)
+        let Self { engine, isa } = self;
+        if let (Some(size), Measure::Shannon) = (footprint.as_square(), measure) {
+            let task = Task { levels, nodata, ..Task::whole(cells, size) };
+            return run_forced(&task, out, observer, plan::Force { engine: Some(engine), isa: Some(isa) });
+        }
+        let task = Task { levels, nodata, ..Task::whole(cells, 1) };
+        let window = Window::new(footprint.clone(), &[measure], Edge::Shrink, 0.0, Scales::new(Base::E, None));
+        let engine = match engine {
+            Engine::Planes => measures::Engine::Planes,
+            Engine::Histogram => measures::Engine::Histogram,
+        };
+        let force = measures::Force { engine: Some(engine), isa: Some(isa) };
+        measures::run_forced(&task, &window, vec![out], observer, force)
     }
 }

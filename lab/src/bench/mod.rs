@@ -50,7 +50,8 @@ pub use machine::{DeviceInfo, Head, Machine};
 pub use measure::{Effort, Event, Repeat, run};
 pub use record::{Ceilings, Limit, Options, Outcome, Record, Row, SCHEMA, Timing, Unit, Usage};
 pub use subject::{
-    AUTO, CPU_ENGINE, HUANG, PINNED, Running, Subject, SubjectFacts, Values, cpu_engine, kernel, names, subject, usual,
+    AUTO, CPU_ENGINE, HUANG, PINNED, Running, Subject, SubjectFacts, Values, cpu_engine, engine_parts, names, subject,
+    usual,
 };
 pub use target::Target;
 pub use times::{Clock, Times, median};

@@ -23,13 +23,14 @@ use super::case::{Details, Way};
 use super::entropy::Plan;
 use super::record::Usage;
 use super::target::Target;
-use super::verify::tolerance;
+use super::verify::{Definition, tolerance};
 use crate::entropy::{self, ladder};
 use array::OnDevice;
 use halotile::codes::CodesView;
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
 use halotile::exec::Device;
 use halotile::grid::{Grid, GridView};
+use halotile::measure::Footprint;
 use halotile::numbers::Real;
 use halotile::observe::Observer;
 
@@ -116,16 +117,26 @@ pub(super) fn choice(entropy: Entropy, f64: bool, target: &Target) -> Box<dyn Su
     Box::new(Ours { kernel: None, entropy, f64, target: target.clone() })
 }
 
+/// The part of the CPU engine of this name, if it is one's, which computes what `definition` says.
+pub(super) fn engine_part(name: &str, definition: Definition, f64: bool) -> Option<Box<dyn Subject>> {
+    let part = engine::part(name)?;
+    Some(Box::new(engine::OfEngine { part, what: definition, f64 }))
+}
+
+/// The names of the parts of the CPU engine.
+pub fn engine_parts() -> impl Iterator<Item = &'static str> {
+    engine::PARTS.iter().map(|part| part.name)
+}
+
 /// `kernel` on `target`, to be timed as `plan` says.
-pub fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
+fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
     let entropy = plan.entropy().kernel(kernel);
     Box::new(Ours { kernel: Some(kernel), entropy, f64: kernel.is_f64(), target: target.clone() })
 }
 
 /// The names of all that a plan can be done by, in the order of the table.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let parts = engine::PARTS.iter().map(|part| part.name);
-    let on_cpu = [HUANG, CPU_ENGINE].into_iter().chain(parts);
+    let on_cpu = [HUANG, CPU_ENGINE].into_iter().chain(engine_parts());
     let calls = array::CALLS.iter().map(|call| call.name);
     on_cpu.chain([AUTO]).chain(calls).chain([PINNED]).chain(entropy::kernels().map(Kernel::name))
 }
@@ -152,10 +163,11 @@ pub fn subject(name: &str, plan: &Plan, target: &Target) -> Option<Box<dyn Subje
         AUTO => choice(plan.entropy(), false, target),
         PINNED => Box::new(pinned::Pinned::new(plan, target)),
         name => {
-            let part = engine::PARTS.iter().find(|part| part.name == name);
+            let definition = || Some(Definition::entropy(Footprint::square(plan.size).ok()?, plan.levels));
+            let part = definition().and_then(|definition| engine_part(name, definition, false));
             let call = array::CALLS.iter().find(|call| call.name == name);
             match (part, call) {
-                (Some(part), _) => Box::new(engine::OfEngine::new(part, plan)),
+                (Some(part), _) => part,
                 (_, Some(call)) => Box::new(array::OfCall::new(call, plan, target)),
                 _ => kernel(entropy::kernel(name)?, plan, target),
             }

@@ -118,6 +118,11 @@ pub(super) struct Definition {
 }
 
 impl Definition {
+    /// Shannon's entropy of cells that all have data.
+    pub fn entropy(footprint: Footprint, levels: usize) -> Self {
+        Self { footprint, measure: Measure::Shannon, levels, nodata: None }
+    }
+
     /// The result of one cell.
     fn at(&self, cells: CodesView<'_>, row: usize, col: usize) -> f64 {
         match cells {
@@ -200,8 +205,7 @@ impl<'a> Oracle<'a> {
     /// The entropies of `cells`, all below `levels`, in windows of `size` × `size` (odd).
     pub fn new(cells: impl Into<CodesView<'a>>, size: usize, levels: usize) -> Self {
         let footprint = Footprint::square(size).expect("the size has been checked");
-        let definition = Definition { footprint, measure: Measure::Shannon, levels, nodata: None };
-        Self::of(cells, definition, Sample { reads: MOST_READS, scattered: 0, seed: 0 })
+        Self::of(cells, Definition::entropy(footprint, levels), Sample { reads: MOST_READS, scattered: 0, seed: 0 })
     }
 
     /// What `definition` says of so much of `cells`.

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::{CPU_ENGINE, Filled, Running, Subject, SubjectFacts, Values, bytes};
 use crate::bench::Way;
-use crate::bench::entropy::Plan;
-use crate::bench::verify::tolerance;
-use halotile::codes::CodesView;
+use crate::bench::verify::{Definition, tolerance};
+use halotile::codes::{Code, CodesView};
 use halotile::cpu::bench::{Engine, InstructionSet, Part};
 use halotile::entropy::{Error, Place};
 use halotile::grid::GridView;
+use halotile::numbers::Real;
 use halotile::observe::Observer;
 
 /// A part, and what it is called.
@@ -38,16 +38,30 @@ pub(super) static PARTS: [Named; 6] = [
     named("slide-avx512", SLIDING, Engine::Histogram, InstructionSet::Avx512),
 ];
 
-/// A part, to be timed as a plan says.
+/// The part of this name.
+pub(super) fn part(name: &str) -> Option<&'static Named> {
+    PARTS.iter().find(|part| part.name == name)
+}
+
+/// A part, and what it is to compute.
 pub(super) struct OfEngine {
-    part: &'static Named,
-    size: usize,
-    levels: usize,
+    pub part: &'static Named,
+    pub what: Definition,
+    /// Results are f64.
+    pub f64: bool,
 }
 
 impl OfEngine {
-    pub fn new(part: &'static Named, plan: &Plan) -> Self {
-        Self { part, size: plan.size, levels: plan.levels }
+    fn start_as<'a, T: Real>(&'a self, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error>
+    where
+        for<'v> GridView<'v, T>: Into<Values<'v>>,
+    {
+        let Named { name, engine, set, .. } = *self.part;
+        let no_set = || Error::KernelMisfit { kernel: name, reason: format!("this machine does not have {set:?}") };
+        let part = Part::new(engine, set).ok_or_else(no_set)?;
+        let cells = bytes(name, cells)?;
+        let out = Filled::<T>::new(cells.rows(), cells.cols())?;
+        Ok(Box::new(PartRun { part, what: &self.what, cells, out }))
     }
 }
 
@@ -61,8 +75,8 @@ impl Subject for OfEngine {
             place: Place::Cpu,
             before: Some(CPU_ENGINE.to_owned()),
             idea: Some(self.part.idea.to_owned()),
-            tolerance: tolerance(None, false),
-            f64: false,
+            tolerance: tolerance(None, self.f64),
+            f64: self.f64,
             usage: None,
             ways: &[Way::HostToHost],
             over_bus: false,
@@ -70,26 +84,26 @@ impl Subject for OfEngine {
     }
 
     fn start<'a>(&'a self, _: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
-        let Named { name, engine, set, .. } = *self.part;
-        let no_set = || Error::KernelMisfit { kernel: name, reason: format!("this machine does not have {set:?}") };
-        let part = Part::new(engine, set).ok_or_else(no_set)?;
-        let cells = bytes(name, cells)?;
-        Ok(Box::new(PartRun { part, of: self, cells, out: Filled::new(cells.rows(), cells.cols())? }))
+        if self.f64 { self.start_as::<f64>(cells) } else { self.start_as::<f32>(cells) }
     }
 }
 
-struct PartRun<'a> {
+struct PartRun<'a, T> {
     part: Part,
-    of: &'a OfEngine,
+    what: &'a Definition,
     cells: GridView<'a, u8>,
-    out: Filled<f32>,
+    out: Filled<T>,
 }
 
-impl Running for PartRun<'_> {
+impl<T: Real> Running for PartRun<'_, T>
+where
+    for<'v> GridView<'v, T>: Into<Values<'v>>,
+{
     fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
-        let OfEngine { size, levels, .. } = *self.of;
+        let Definition { footprint, measure, levels, nodata } = self.what;
+        let known = (*levels, nodata.and_then(Code::of));
         let start = Instant::now();
-        self.part.entropy(self.cells, size, levels, self.out.0.view_mut(), observer)?;
+        self.part.measure(self.cells, (footprint, *measure), known, self.out.0.view_mut(), observer)?;
         Ok(start.elapsed().as_secs_f64())
     }
 
