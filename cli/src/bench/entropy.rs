@@ -71,7 +71,7 @@ pub fn copies(record: &Record) -> (Option<String>, String) {
     (copy("device"), copy("cpu").unwrap_or_default())
 }
 
-/// The rate of results that all devices copy to the host at once, where there are devices and the record has it.
+/// The rate of results that all devices copy to the host at once, where the record has it.
 fn results(record: &Record) -> Option<String> {
     rate_of(record, "device", Unit::Transferred)
 }

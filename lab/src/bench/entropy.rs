@@ -86,12 +86,13 @@ pub(super) fn grid<C: Code>(
     Ok(generator.grid(rows, cols)?)
 }
 
-/// The copies that entropy is measured against.
-pub(super) fn copies(target: &Target) -> Result<Ceilings, Error> {
+/// The copies that entropy is measured against; those over the bus where something is.
+pub(super) fn copies(target: &Target, over_bus: bool) -> Result<Ceilings, Error> {
+    let results = if over_bus { target.copy_back()? } else { None };
     let limits = [
         ("device", Unit::Bytes, target.copy()?),
         ("cpu", Unit::Bytes, Some(cpu_copy())),
-        ("device", Unit::Transferred, target.copy_back()?),
+        ("device", Unit::Transferred, results),
     ];
     Ok(Ceilings::new(CEILING, limits))
 }
@@ -126,7 +127,7 @@ impl Suite for Kernels<'_> {
     }
 
     fn ceilings(&self) -> Result<Ceilings, Error> {
-        copies(self.target)
+        copies(self.target, self.subjects.iter().any(|subject| subject.facts().over_bus))
     }
 
     fn rows(&self) -> usize {

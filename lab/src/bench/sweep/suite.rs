@@ -136,7 +136,7 @@ impl Suite for Settings<'_> {
     }
 
     fn ceilings(&self) -> Result<Ceilings, Error> {
-        copies(self.target)
+        copies(self.target, false)
     }
 
     fn rows(&self) -> usize {
