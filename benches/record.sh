@@ -35,6 +35,18 @@ bench() { # NAME OPTIONS...
     shift
     "$halotile" bench entropy --commit "$commit" --overwrite --export-json "$out/$name.json" "$@" | tee "$out/$name.txt"
 }
+paths() { # NAME OPTIONS...
+    local name=$1
+    shift
+    "$halotile" bench apsp --commit "$commit" --overwrite --export-json "$out/$name.json" "$@" | tee "$out/$name.txt"
+}
+# A line for 1, 2, ... GPUs of this machine: how many, and what --device calls them.
+each_number_of_gpus() {
+    local count
+    for count in $(seq 1 "$(nvidia-smi -L | wc -l)"); do
+        echo "$count cuda:$(seq -s, 0 $((count - 1)))"
+    done
+}
 # The tables of ncu in these files as one. A kernel is launched several times, first on little data; the last one of each name is kept.
 last_of_each() {
     awk -F'","' 'FNR == 1 { lines = 0 }
@@ -102,10 +114,8 @@ for stage in $stages; do
         done
         ;;
     streams)
-        gpus=$(seq -s, 1 "$(nvidia-smi -L | wc -l)")
-        for shape in 40960x40960 10240x10240 10x1000000 1000000x10; do
-            "$bin/stream-bench" --gpus "$gpus" --shape "$shape" --runs 10 --commit "$commit" \
-                --record "$out/stream-${gpus##*,}-$shape.json" | tee -a "$out/stream-${gpus##*,}.txt"
+        each_number_of_gpus | while read -r count devices; do
+            bench "stream-$count" --device "$devices" --kernels auto,pinned --sizes 40960,10240,10x1000000,1000000x10 --runs 10
         done
         ;;
     windows)
@@ -121,27 +131,18 @@ for stage in $stages; do
         done
         ;;
     paths)
-        paths() { # NAME OPTIONS...
-            local name=$1
-            shift
-            "$halotile" bench apsp --commit "$commit" --overwrite --export-json "$out/$name.json" --device cuda "$@" | tee "$out/$name.txt"
-        }
-        paths paths-ladder --kernels naive,blocked32,blocked64,tiled --vertices 1000,4096,8192,16384 --min-time 1
+        paths paths-ladder --device cuda --kernels naive,blocked32,blocked64,tiled --vertices 1000,4096,8192,16384 --min-time 1
         for weight in i32 i16 f32; do
-            paths "paths-$weight" --kernels tiled --vertices 300,1000,2048,4096,8192,16384,24000,28911 --weight "$weight" --min-time 1
+            paths "paths-$weight" --device cuda --kernels tiled --vertices 300,1000,2048,4096,8192,16384,24000,28911 --weight "$weight" --min-time 1
         done
         ;;
     paths-many)
-        gpus=$(seq -s, 1 "$(nvidia-smi -L | wc -l)")
-        for vertices in 4096 16384 32768; do
-            for short in '' --short; do
-                # shellcheck disable=SC2086
-                "$bin/paths-bench" --gpus "$gpus" --vertices "$vertices" $short --runs 5 --commit "$commit" \
-                    --record "$out/paths-${gpus##*,}-$vertices$short.json"
+        each_number_of_gpus | while read -r count devices; do
+            for weight in i32 i16; do
+                paths "paths-$count-$weight" --device "$devices" --kernels tiled --vertices 4096,16384,32768 --weight "$weight" --runs 5
             done
-        done | tee "$out/paths-${gpus##*,}.txt"
-        "$bin/paths-bench" --gpus "$gpus" --vertices 32768 --sides 8192,16384 --runs 2 --commit "$commit" \
-            --record "$out/paths-${gpus##*,}-blocks.json" | tee -a "$out/paths-${gpus##*,}.txt"
+            paths "paths-$count-blocks" --device "$devices" --kernels tiled,blocks-8192,blocks-16384 --vertices 32768 --runs 2
+        done
         ;;
     paths-file)
         # From inside, so that records name no folder of a machine.

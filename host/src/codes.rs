@@ -113,6 +113,14 @@ impl CodesGrid {
         }
     }
 
+    /// Borrows the grid.
+    pub fn view(&self) -> CodesView<'_> {
+        match self {
+            Self::Bytes(grid) => CodesView::Bytes(grid.view()),
+            Self::Words(grid) => CodesView::Words(grid.view()),
+        }
+    }
+
     /// The grid, where it is one of bytes.
     pub fn bytes(&self) -> Option<&Grid<u8>> {
         match self {
@@ -131,6 +139,24 @@ impl From<Grid<u8>> for CodesGrid {
 impl From<Grid<u16>> for CodesGrid {
     fn from(grid: Grid<u16>) -> Self {
         Self::Words(grid)
+    }
+}
+
+impl CodesView<'_> {
+    /// Number of rows, at least 1.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Bytes(grid) => grid.rows(),
+            Self::Words(grid) => grid.rows(),
+        }
+    }
+
+    /// Number of columns, at least 1.
+    pub fn cols(&self) -> usize {
+        match self {
+            Self::Bytes(grid) => grid.cols(),
+            Self::Words(grid) => grid.cols(),
+        }
     }
 }
 

@@ -1,228 +1,28 @@
 //! Arrays in a device's memory, of every type and in every arrangement, against the same numbers in the host's memory on the same device:
 //! results are bit-identical, and errors must name the same cell.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
 use halotile::classes::CodedRaster;
 use halotile::classes::{BinRule, Classes, ClassesError};
 use halotile::entropy::{Base, Engine, Entropy, Kernel};
-use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut};
+use halotile::exec::Device;
 use halotile::grid::{Grid, GridView};
 use halotile::io::{FormatError, Nodata};
 use halotile::measure::{Edge, Footprint, Measure};
 use halotile::numbers::Real;
 use halotile::numbers::ValueType;
-use halotile::raster::{Cells as _, Georeference, MaskedRaster, Raster, ResultSink, Values};
+use halotile::raster::{Cells as _, MaskedRaster, Raster, ResultSink};
+
+mod device;
+mod numbers;
+
+pub use device::{Arrangement, DeviceArray};
+pub use numbers::{Numbers, TYPES};
 
 use crate::cases::SplitMix64;
 use crate::runner::{Checked, compare, tolerance};
-
-/// Every type of numbers.
-pub const TYPES: [ValueType; 10] = [
-    ValueType::U8,
-    ValueType::I8,
-    ValueType::U16,
-    ValueType::I16,
-    ValueType::U32,
-    ValueType::I32,
-    ValueType::U64,
-    ValueType::I64,
-    ValueType::F32,
-    ValueType::F64,
-];
-
-/// Numbers in the host's memory, as a raster called as arrays are.
-#[derive(Clone)]
-pub struct Numbers {
-    pub rows: usize,
-    pub cols: usize,
-    /// Each as an f64, which holds all that are used here.
-    pub numbers: Vec<f64>,
-    pub values: ValueType,
-}
-
-/// The numbers in the type asked for.
-macro_rules! as_values {
-    ($values:expr, $numbers:expr; $($variant:ident $t:ty),*) => {
-        match $values {
-            $(ValueType::$variant => Values::$variant($numbers.map(|number| number as $t).collect()),)*
-        }
-    };
-}
-
-/// The bytes of numbers of any type.
-macro_rules! bytes {
-    ($values:expr; $($variant:ident),*) => {
-        match $values {
-            $(Values::$variant(numbers) => bytemuck::cast_slice(&numbers).to_vec(),)*
-        }
-    };
-}
-
-fn values(values: ValueType, numbers: impl Iterator<Item = f64>) -> Values {
-    as_values!(values, numbers; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
-}
-
-impl Numbers {
-    pub fn new(values: ValueType, (rows, cols): (usize, usize), mut number: impl FnMut(usize, usize) -> f64) -> Self {
-        let numbers = (0..rows * cols).map(|i| number(i / cols, i % cols)).collect();
-        Self { rows, cols, numbers, values }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let values = values(self.values, self.numbers.iter().copied());
-        bytes!(values; U8, I8, U16, I16, U32, I32, U64, I64, F32, F64)
-    }
-}
-
-impl Raster for Numbers {
-    fn name(&self) -> &str {
-        "the array"
-    }
-    fn rows(&self) -> usize {
-        self.rows
-    }
-    fn cols(&self) -> usize {
-        self.cols
-    }
-    fn value_type(&self) -> ValueType {
-        self.values
-    }
-    fn block(&self) -> (usize, usize) {
-        (1, self.cols)
-    }
-    fn nodata(&self) -> Option<Nodata> {
-        None
-    }
-    fn georeference(&self) -> Option<&Georeference> {
-        None
-    }
-    fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
-        let cells = rows.flat_map(|r| cols.clone().map(move |c| self.numbers[r * self.cols + c]));
-        Ok(values(self.values, cells))
-    }
-}
-
-/// How rows and columns lie in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrangement {
-    /// Row after row.
-    Rows,
-    /// Column after column.
-    Columns,
-    /// Row after row with so many numbers between them, from so many numbers into an allocation on.
-    Padded(usize, usize),
-    /// The last row first.
-    Flipped,
-    /// The last column first.
-    Mirrored,
-    /// Column after column, the last one first, and the last row first.
-    ReversedColumns,
-    /// Every other column, every third row.
-    Strided,
-}
-
-impl Arrangement {
-    pub const ALL: [Self; 9] = [
-        Self::Rows,
-        Self::Columns,
-        Self::Padded(3, 0),
-        Self::Padded(4, 4),
-        Self::Padded(0, 1),
-        Self::Flipped,
-        Self::Mirrored,
-        Self::ReversedColumns,
-        Self::Strided,
-    ];
-
-    /// The place of the first number, strides, and how many numbers there is room for.
-    fn layout(self, rows: usize, cols: usize) -> (usize, (isize, isize), usize) {
-        let (r, c) = (rows as isize, cols as isize);
-        match self {
-            Self::Rows => (0, (c, 1), rows * cols),
-            Self::Columns => (0, (1, r), rows * cols),
-            Self::Padded(gap, start) => (start, (c + gap as isize, 1), start + rows * (cols + gap)),
-            Self::Flipped => ((rows - 1) * cols, (-c, 1), rows * cols),
-            Self::Mirrored => (cols - 1, (c, -1), rows * cols),
-            Self::ReversedColumns => (rows * cols - 1, (-1, -r), rows * cols),
-            Self::Strided => (0, (3 * 2 * c, 2), 6 * rows * cols),
-        }
-    }
-}
-
-/// An array on a device.
-pub struct DeviceArray {
-    buffer: Buffer,
-    first: usize,
-    strides: (isize, isize),
-    bytes: usize,
-}
-
-impl DeviceArray {
-    fn place(&self, row: usize, col: usize) -> usize {
-        (self.first as isize + row as isize * self.strides.0 + col as isize * self.strides.1) as usize
-    }
-
-    /// Room for numbers of so many bytes; what is between them is `gap`.
-    pub(crate) fn room(
-        device: &Arc<dyn Device>,
-        shape: (usize, usize),
-        bytes: usize,
-        arrangement: Arrangement,
-        gap: u8,
-    ) -> Result<Self> {
-        let (first, strides, len) = arrangement.layout(shape.0, shape.1);
-        let buffer = Buffer::from_slice(device, &vec![gap; len * bytes])?;
-        Ok(Self { buffer, first, strides, bytes })
-    }
-
-    /// Numbers laid out like that.
-    pub fn of(device: &Arc<dyn Device>, numbers: &Numbers, arrangement: Arrangement) -> Result<Self> {
-        let (rows, cols, bytes) = (numbers.rows, numbers.cols, numbers.values.bytes());
-        let mut there = Self::room(device, (rows, cols), bytes, arrangement, 0xEE)?;
-        let (_, _, len) = arrangement.layout(rows, cols);
-        let mut memory = vec![0xEE; len * bytes];
-        for (i, number) in numbers.bytes().chunks(bytes).enumerate() {
-            let at = there.place(i / cols, i % cols);
-            memory[at * bytes..][..bytes].copy_from_slice(number);
-        }
-        there.buffer = Buffer::from_slice(device, &memory)?;
-        Ok(there)
-    }
-
-    fn address(&self) -> u64 {
-        self.buffer.address() + (self.first * self.bytes) as u64
-    }
-
-    /// It as a grid of numbers like those.
-    pub fn grid(&self, numbers: &Numbers) -> Result<DeviceGrid<'_>> {
-        let (rows, cols, device) = (numbers.rows, numbers.cols, self.buffer.device());
-        // SAFETY: the buffer has room for the arrangement, and lives as long as the grid, unwritten.
-        Ok(unsafe { DeviceGrid::new(device, self.address(), numbers.values, rows, cols, self.strides)? })
-    }
-
-    pub(crate) fn grid_mut<T: Real>(&mut self, (rows, cols): (usize, usize)) -> Result<DeviceGridMut<'_, T>> {
-        // SAFETY: the buffer has room for the arrangement, in which no two numbers share a place, and it is borrowed as long as the grid.
-        Ok(unsafe { DeviceGridMut::new(self.buffer.device(), self.address(), rows, cols, self.strides)? })
-    }
-
-    /// The results in it; an error where anything else has been written to.
-    pub(crate) fn results<T: Real>(&self, (rows, cols): (usize, usize), gap: u8) -> Result<Grid<T>> {
-        let memory = self.buffer.to_vec::<u8>()?;
-        let mut taken = vec![false; memory.len() / self.bytes];
-        let grid = Grid::from_fn(rows, cols, |r, c| {
-            let at = self.place(r, c);
-            taken[at] = true;
-            bytemuck::pod_read_unaligned::<T>(&memory[at * self.bytes..][..self.bytes])
-        });
-        let outside = (0..taken.len())
-            .find(|&at| !taken[at] && memory[at * self.bytes..][..self.bytes].iter().any(|&byte| byte != gap));
-        ensure!(outside.is_none(), "number {outside:?} was written, and is no result");
-        Ok(grid?)
-    }
-}
 
 /// Results kept in grids, one a plane.
 struct CollectSink<'a, T>(&'a Mutex<Vec<Grid<T>>>);

@@ -95,7 +95,7 @@ fn over<T: Real + Into<f64>>(
     let mut number = 0;
     for &(rows, cols, levels) in grids {
         let pattern = if levels > 16 { Pattern::Random } else { Pattern::Clustered };
-        let cells = Generator::new(pattern, 7, levels)?.grid(rows, cols)?;
+        let cells = Generator::<u8>::new(pattern, 7, levels)?.grid(rows, cols)?;
         for footprint in footprints {
             for &edge in Edge::ALL {
                 number += 1;

@@ -17,7 +17,8 @@ on the CPU sums and minima in registers on all threads, measured in the same run
 multiprocessor, computed. \"copies ms\" are to the device and back, \"host ms\" is from host memory to host memory, \
 \"faster\" is than the rung before, by the same clock. In the emulator times say nothing of a GPU.
 
-Kernels: cpu is the engine for use, threads the plain one on the CPU; naive, blocked32, blocked64 and tiled run on a device.
+Kernels: cpu is the engine for use, threads the plain one on the CPU; naive, blocked32, blocked64 and tiled run on a device. blocks-SIDE is tiled \
+in blocks of SIDE vertices (a multiple of 256) from the host's memory, as where the devices do not hold the matrix; all has none of them.
 
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds.
 
@@ -30,11 +31,12 @@ Examples:
   halotile bench apsp
   halotile bench apsp --device cpu --kernels cpu --vertices 2048
   halotile bench apsp --device cuda --kernels blocked64,tiled --vertices 4096,24000 --weight i16 --export-json apsp.json
+  halotile bench apsp --device cuda:0,1 --kernels tiled,blocks-8192 --vertices 32768
   halotile bench apsp --device emulator --runs 1";
 
 #[derive(Debug, clap::Args)]
 pub struct BenchApspArgs {
-    /// What to time: all, or a list of names: cpu (the CPU engine), threads, naive, blocked32, blocked64, tiled
+    /// What to time: all, or a list of names: cpu (the CPU engine), threads, naive, blocked32, blocked64, tiled, blocks-SIDE
     #[arg(long, value_name = "all|LIST", default_value = "all", value_parser = subjects)]
     pub kernels: Subjects,
     /// Vertices of the graphs [default: 512,2048; on GPUs 4096,16384; in the emulator 64]
@@ -76,13 +78,21 @@ fn subjects(text: &str) -> Result<Subjects, String> {
     if text == "all" {
         return Ok(Subjects(None));
     }
-    let named: Vec<&str> = text.split(',').collect();
-    let unknown = named.iter().find(|name| Subject::all().all(|subject| subject.name() != **name));
-    if let Some(unknown) = unknown {
+    let of = |name: &str| {
         let names: Vec<_> = Subject::all().map(Subject::name).collect();
-        return Err(format!("there is no kernel {unknown:?}; the names are all, {}", names.join(", ")));
+        let names = names.join(", ");
+        Subject::named(name).ok_or_else(|| {
+            format!("there is no kernel {name:?}; the names are all, {names}, and blocks-SIDE with a multiple of 256")
+        })
+    };
+    let named = text.split(',').map(of).collect::<Result<Vec<_>, _>>()?;
+    let mut chosen: Vec<_> = Subject::all().filter(|subject| named.contains(subject)).collect();
+    for blocks in named.into_iter().filter(|subject| matches!(subject, Subject::Blocks(_))) {
+        if !chosen.contains(&blocks) {
+            chosen.push(blocks);
+        }
     }
-    Ok(Subjects(Some(Subject::all().filter(|subject| named.contains(&subject.name())).collect())))
+    Ok(Subjects(Some(chosen)))
 }
 
 /// More would be 16 TiB.
@@ -120,9 +130,13 @@ mod tests {
         assert_eq!(subjects("all"), Ok(Subjects(None)));
         let chosen = subjects("tiled,cpu,tiled").unwrap();
         assert_eq!(chosen.0, Some(vec![Subject::Cpu, Subject::Kernel(Kernel::Tiled)]));
-        for wrong in ["", "cpu,", "fast", "v0"] {
+        let blocks = [Subject::Kernel(Kernel::Tiled), Subject::Blocks(512), Subject::Blocks(256)];
+        assert_eq!(subjects("blocks-512,blocks-256,tiled,blocks-512").unwrap().0, Some(blocks.to_vec()));
+        for wrong in ["", "cpu,", "fast", "v0", "blocks-", "blocks-0", "blocks-100"] {
             let error = subjects(wrong).unwrap_err();
-            assert!(error.ends_with("are all, cpu, threads, naive, blocked32, blocked64, tiled"), "{error}");
+            let names =
+                "are all, cpu, threads, naive, blocked32, blocked64, tiled, and blocks-SIDE with a multiple of 256";
+            assert!(error.ends_with(names), "{error}");
         }
     }
 

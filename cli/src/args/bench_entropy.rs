@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use halotile::choice::Devices;
-use halotile::entropy::Kernel;
-use halotile_lab::bench::{CPU_ENGINE, Effort, Plan, Repeat};
+use halotile_lab::bench::{self, Effort, Plan, Repeat};
 use halotile_lab::generate::Pattern;
 
-use super::{Loudness, ProfileArgs, SweepArgs, device, levels_of_bytes, named, size, threads};
+use super::{Loudness, ProfileArgs, SweepArgs, device, levels, named, size, threads};
 
 pub(super) const BENCH_HELP: &str = "\
 Every kernel is compared with the definition before it is timed: every cell of a small grid, nine patches of a large \
@@ -19,6 +18,13 @@ that a small one does not come out of the cache); on the CPU it is of the whole,
 host memory to host memory, \"of copy\" the share of the copy bandwidth measured in the same run, 5 bytes a cell. \"regs\" and \
 \"spill B\" are ptxas's, of the GPU's architecture; \"occupancy\" is the share of the GPU's threads that is there at once; \
 \"faster\" is than the rung before (or the kernel that it changes), by the same clock.
+
+Beside what --kernels all has there are, by name: huang (a sliding histogram in plain Rust, which cpu is told to be so many times \
+faster than); planes-portable, planes-avx2, planes-avx512, slide-portable, slide-avx2 and slide-avx512 (the CPU engine with one of the two ways that \
+it chooses from for each tile, on one instruction set); auto (a call that leaves the kernel to the library, from an array in the \
+first device's memory to a result there, and from host to host on all devices); occurring, known-u8, known-u32, survey-u8, survey-u32 and \
+bins-u32 (the same of arrays of such numbers, whose classes are those that occur, known, found by a survey, or bins); pinned (such a call from page-locked memory to \
+page-locked memory, on all devices; \"of copy\" is then of what all of them copy to the host at once, 4 bytes a cell).
 
 Without --runs and --min-time everything is timed 30 times, but 3 times are enough if they take 2 seconds. With \
 several devices kernels alone are timed on the first, runs from host to host on all. In the emulator times say nothing of a GPU.
@@ -33,13 +39,15 @@ Examples:
   halotile bench entropy
   halotile bench entropy --device cuda --kernels v0..v9,sliding --export-html ladder.html
   halotile bench entropy --device cpu --kernels cpu --sizes 4000x6000 --size 21 --levels 256
+  halotile bench entropy --device cpu --threads 1 --kernels huang,cpu --sizes 4096
+  halotile bench entropy --device cuda:0,1 --kernels auto,pinned --sizes 40960
   halotile bench entropy --device emulator --sizes 64 --runs 1 --export-json - -q
   halotile bench entropy --sweep --export-json sweep.json
   halotile bench entropy --sweep --sizes 2000 --sweep-levels 16,17,32 --sweep-measures shannon --device cpu";
 
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
-    /// What to time: all, or a list of names: cpu (the CPU engine), kernels, rungs, ranges of rungs (v0..v9)
+    /// What to time: all, or a list of names: cpu (the CPU engine), kernels, rungs, ranges of rungs (v0..v9), and what --help names beside them
     #[arg(long, value_name = "all|LIST", default_value = "all", value_parser = bench_kernels)]
     pub kernels: KernelList,
     /// Sizes of the grids, 400 or 300x500 (rows x columns) [default: 400,2560,10240; in the emulator 64; of --sweep 4096, on the CPU
@@ -52,8 +60,8 @@ pub struct BenchArgs {
     /// The grids' cells. random: independent; clustered: like a land-cover map; constant: one class
     #[arg(long, default_value = "random", value_parser = named(&Pattern::ALL.map(|p| (p.name(), p))))]
     pub pattern: Pattern,
-    /// Number of classes, 1 to 256
-    #[arg(long, value_name = "N", default_value = "16", value_parser = levels_of_bytes)]
+    /// Number of classes, 1 to 65536; more than 256 are cells of 16 bits, which cpu and auto take
+    #[arg(long, value_name = "N", default_value = "16", value_parser = levels)]
     pub levels: usize,
     /// Side of the square window in cells: odd, 1 to 4095
     #[arg(long, value_name = "N", default_value = "5", value_parser = size)]
@@ -117,16 +125,11 @@ pub struct ExportArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelList(pub Option<Vec<&'static str>>);
 
-/// The names that `--kernels` takes, in the order of the table.
-pub(super) fn bench_names() -> Vec<&'static str> {
-    std::iter::once(CPU_ENGINE).chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect()
-}
-
 pub(super) fn bench_kernels(text: &str) -> Result<KernelList, String> {
     if text == "all" {
         return Ok(KernelList(None));
     }
-    let names = bench_names();
+    let names: Vec<_> = bench::names().collect();
     let mut chosen = vec![false; names.len()];
     for part in text.split(',') {
         match names.iter().position(|name| *name == part) {
@@ -224,7 +227,7 @@ mod tests {
         assert_eq!(chosen("sliding,cpu,naive,cpu"), Ok(vec!["cpu", "naive", "sliding"]));
         for wrong in ["", "fastest", "cpu,", "v9999..v99999", "naive..tiled", "cpu..", "..", "v0..b9"] {
             let error = chosen(wrong).expect_err(wrong);
-            assert!(error.contains("the names are all, cpu, naive, tiled, "), "{error}");
+            assert!(error.contains("the names are all, huang, cpu, "), "{error}");
         }
         let names = ["cpu", "v0", "v1", "v2", "v10", "b1", "sliding"];
         assert_eq!(range("v1..v10", &names), Ok(vec![2, 3, 4]));

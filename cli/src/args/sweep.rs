@@ -9,7 +9,7 @@ use super::{BenchArgs, levels_of_bytes, measure, named, size};
 pub const HELP: &str = "\
 --sweep prints another table: what the library's own choice takes, window sizes across, settings down, in ms by the wall clock, from call \
 to return, warm: on a device from an array in its memory to a result in its memory (the first device alone), with --device cpu from \
-memory to memory. The first entry of each list makes the base. The rows are all classes with and without nodata, then each other measure, \
+memory to memory; with --kernels planes-avx512 or another part of the CPU engine it is that part in place of the engine's choice. The first entry of each list makes the base. The rows are all classes with and without nodata, then each other measure, \
 shape and precision at the first two numbers of classes; below a row stand the kernels that were chosen, by size. Nodata is 5 % of the cells, at random, code \
 255. Each setting is compared with the definition first, on a grid of 300 x 300 cells (unless its own is smaller, or emulated) and on a sample of its own. What is not supported \
 says why. At the end stand the five largest ratios of times between neighbours: one step along one axis, from one entry of --sweep-sizes or \
@@ -21,7 +21,7 @@ nodata, measure, shape, precision), parameters (size), status, and reason, or ti
 #[command(next_help_heading = "Sweep")]
 pub struct SweepArgs {
     /// Time what the library chooses over a table of settings, and name the largest steps between neighbours
-    #[arg(long, conflicts_with_all = ["kernels", "size", "levels", "export_html"])]
+    #[arg(long, conflicts_with_all = ["size", "levels", "export_html"])]
     pub sweep: bool,
     /// Sides of the windows: odd, 1 to 4095 [default: 3,5,9,21,31,51,101,255]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "sweep", value_parser = size)]

@@ -11,7 +11,7 @@ use super::export::html::ladder::{self, Ladder};
 use super::figures::{median_ms, ms, or_none, percent, range, rate, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, column};
 use super::table::machine;
-use super::{Session, in_memory};
+use super::{Session, in_memory, target};
 use crate::args::BenchApspArgs;
 use crate::outcome::{Done, Usage};
 use crate::profile::{self, staged};
@@ -31,7 +31,7 @@ pub fn run(args: &BenchApspArgs) -> anyhow::Result<Done> {
 
 fn measure(args: &BenchApspArgs) -> anyhow::Result<Done> {
     let session = Session::new(&args.exports, true, args.loudness, args.threads)?;
-    let target = session.open(&args.device)?;
+    let target = target::open(&args.device, &session.console)?;
     let plan = args.plan(match target {
         Target::Cpu => &ON_CPU,
         Target::Cuda(_) => &ON_GPU,

@@ -2,15 +2,16 @@
 
 use std::fmt::Write;
 
+use halotile::codes;
 use halotile::entropy::Error;
-use halotile_lab::bench::{self, BYTES_PER_CELL, Kernels, Record, Row, Target, Unit};
+use halotile_lab::bench::{self, BYTES_PER_CELL, Kernels, PINNED, Record, Row, Target, Unit};
 
 use super::export::html::Page;
 use super::export::html::ladder::{self, Ladder};
 use super::figures::{median_ms, ms, or_none, percent, range, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, column};
 use super::table::machine;
-use super::{Session, in_memory};
+use super::{Session, in_memory, target};
 use crate::args::BenchArgs;
 use crate::outcome::{Done, Usage};
 use crate::profile::staged;
@@ -25,12 +26,12 @@ const MOST_EMULATED: usize = 1 << 20;
 /// Times the kernels.
 pub fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     let session = Session::new(&args.exports, true, args.loudness, args.threads)?;
-    let target = session.open(&args.device)?;
+    let target = target::open(&args.device, &session.console)?;
     let plan = args.plan(if matches!(target, Target::Emulator(_)) { &EMULATED } else { &SIZES });
-    check(&plan.shapes, &target)?;
-    let mut subjects = bench::kernels(&plan, &target);
-    if let Some(names) = &args.kernels.0 {
-        subjects.retain(|subject| names.contains(&subject.name()));
+    check(&plan.shapes, codes::width(plan.levels, None), &target)?;
+    let named = args.kernels.0.clone().unwrap_or_else(|| bench::usual().collect());
+    let subjects: Vec<_> = named.into_iter().filter_map(|name| bench::subject(name, &plan, &target)).collect();
+    if args.kernels.0.is_some() {
         for subject in &subjects {
             if let Some(misfit) = plan.misfit(subject.as_ref())? {
                 let advice = match misfit {
@@ -47,8 +48,8 @@ pub fn kernels(args: &BenchArgs) -> anyhow::Result<Done> {
     done
 }
 
-/// Sizes that cannot be done, before anything is allocated.
-pub fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
+/// Sizes that cannot be done with cells of so many bytes, before anything is allocated.
+pub fn check(shapes: &[(usize, usize)], bytes: usize, target: &Target) -> anyhow::Result<()> {
     for &(rows, cols) in shapes {
         let cells = rows * cols;
         if matches!(target, Target::Emulator(_)) && cells > MOST_EMULATED {
@@ -58,16 +59,25 @@ pub fn check(shapes: &[(usize, usize)], target: &Target) -> anyhow::Result<()> {
             ))
             .into());
         }
-        // A byte for the cell, and its result, of which f64 is the largest.
-        in_memory(cells as u128 * 9, &format!("{rows} x {cols} cells and their results"), "--sizes")?;
+        // The cell and its result, of which f64 is the largest.
+        in_memory(cells as u128 * (bytes as u128 + 8), &format!("{rows} x {cols} cells and their results"), "--sizes")?;
     }
     Ok(())
 }
 
 /// A copy's rate on the first device, and on the CPU.
 pub fn copies(record: &Record) -> (Option<String>, String) {
-    let copy = |place| Some(format!("{} GB/s", significant(record.ceilings.of(place, Unit::Bytes)? / 1e9)));
+    let copy = |place| rate_of(record, place, Unit::Bytes);
     (copy("device"), copy("cpu").unwrap_or_default())
+}
+
+/// The rate of results that all devices copy to the host at once, where the record has it.
+fn results(record: &Record) -> Option<String> {
+    rate_of(record, "device", Unit::Transferred)
+}
+
+fn rate_of(record: &Record, place: &str, unit: Unit) -> Option<String> {
+    Some(format!("{} GB/s", significant(record.ceilings.of(place, unit)? / 1e9)))
 }
 
 /// How records of kernels are told.
@@ -125,7 +135,9 @@ impl layout::Layout for Layout {
 
     fn facts(&self, record: &Record) -> String {
         let (device, cpu) = copies(record);
-        let mut text = machine(&record.head, (device.map(|rate| format!("copy {rate}")), format!("copy {cpu}")));
+        let results = results(record).map(|rate| format!("; to the host {rate}")).unwrap_or_default();
+        let device = device.map(|rate| format!("copy {rate}{results}"));
+        let mut text = machine(&record.head, (device, format!("copy {cpu}")));
         let (o, seed) = (&record.options.work, record.options.seed);
         let (size, levels, pattern) = (o.number("size"), o.number("levels"), o.text("pattern"));
         let _ = writeln!(text, "windows {size} x {size}; {levels} levels; {pattern} cells, seed {seed}");
@@ -162,7 +174,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let (o, seed) = (&record.options.work, record.options.seed);
     let (size, levels, pattern) = (o.number("size"), o.number("levels"), o.text("pattern"));
     let work = format!("{size} × {size} windows, {levels} levels, {pattern} cells (seed {seed})");
-    vec![("Copy limit", format!("{}{cpu} on the CPU", device.unwrap_or_default())), ("Work", work)]
+    let results = results(record).map(|rate| format!("; of {PINNED}, from the devices to the host, {rate}"));
+    let limit = format!("{}{cpu} on the CPU{}", device.unwrap_or_default(), results.unwrap_or_default());
+    vec![("Copy limit", limit), ("Work", work)]
 }
 
 fn charts(record: &Record) -> String {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! entropy, apsp, primer, sweep    the commands: plans, and how their records are told
+//! target                          devices
 //! layout                          what is different in telling them
 //! figures                         numbers as people read them
 //! table                           the table on the terminal
@@ -21,21 +22,19 @@ mod layout;
 pub mod primer;
 mod sweep;
 mod table;
+mod target;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
-use halotile::choice::Devices;
-use halotile::exec::DeviceError;
 use halotile::io::write_failed;
 use halotile::observe::Observer;
-use halotile_lab::bench::{self, Event, Outcome, Record, Suite, Target};
+use halotile_lab::bench::{self, Event, Outcome, Record, Suite};
 
 use crate::args::{BenchArgs, ExportArgs, Loudness, ProfileArgs};
 use crate::console::Console;
-use crate::engine;
 use crate::files::Roles;
 use crate::interrupt;
 use crate::machine::{self, memory_available, start_threads};
@@ -67,25 +66,6 @@ impl Session {
         let console = Console::new(loudness);
         start_threads(threads)?;
         Ok(Self { exports, console, commit: args.commit() })
-    }
-
-    /// The devices asked for. With auto a GPU, if there is one.
-    fn open(&self, device: &Devices) -> Result<Target, DeviceError> {
-        let cuda = |ordinals: &[usize]| -> Result<Target, DeviceError> {
-            let gpus = ordinals.iter().map(|&ordinal| engine::open_gpu(ordinal));
-            Ok(Target::Cuda(gpus.collect::<Result<_, DeviceError>>()?))
-        };
-        match device {
-            Devices::Cpu => Ok(Target::Cpu),
-            Devices::Cuda(ordinals) => cuda(ordinals),
-            Devices::Emulator(count) => {
-                Ok(Target::Emulator((0..*count).map(engine::open_emulated).collect::<Result<_, _>>()?))
-            }
-            Devices::Auto => Ok(cuda(&[0]).unwrap_or_else(|error| {
-                self.console.note(&format!("device auto: cpu, because {error}"));
-                Target::Cpu
-            })),
-        }
     }
 
     /// Has the library do it, and exports what comes of it.
@@ -256,9 +236,10 @@ impl Exports {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use halotile::codes::CodesView;
     use halotile::entropy::Error;
-    use halotile::grid::{Grid, GridView};
-    use halotile_lab::bench::{Kernels, Running, Subject, SubjectFacts, Values, Way};
+    use halotile::grid::Grid;
+    use halotile_lab::bench::{Kernels, Running, Subject, SubjectFacts, Target, Values, Way};
 
     use super::*;
     use crate::args::{Args, Bench, Command};
@@ -275,7 +256,7 @@ mod tests {
         fn facts(&self) -> SubjectFacts {
             self.0.facts()
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+        fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
             Ok(Box::new(PlantedRun(self.0.start(way, cells)?, Grid::zeros(cells.rows(), cells.cols())?)))
         }
     }
@@ -327,7 +308,7 @@ mod tests {
                 .step(&record, &record.results[..1])
                 .contains("\nplanted         WRONG: row 1, column 1: ")
         );
-        assert!(read(&csv).contains("\nplanted,cpu,,5,6,wrong,\"row 1, column 1: "), "{}", read(&csv));
+        assert!(read(&csv).contains("\nplanted,cpu,huang,5,6,wrong,\"row 1, column 1: "), "{}", read(&csv));
         assert!(read(&markdown).contains("| planted | **WRONG**: row 1, column 1: "));
         assert!(read(&html).contains("Wrong, and therefore not timed"));
         std::fs::remove_dir_all(&directory).unwrap();

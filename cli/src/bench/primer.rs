@@ -6,13 +6,13 @@ use halotile_lab::bench::{Record, Row, Target, Timing, Unit};
 use halotile_lab::primer::{Counted, Reading, TOPICS, Topic};
 use serde_json::Value;
 
-use super::Session;
 use super::export::html::Page;
 use super::export::html::chart::{self, Chart, Mark, Scale};
 use super::export::html::parts::{self, Length, items, legend, section};
 use super::figures::{ms, or_none, percent, range, rate, significant, times_as_fast};
 use super::layout::{self, Cell, Column, Field, Layout as _, column};
 use super::table::machine;
+use super::{Session, target};
 use crate::args::{BenchPrimerArgs, BenchTopicArgs};
 use crate::engine;
 use crate::outcome::{Done, Usage};
@@ -38,7 +38,7 @@ fn measure(args: &BenchPrimerArgs, plan: impl Fn(bool) -> anyhow::Result<Plan>) 
     // Said before anything is opened.
     plan(false)?;
     let session = Session::new(&args.exports, true, args.loudness, 0)?;
-    let target = match (session.open(&args.device)?, &args.device) {
+    let target = match (target::open(&args.device, &session.console)?, &args.device) {
         (Target::Cpu, Devices::Cpu) => {
             return Err(Usage("these kernels run on a device; choose --device cuda or emulator".to_owned()).into());
         }

@@ -4,16 +4,17 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use halotile::choice::Devices;
 use halotile_lab::bench::sweep::{Axes, Cliff, Edge, Setting, Settings, setting};
-use halotile_lab::bench::{BYTES_PER_CELL, Outcome, Record, Row, Target, Unit};
+use halotile_lab::bench::{BYTES_PER_CELL, Outcome, Record, Row, Target, Unit, engine_parts};
 
-use super::Session;
 use super::entropy::{check, copies};
 use super::export::html::Page;
 use super::export::markdown;
 use super::figures::{ms, significant};
 use super::layout::{self, Cell, Column, Field};
 use super::table::machine;
+use super::{Session, target};
 use crate::args::BenchArgs;
 use crate::outcome::{Done, Usage};
 use crate::profile::staged;
@@ -33,18 +34,37 @@ const COLUMN: usize = 9;
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     // Said before anything is opened.
     args.sweep_plan((ON_CPU, ON_CPU)).map_err(Usage)?;
+    let part = part(args).map_err(Usage)?;
     let session = Session::new(&args.exports, false, args.loudness, args.threads)?;
-    let target = session.open(&args.device)?;
+    let target = target::open(&args.device, &session.console)?;
     let side = match &target {
         Target::Cpu => ON_CPU,
         Target::Cuda(_) => ON_GPU,
         Target::Emulator(_) => EMULATED,
     };
     let plan = args.sweep_plan((side, side)).map_err(Usage)?;
-    check(&[(plan.rows, plan.cols)], &target)?;
-    let done = session.measure(&Settings::new(&plan, &target));
+    check(&[(plan.rows, plan.cols)], 1, &target)?;
+    let done = session.measure(&match part {
+        Some(part) => Settings::of_part(&plan, part),
+        None => Settings::new(&plan, &target),
+    });
     staged("close devices", || drop(target));
     done
+}
+
+/// The part of the CPU engine that is named; none where the library is to choose.
+fn part(args: &BenchArgs) -> Result<Option<&'static str>, String> {
+    match args.kernels.0.as_deref() {
+        None => Ok(None),
+        Some(&[part]) if engine_parts().any(|name| name == part) => match args.device {
+            Devices::Cpu => Ok(Some(part)),
+            _ => Err(format!("{part} is a part of the CPU engine; choose --device cpu")),
+        },
+        Some(_) => {
+            let parts: Vec<_> = engine_parts().collect();
+            Err(format!("--sweep is of what the library chooses, or of one of {}", parts.join(", ")))
+        }
+    }
 }
 
 /// How records of sweeps are told.
@@ -104,7 +124,9 @@ impl layout::Layout for Layout {
             false => "from an array in the device's memory to a result there",
         };
         let base = axes.settings().first().map(|base| format!("; {} unless a row says otherwise", of_base(base)));
-        let _ = writeln!(text, "times of a call {way}{}", base.unwrap_or_default());
+        let part = o.text("kernel");
+        let by = if part.is_empty() { String::new() } else { format!(", all by {part}") };
+        let _ = writeln!(text, "times of a call {way}{by}{}", base.unwrap_or_default());
         text
     }
 

@@ -101,6 +101,36 @@ fn the_cpu_times_its_own_and_says_why_not_the_others() {
 }
 
 #[test]
+fn the_parts_of_the_cpu_engine_and_calls_are_timed_by_name() {
+    let place = Place::new();
+    let ran = place.run(
+        "bench entropy --device cpu --kernels slide-portable,huang,cpu --sizes 40 --size 7 --runs 2 --export-json - -q",
+    );
+    let of_cpu = record(&ran.out);
+    let names: Vec<_> = of_cpu.results.iter().map(|row| row.kernel.as_str()).collect();
+    assert_eq!((ran.code, names), (0, vec!["huang", "cpu", "slide-portable"]));
+    assert!(row(&of_cpu, "cpu").timing().and_then(|timing| timing.speedup).is_some());
+
+    let args =
+        "bench entropy --device emulator:2 --kernels pinned,auto --sizes 40 --runs 2 --warmup 0 --export-json r.json";
+    let table = place.run(args).quietly();
+    let of_calls = record(&place.read("r.json"));
+    assert!(table.contains("\nauto            ") && table.contains("\npinned          "), "{table}");
+    let whole =
+        |kernel| row(&of_calls, kernel).timing().map(|timing| (timing.time.clock, timing.host_to_host.is_some()));
+    assert_eq!([whole("auto"), whole("pinned")], [Some((Clock::Wall, true)), Some((Clock::Wall, false))]);
+
+    let many = "bench entropy --device cpu --kernels cpu --levels 900 --pattern regional --sizes 50 --runs 2 --export-json - -q";
+    let of_many = record(&place.run(many).out);
+    assert_eq!(row(&of_many, "cpu").timing().map(|timing| timing.verified.as_str()), Some("every cell"));
+
+    let ran = place.run("bench entropy --device cpu --kernels pinned --sizes 9");
+    let needs =
+        "kernel pinned runs on a device (cuda, emulator), not in the CPU engine; choose --device cuda or emulator";
+    assert_eq!((ran.code, ran.err), (2, format!("halotile: {needs}\n")));
+}
+
+#[test]
 fn misfits_are_skipped_with_all_and_refused_by_name() {
     let place = Place::new();
     let ran = place.run("bench entropy --device emulator --sizes 20 --size 7 --runs 1 --export-json - -q");
@@ -115,8 +145,7 @@ fn misfits_are_skipped_with_all_and_refused_by_name() {
 fn what_is_refused() {
     let place = Place::new();
     place.write("there.csv", "");
-    let names =
-        std::iter::once("cpu").chain(halotile_lab::entropy::kernels().map(Kernel::name)).collect::<Vec<_>>().join(", ");
+    let names = halotile_lab::bench::names().collect::<Vec<_>>().join(", ");
     let size = |given: &str| {
         format!(
             "invalid value '{given}' for '--sizes <LIST>': a size is a number of at least 1, or rows x columns as 300x500; \

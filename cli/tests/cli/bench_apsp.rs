@@ -41,7 +41,7 @@ fn the_cpu_is_timed_and_exported_in_every_format() {
 #[test]
 fn the_emulator_has_every_kernel_and_the_graph_can_be_chosen() {
     let place = Place::new();
-    let args = "bench apsp --device emulator:2 --kernels tiled,cpu --graph sparse --weights 0..9 --weight i16 --seed 3 \
+    let args = "bench apsp --device emulator:2 --kernels tiled,blocks-256,cpu --graph sparse --weights 0..9 --weight i16 --seed 3 \
                 --vertices 33 --runs 1 --warmup 0 --export-json - -q";
     let ran = place.run(args);
     let record = Record::read(&ran.out).unwrap();
@@ -49,7 +49,7 @@ fn the_emulator_has_every_kernel_and_the_graph_can_be_chosen() {
     assert_eq!((o.text("graph"), o.numbers("weights"), o.text("weight"), seed), ("sparse", vec![0, 9], "i16", 3));
     assert_eq!((record.head.devices.len(), record.ceilings.of("device", Unit::Relaxations)), (2, None));
     let names: Vec<_> = record.results.iter().map(|row| row.kernel.as_str()).collect();
-    assert_eq!(names, ["cpu", Kernel::Tiled.name()]);
+    assert_eq!(names, ["cpu", Kernel::Tiled.name(), "blocks-256"]);
     assert!(!record.results.iter().any(|row| matches!(row.outcome, Outcome::Wrong { .. })), "{record:?}");
 }
 

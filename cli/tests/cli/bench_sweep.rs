@@ -63,6 +63,17 @@ fn the_cpu_sweeps_from_memory_to_memory() {
 }
 
 #[test]
+fn a_part_of_the_cpu_engine_sweeps_in_place_of_its_choice() {
+    let place = Place::new();
+    let args = "bench entropy --sweep --device cpu --kernels slide-portable --sizes 40 --sweep-sizes 3,5 --sweep-levels 16 --runs 1 \
+                --export-json s.json";
+    let table = place.run(args).quietly();
+    assert!(table.contains("\ntimes of a call from host memory to host memory, all by slide-portable; "), "{table}");
+    let record = Record::read(&place.read("s.json")).expect("a record");
+    assert!(record.results.iter().all(|row| row.kernel == "slide-portable" && row.timing().is_some()), "{record:?}");
+}
+
+#[test]
 fn what_is_refused() {
     let place = Place::new();
     for (args, message) in [
@@ -78,7 +89,9 @@ fn what_is_refused() {
         ),
         (
             "--sweep --kernels cpu",
-            "the argument '--sweep' cannot be used with '--kernels <all|LIST>'; see halotile bench entropy --help".to_owned(),
+            "--sweep is of what the library chooses, or of one of planes-portable, planes-avx2, planes-avx512, slide-portable, slide-avx2, \
+             slide-avx512"
+                .to_owned(),
         ),
         (
             "--sweep --export-html x.html",
@@ -88,6 +101,9 @@ fn what_is_refused() {
         let ran = place.run(&format!("bench entropy --device cpu {args}"));
         assert_eq!((ran.err, ran.code), (format!("halotile: {message}\n"), 2), "{args}");
     }
+    let ran = place.run("bench entropy --device emulator --sweep --kernels slide-portable");
+    let message = "halotile: slide-portable is a part of the CPU engine; choose --device cpu\n".to_owned();
+    assert_eq!((ran.err, ran.code), (message, 2));
     let ran = place.run("bench entropy --device cpu --sweep-sizes 5");
     assert!(ran.code == 2 && ran.err.contains("--sweep"), "{}", ran.err);
     assert!(place.names().is_empty());

@@ -42,7 +42,7 @@ fn generated_grids_are_the_same_in_every_format() {
         }
     }
     // The defaults, standard output, and more cells than a band has.
-    let wanted = Generator::new(Pattern::Random, 0, 16).expect("levels").grid(2500, 2000).expect("a shape");
+    let wanted = Generator::<u8>::new(Pattern::Random, 0, 16).expect("levels").grid(2500, 2000).expect("a shape");
     place.run("generate grid --rows 2500 --cols 2000 g.npy").quietly();
     assert!(cells(InputFormat::Npy, &place.read("g.npy")) == wanted.as_slice());
     // A GeoTIFF in several pieces across and down, compared with another format of the same grid.

@@ -1,72 +1,59 @@
-//! A door for the benchmark `lab/examples/cpu_speed.rs`; not part of the library's interface.
+//! A door for benchmarks to the parts that the plan chooses among; not part of the library's interface.
 #![doc(hidden)]
 
-use super::plan::{Engine, Force};
-use super::{Task, measures, run_codes, run_forced};
-use crate::codes::Code;
+pub use super::plan::Engine;
+use super::{Task, measures, plan, run_forced};
 use crate::grid::{GridView, GridViewMut};
+use crate::isa::Isa;
+pub use crate::isa::Kind as InstructionSet;
 use crate::measure::window::{Scales, Window};
 use crate::measure::{Base, Edge, Footprint, Measure};
 use crate::numbers::Real;
+use crate::observe::{Cancelled, Observer};
 
-/// Which engine to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// What the plan says.
-    Auto,
-    /// Planes of counts.
-    Planes,
-    /// The sliding histogram.
-    Histogram,
+/// The instruction sets of this machine, worst first.
+pub fn instruction_sets() -> Vec<InstructionSet> {
+    Isa::available().into_iter().map(Isa::kind).collect()
 }
 
-/// Instruction sets of this machine by name, worst first.
-pub fn instruction_sets() -> Vec<String> {
-    crate::isa::Isa::available().iter().map(|isa| format!("{:?}", isa.kind())).collect()
+/// An engine on an instruction set that this machine has.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    engine: Engine,
+    isa: Isa,
 }
 
-/// Entropy in nats of a whole grid; `set` is an index into [`instruction_sets`].
-pub fn entropy<T: Real>(
-    cells: GridView<'_, u8>,
-    size: usize,
-    levels: usize,
-    choice: Choice,
-    set: Option<usize>,
-    out: GridViewMut<'_, T>,
-) {
-    let task = Task { levels, ..Task::whole(cells, size) };
-    let engine = match choice {
-        Choice::Auto => None,
-        Choice::Planes => Some(Engine::Planes),
-        Choice::Histogram => Some(Engine::Histogram),
-    };
-    let isa = set.map(|set| crate::isa::Isa::available()[set]);
-    run_forced(&task, out, &(), Force { engine, isa }).expect("nothing cancels");
-}
+impl Part {
+    /// None where this machine does not have the instruction set.
+    pub fn new(engine: Engine, set: InstructionSet) -> Option<Self> {
+        let isa = Isa::available().into_iter().find(|isa| isa.kind() == set)?;
+        Some(Self { engine, isa })
+    }
 
-/// Entropy in nats of a whole grid of so many levels, bytes or words, by what the plan says.
-pub fn entropy_of_codes<T: Real, C: Code>(cells: GridView<'_, C>, size: usize, levels: usize, out: GridViewMut<'_, T>) {
-    let task = Task { levels, ..Task::whole(cells, size) };
-    run_codes(&task, None, vec![out], &()).expect("nothing cancels");
-}
-
-/// Measures of a whole grid, in nats; `set` is an index into [`instruction_sets`].
-pub fn measure<T: Real>(
-    cells: GridView<'_, u8>,
-    footprint: &Footprint,
-    measures: &[Measure],
-    (levels, nodata): (usize, Option<u8>),
-    choice: Choice,
-    set: Option<usize>,
-    outs: Vec<GridViewMut<'_, T>>,
-) {
-    let task = Task { levels, nodata, ..Task::whole(cells, 1) };
-    let window = Window::new(footprint.clone(), measures, Edge::Shrink, 0.0, Scales::new(Base::E, None));
-    let engine = match choice {
-        Choice::Auto => None,
-        Choice::Planes => Some(measures::Engine::Planes),
-        Choice::Histogram => Some(measures::Engine::Histogram),
-    };
-    let isa = set.map(|set| crate::isa::Isa::available()[set]);
-    measures::run_forced(&task, &window, outs, &(), measures::Force { engine, isa }).expect("nothing cancels");
+    /// A measure of a whole grid, in nats where it has a unit, every tile by this engine. Cells are below `levels`, or nodata.
+    ///
+    /// # Errors
+    /// That the observer asked to stop.
+    pub fn measure<T: Real>(
+        self,
+        cells: GridView<'_, u8>,
+        (footprint, measure): (&Footprint, Measure),
+        (levels, nodata): (usize, Option<u8>),
+        out: GridViewMut<'_, T>,
+        observer: &dyn Observer,
+    ) -> Result<(), Cancelled> {
+        let Self { engine, isa } = self;
+        if let (Some(size), Measure::Shannon) = (footprint.as_square(), measure) {
+            let task = Task { levels, nodata, ..Task::whole(cells, size) };
+            return run_forced(&task, out, observer, plan::Force { engine: Some(engine), isa: Some(isa) });
+        }
+        let task = Task { levels, nodata, ..Task::whole(cells, 1) };
+        let window = Window::new(footprint.clone(), &[measure], Edge::Shrink, 0.0, Scales::new(Base::E, None));
+        let engine = match engine {
+            Engine::Planes => measures::Engine::Planes,
+            Engine::Histogram => measures::Engine::Histogram,
+        };
+        let force = measures::Force { engine: Some(engine), isa: Some(isa) };
+        measures::run_forced(&task, &window, vec![out], observer, force)
+    }
 }

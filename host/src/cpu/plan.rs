@@ -14,9 +14,9 @@
 //! Width and height are those of a window within the grid. Planes work on whole vectors: in a tile narrower than one the
 //! cells share the cost of all its lanes, and of the columns that surround them.
 //!
-//! The coefficients were measured with `lab/examples/cpu_speed.rs … paths` on one core of a Xeon with AVX-512 at
-//! some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels). A faster core scales them all; only their
-//! ratios matter.
+//! The coefficients were measured on one core of a Xeon with AVX-512 at some 3 GHz (sizes 5, 21, 101 and 255, 16 and 256 levels), as
+//! `halotile bench entropy --device cpu --threads 1 --kernels cpu,planes-avx512,slide-avx512` measures both engines. A faster core scales them
+//! all; only their ratios matter.
 
 use super::histogram;
 use super::lookup::{BLOCK, GROUP};

@@ -225,6 +225,6 @@ pub fn is_misfit(error: &entropy::Error) -> bool {
             | E::KernelOnCpu(_)
             | E::NoKernel { .. }
             | E::TooWide { .. }
-            | E::Device(DeviceError::OutOfMemory { .. })
+            | E::Device(DeviceError::OutOfMemory { .. } | DeviceError::HostMemory { .. })
     )
 }

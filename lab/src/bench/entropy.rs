@@ -13,9 +13,10 @@ use super::subject::{Running, Subject, SubjectFacts};
 use super::target::Target;
 use super::verify::Oracle;
 use crate::generate::{Generator, Pattern};
+use halotile::codes::{self, Code, CodesGrid, CodesView};
 use halotile::entropy::{self, Entropy, Place};
 use halotile::exec::DeviceError;
-use halotile::grid::{Grid, GridView};
+use halotile::grid::Grid;
 use halotile::observe::Observer;
 
 /// Bytes that every entropy in f32 at least moves for a cell: one read, four written. Shares of the copy ceiling count
@@ -23,7 +24,8 @@ use halotile::observe::Observer;
 pub const BYTES_PER_CELL: usize = 5;
 
 /// How the ceilings are measured, in words.
-const CEILING: &str = "device: copy within device memory, bytes read + written; cpu: 1 byte read, 4 written a cell";
+const CEILING: &str = "device: copy within device memory, bytes read + written; cpu: 1 byte read, 4 written a cell; \
+                       transferred: copies from all devices to page-locked memory at once";
 
 /// What to benchmark: the grids, the window, how often.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +36,7 @@ pub struct Plan {
     pub pattern: Pattern,
     /// What their cells depend on.
     pub seed: u64,
-    /// Cells are below this: 1 to 256.
+    /// Cells are below this: 1 to 65,536. They are bytes, or words where there are more than 256.
     pub levels: usize,
     /// The window's side: odd, 1 to 255.
     pub size: usize,
@@ -47,8 +49,12 @@ impl Plan {
         Entropy::new().size(self.size).levels(self.levels)
     }
 
-    fn grid(&self, rows: usize, cols: usize) -> Result<Grid<u8>, entropy::Error> {
-        grid(self.pattern, self.seed, self.levels, (rows, cols))
+    fn grid(&self, rows: usize, cols: usize) -> Result<CodesGrid, entropy::Error> {
+        let Self { pattern, seed, levels, .. } = *self;
+        Ok(match codes::width(levels, None) {
+            1 => grid::<u8>(pattern, seed, levels, (rows, cols))?.into(),
+            _ => grid::<u16>(pattern, seed, levels, (rows, cols))?.into(),
+        })
     }
 
     /// Why `subject` does not do this work, found out with the first few rows of each shape; `None` when it does. So a misfit shows
@@ -69,20 +75,25 @@ impl Plan {
 }
 
 /// A grid of this pattern.
-pub(super) fn grid(
+pub(super) fn grid<C: Code>(
     pattern: Pattern,
     seed: u64,
     levels: usize,
     (rows, cols): (usize, usize),
-) -> Result<Grid<u8>, entropy::Error> {
+) -> Result<Grid<C>, entropy::Error> {
     // Its only error is about the levels, and they have been checked.
     let generator = Generator::new(pattern, seed, levels).map_err(|_| entropy::Error::Levels(levels))?;
     Ok(generator.grid(rows, cols)?)
 }
 
-/// The copies that entropy is measured against.
-pub(super) fn copies(target: &Target) -> Result<Ceilings, Error> {
-    let limits = [("device", Unit::Bytes, target.copy()?), ("cpu", Unit::Bytes, Some(cpu_copy()))];
+/// The copies that entropy is measured against; those over the bus where something is.
+pub(super) fn copies(target: &Target, over_bus: bool) -> Result<Ceilings, Error> {
+    let results = if over_bus { target.copy_back()? } else { None };
+    let limits = [
+        ("device", Unit::Bytes, target.copy()?),
+        ("cpu", Unit::Bytes, Some(cpu_copy())),
+        ("device", Unit::Transferred, results),
+    ];
     Ok(Ceilings::new(CEILING, limits))
 }
 
@@ -116,7 +127,7 @@ impl Suite for Kernels<'_> {
     }
 
     fn ceilings(&self) -> Result<Ceilings, Error> {
-        copies(self.target)
+        copies(self.target, self.subjects.iter().any(|subject| subject.facts().over_bus))
     }
 
     fn rows(&self) -> usize {
@@ -140,7 +151,7 @@ impl Suite for Kernels<'_> {
 struct OnGrid<'a> {
     subject: &'a dyn Subject,
     facts: SubjectFacts,
-    cells: GridView<'a, u8>,
+    cells: CodesView<'a>,
     oracle: &'a Oracle<'a>,
     target: &'a Target,
 }
@@ -172,6 +183,10 @@ impl Case for OnGrid<'_> {
     }
 
     fn ceiling(&self, ceilings: &Ceilings) -> Option<f64> {
+        if self.facts.over_bus {
+            let results = ceilings.of("device", Unit::Transferred);
+            return results.map(|rate| rate / size_of::<f32>() as f64);
+        }
         let place = match self.facts.place {
             Place::Device => "device",
             Place::Both if !matches!(self.target, Target::Cpu) => return None,
@@ -222,8 +237,13 @@ impl Oracle<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::bench::{Values, cpu_engine, run};
+    use crate::bench::subject::WORDS;
+    use crate::bench::{AUTO, CPU_ENGINE, Clock, HUANG, PINNED, Values, cpu_engine, names, run, subject};
+    use halotile::exec::emulator::EmulatedDevice;
+    use halotile::grid::GridView;
 
     /// The CPU engine with `wrong` added to one cell of every result.
     struct Planted {
@@ -244,7 +264,7 @@ mod tests {
         fn facts(&self) -> SubjectFacts {
             SubjectFacts { before: Some("cpu".into()), ..self.inner.facts() }
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+        fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
             let inner = self.inner.start(way, cells)?;
             Ok(Box::new(PlantedRun { inner, wrong: self.wrong, out: Grid::zeros(cells.rows(), cells.cols())? }))
         }
@@ -261,6 +281,104 @@ mod tests {
             self.out.as_mut_slice()[3 * cols + 5] += self.wrong;
             Ok(Values::F64(self.out.view()))
         }
+    }
+
+    /// Everything that the CPU is timed by: wrong in a cell, it would be no row with times.
+    #[test]
+    fn the_parts_of_the_cpu_engine_and_its_peer_are_right_and_stand_beside_it() {
+        let effort = Effort::runs(0, 2);
+        for (size, levels) in [(5, 16), (7, 256), (31, 3)] {
+            let shapes = vec![(70, 90), (3, 200), (40, 1)];
+            let plan = &Plan { shapes, pattern: Pattern::Clustered, seed: 3, levels, size, effort };
+            let subjects: Vec<_> =
+                names().take_while(|name| *name != AUTO).filter_map(|name| subject(name, plan, &Target::Cpu)).collect();
+            let suite = Kernels { plan, subjects: &subjects, target: &Target::Cpu };
+            let record = run(&suite, None, &mut |_| (), &()).unwrap();
+            for rows in record.tables() {
+                let names: Vec<_> = rows.iter().map(|row| row.kernel.as_str()).collect();
+                assert_eq!(names[..3], [HUANG, CPU_ENGINE, "planes-portable"]);
+                let time = |row: &Row| row.timing().unwrap_or_else(|| panic!("{row:?}")).time.median;
+                let speedup = rows[1].timing().and_then(|timing| timing.speedup);
+                assert_eq!(speedup, Some(time(&rows[0]) / time(&rows[1])));
+                for row in &rows[2..] {
+                    let known = "this machine does not have Avx";
+                    match &row.outcome {
+                        Outcome::Timed(timing) => assert!(timing.speedup.is_some(), "{row:?}"),
+                        Outcome::Skipped { reason } => assert!(reason.starts_with(known), "{reason}"),
+                        Outcome::Wrong { reason } => panic!("{}: {reason}", row.kernel),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A call on arrays in a device's memory, one in ordinary memory, one in page-locked memory, on two devices.
+    #[test]
+    fn calls_of_the_library_are_right_on_every_way() {
+        let effort = Effort::runs(0, 2);
+        let plan = &Plan { shapes: vec![(50, 61)], pattern: Pattern::Random, seed: 3, levels: 16, size: 5, effort };
+        let target = &Target::Emulator((0..2).map(|i| Arc::new(EmulatedDevice::new(i, None))).collect());
+        let subjects: Vec<_> = [AUTO, PINNED].into_iter().filter_map(|name| subject(name, plan, target)).collect();
+        let record = run(&Kernels { plan, subjects: &subjects, target }, None, &mut |_| (), &()).unwrap();
+        let told = |row: &Row| {
+            let timing = row.timing().unwrap_or_else(|| panic!("{row:?}"));
+            assert_eq!((timing.time.clock, timing.verified.as_str()), (Clock::Wall, "every cell"));
+            (row.kernel.clone(), timing.host_to_host.is_some(), timing.chosen.clone())
+        };
+        let chosen = Some("sliding".to_owned());
+        let expected = [(AUTO.to_owned(), true, chosen.clone()), (PINNED.to_owned(), false, chosen)];
+        assert_eq!(record.results.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(record.results[0].timing().map(|timing| timing.readings[0].name.as_str()), Some("kernels"));
+        // Results are four bytes a cell of what the bus can do; in the emulator there is no bus.
+        let of = |rate| Ceilings::new("", [("device", Unit::Transferred, rate)]);
+        let cells = CodesView::Bytes(GridView::new(&[0], 1, 1).unwrap());
+        let oracle = &Oracle::new(cells, 5, 16);
+        let case = OnGrid { subject: subjects[1].as_ref(), facts: subjects[1].facts(), cells, oracle, target };
+        assert_eq!((case.ceiling(&of(Some(4e9))), case.ceiling(&of(None))), (Some(1e9), None));
+    }
+
+    #[test]
+    fn arrays_of_all_types_are_right_however_their_classes_are_found() {
+        let effort = Effort::runs(0, 1);
+        for levels in [16, 900] {
+            let (size, pattern) = (5, Pattern::Random);
+            let plan = &Plan { shapes: vec![(40, 61)], pattern, seed: 3, levels, size, effort };
+            let target = &Target::Emulator(vec![Arc::new(EmulatedDevice::new(0, None))]);
+            let named: Vec<_> = names().skip_while(|name| *name != AUTO).take_while(|name| *name != PINNED).collect();
+            assert_eq!(named.len(), 7);
+            let subjects: Vec<_> = named.iter().filter_map(|name| subject(name, plan, target)).collect();
+            let record = run(&Kernels { plan, subjects: &subjects, target }, None, &mut |_| (), &()).unwrap();
+            for row in &record.results {
+                let of_bytes = row.kernel == "occurring" || row.kernel.ends_with("-u8");
+                match &row.outcome {
+                    Outcome::Timed(timing) => assert!(timing.verified == "every cell" && timing.chosen.is_some()),
+                    Outcome::Skipped { reason } => assert!(levels > 256 && of_bytes && reason == WORDS, "{row:?}"),
+                    Outcome::Wrong { reason } => panic!("{}: {reason}", row.kernel),
+                }
+            }
+        }
+    }
+
+    /// Cells are words then: the CPU engine takes them, and on devices the library's choice; kernels by name count bytes.
+    #[test]
+    fn maps_of_many_classes_are_timed_too() {
+        let effort = Effort::runs(0, 2);
+        let plan = &Plan { shapes: vec![(40, 70)], pattern: Pattern::Clustered, seed: 3, levels: 900, size: 7, effort };
+        let target = &Target::Emulator(vec![Arc::new(EmulatedDevice::new(0, None))]);
+        let subjects: Vec<_> = [HUANG, CPU_ENGINE, AUTO, PINNED, "columns"]
+            .into_iter()
+            .filter_map(|name| subject(name, plan, target))
+            .collect();
+        let record = run(&Kernels { plan, subjects: &subjects, target }, None, &mut |_| (), &()).unwrap();
+        for row in &record.results {
+            match &row.outcome {
+                Outcome::Timed(timing) => {
+                    assert!([CPU_ENGINE, AUTO].contains(&row.kernel.as_str()) && timing.verified == "every cell");
+                }
+                outcome => assert_eq!(*outcome, Outcome::Skipped { reason: WORDS.to_owned() }, "{}", row.kernel),
+            }
+        }
+        assert_eq!(record.results.iter().filter(|row| row.timing().is_some()).count(), 2);
     }
 
     #[test]

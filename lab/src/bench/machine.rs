@@ -87,7 +87,7 @@ impl Machine {
         Self {
             cpu: cpu_name(),
             threads: rayon::current_num_threads(),
-            instruction_set: cpu::bench::instruction_sets().pop(),
+            instruction_set: cpu::bench::instruction_sets().pop().map(|set| format!("{set:?}")),
             system: format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH),
         }
     }

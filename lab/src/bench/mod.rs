@@ -9,10 +9,10 @@
 //! | `record` | the results with every raw time, as they are written to JSON; `fields`, `machine` and `times` are its parts |
 //! | `upgrade` | records of earlier schemas |
 //! | `entropy` | grids and the subjects on them |
-//! | `subject` | the kernels and the CPU engine behind a trait |
+//! | `subject` | the kernels, the CPU engine, its parts and its peer, and calls of the library, behind a trait; a file each |
 //! | `target` | the devices it runs on, and what there is to tell of them |
 //! | `verify` | the oracle: tolerances, every cell of a small grid, patches of a large one |
-//! | `ceiling` | the copy bandwidth of the CPU |
+//! | `ceiling` | the copy bandwidth of the CPU, and of the bus |
 //! | `apsp`, `primer`, `sweep` | the other suites |
 //!
 //! ```
@@ -49,7 +49,10 @@ pub use fields::Fields;
 pub use machine::{DeviceInfo, Head, Machine};
 pub use measure::{Effort, Event, Repeat, run};
 pub use record::{Ceilings, Limit, Options, Outcome, Record, Row, SCHEMA, Timing, Unit, Usage};
-pub use subject::{AUTO, CPU_ENGINE, Running, Subject, SubjectFacts, Values, cpu_engine, kernel, kernels};
+pub use subject::{
+    AUTO, CPU_ENGINE, HUANG, PINNED, Running, Subject, SubjectFacts, Values, cpu_engine, engine_parts, names, subject,
+    usual,
+};
 pub use target::Target;
 pub use times::{Clock, Times, median};
 pub use upgrade::ReadError;

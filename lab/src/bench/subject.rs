@@ -1,5 +1,6 @@
 //! What computes entropy and can be timed: anything behind [`Subject`]. Here are the kernels, the rungs of the ladders, the CPU engine and the
-//! library's own choice.
+//! library's own choice; `engine` has the parts of the CPU engine, `huang` its peer, `array` calls on arrays in a device's memory, `pinned` a call
+//! over the bus.
 //!
 //! A subject is started on a grid in one of the [`Way`]s it has; what comes of that is run again and again. With a grid and what the
 //! definition says of it a subject is a case: of the benchmark of kernels (`entropy`), or of a sweep. The trait is how tests show that a
@@ -10,21 +11,42 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+mod array;
+mod engine;
+mod huang;
+mod pinned;
+
+pub use huang::HUANG;
+pub use pinned::PINNED;
+
 use super::case::{Details, Way};
 use super::entropy::Plan;
 use super::record::Usage;
 use super::target::Target;
-use super::verify::tolerance;
+use super::verify::{Definition, tolerance};
 use crate::entropy::{self, ladder};
+use array::OnDevice;
+use halotile::codes::CodesView;
 use halotile::entropy::{Engine, Entropy, Error, Kernel, Place, Resident};
-use halotile::exec::{ArrayError, Buffer, Device, DeviceGrid, DeviceGridMut, Rows};
+use halotile::exec::Device;
 use halotile::grid::{Grid, GridView};
+use halotile::measure::Footprint;
 use halotile::numbers::Real;
-use halotile::numbers::ValueType;
 use halotile::observe::Observer;
 
 /// The name of the CPU engine among the subjects.
 pub const CPU_ENGINE: &str = "cpu";
+
+/// Why what counts bytes does not count words.
+pub(super) const WORDS: &str = "it counts cells of 8 bits, of which there are up to 256 classes";
+
+/// The cells, for what counts bytes.
+fn bytes<'a>(name: &'static str, cells: CodesView<'a>) -> Result<GridView<'a, u8>, Error> {
+    match cells {
+        CodesView::Bytes(cells) => Ok(cells),
+        CodesView::Words(_) => Err(Error::KernelMisfit { kernel: name, reason: WORDS.to_owned() }),
+    }
+}
 
 /// The name of a subject that leaves the choice of the kernel to the library.
 pub const AUTO: &str = "auto";
@@ -54,6 +76,8 @@ pub struct SubjectFacts {
     pub usage: Option<Usage>,
     /// What is timed of it.
     pub ways: &'static [Way],
+    /// True where the first of them is limited by the bus, and not by copies within a memory.
+    pub over_bus: bool,
 }
 
 /// Something that computes entropy and can be timed.
@@ -65,7 +89,7 @@ pub trait Subject {
     fn facts(&self) -> SubjectFacts;
 
     /// Makes it ready to run over `cells`.
-    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error>;
+    fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error>;
 }
 
 /// A subject that is ready to run over a grid.
@@ -93,15 +117,62 @@ pub(super) fn choice(entropy: Entropy, f64: bool, target: &Target) -> Box<dyn Su
     Box::new(Ours { kernel: None, entropy, f64, target: target.clone() })
 }
 
+/// The part of the CPU engine of this name, if it is one's, which computes what `definition` says.
+pub(super) fn engine_part(name: &str, definition: Definition, f64: bool) -> Option<Box<dyn Subject>> {
+    let part = engine::part(name)?;
+    Some(Box::new(engine::OfEngine { part, what: definition, f64 }))
+}
+
+/// The names of the parts of the CPU engine.
+pub fn engine_parts() -> impl Iterator<Item = &'static str> {
+    engine::PARTS.iter().map(|part| part.name)
+}
+
 /// `kernel` on `target`, to be timed as `plan` says.
-pub fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
+fn kernel(kernel: Kernel, plan: &Plan, target: &Target) -> Box<dyn Subject> {
     let entropy = plan.entropy().kernel(kernel);
     Box::new(Ours { kernel: Some(kernel), entropy, f64: kernel.is_f64(), target: target.clone() })
 }
 
-/// The CPU engine, then all kernels and rungs.
-pub fn kernels(plan: &Plan, target: &Target) -> Vec<Box<dyn Subject>> {
-    std::iter::once(cpu_engine(plan)).chain(entropy::kernels().map(|k| kernel(k, plan, target))).collect()
+/// The names of all that a plan can be done by, in the order of the table.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let on_cpu = [HUANG, CPU_ENGINE].into_iter().chain(engine_parts());
+    let calls = array::CALLS.iter().map(|call| call.name);
+    on_cpu.chain([AUTO]).chain(calls).chain([PINNED]).chain(entropy::kernels().map(Kernel::name))
+}
+
+/// Those that a table has where none are named: the CPU engine, then all kernels and rungs. The others are the parts of the CPU engine, its peer,
+/// and calls of the library, which chooses the kernel.
+pub fn usual() -> impl Iterator<Item = &'static str> {
+    std::iter::once(CPU_ENGINE).chain(entropy::kernels().map(Kernel::name))
+}
+
+/// The one of this name on `target`, to be timed as `plan` says.
+///
+/// ```
+/// use halotile_lab::bench::{self, Effort, Plan, Target};
+/// use halotile_lab::generate::Pattern;
+/// let plan = Plan { shapes: vec![(40, 30)], pattern: Pattern::Random, seed: 0, levels: 16, size: 5, effort: Effort::runs(1, 3) };
+/// assert!(bench::names().all(|name| bench::subject(name, &plan, &Target::Cpu).is_some()));
+/// assert!(bench::subject("fastest", &plan, &Target::Cpu).is_none());
+/// ```
+pub fn subject(name: &str, plan: &Plan, target: &Target) -> Option<Box<dyn Subject>> {
+    Some(match name {
+        CPU_ENGINE => cpu_engine(plan),
+        HUANG => Box::new(huang::Huang::new(plan)),
+        AUTO => choice(plan.entropy(), false, target),
+        PINNED => Box::new(pinned::Pinned::new(plan, target)),
+        name => {
+            let definition = || Some(Definition::entropy(Footprint::square(plan.size).ok()?, plan.levels));
+            let part = definition().and_then(|definition| engine_part(name, definition, false));
+            let call = array::CALLS.iter().find(|call| call.name == name);
+            match (part, call) {
+                (Some(part), _) => part,
+                (_, Some(call)) => Box::new(array::OfCall::new(call, plan, target)),
+                _ => kernel(entropy::kernel(name)?, plan, target),
+            }
+        }
+    })
 }
 
 /// A kernel, a rung, or (without a kernel) what the library chooses: on the CPU its engine.
@@ -132,21 +203,28 @@ impl Ours {
         }
     }
 
-    fn start_as<'a, T: Real>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error>
+    fn start_as<'a, T: Real>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error>
     where
         for<'v> GridView<'v, T>: Into<Values<'v>>,
     {
         match way {
             Way::Kernel => {
+                let cells = bytes(self.name_of(), cells)?;
                 let resident = self.entropy.resident::<T>(&self.device()?, cells, self.target.spread())?;
                 let occupancy = occupancy_of(resident.resident_threads(), &self.target);
-                Ok(Box::new(Alone { resident, out: Filled::new(cells)?, occupancy }))
+                Ok(Box::new(Alone { resident, out: Filled::new(cells.rows(), cells.cols())?, occupancy }))
             }
             Way::HostToHost => {
                 let engine = if self.place() == Place::Cpu { Engine::Cpu } else { self.target.engine() };
-                Ok(Box::new(Whole { entropy: &self.entropy, engine, cells, out: Filled::<T>::new(cells)? }))
+                // Of a kernel by its name, which counts bytes; the library's choice takes either.
+                let cells = match self.kernel {
+                    Some(kernel) => CodesView::Bytes(bytes(kernel.name(), cells)?),
+                    None => cells,
+                };
+                let out = Filled::<T>::new(cells.rows(), cells.cols())?;
+                Ok(Box::new(Whole { entropy: &self.entropy, engine, cells, out }))
             }
-            Way::DeviceToDevice => Ok(Box::new(OnDevice::<T>::new(&self.entropy, &self.device()?, cells)?)),
+            Way::DeviceToDevice => Ok(Box::new(OnDevice::<T>::promised(&self.entropy, &self.device()?, cells)?)),
         }
     }
 }
@@ -160,20 +238,25 @@ impl Subject for Ours {
         let usage = |kernel: Kernel| Usage::of(kernel.entry()?.name, self.target.architecture()?);
         SubjectFacts {
             place: self.place(),
-            before: self.kernel.and_then(entropy::before).map(|before| before.name().to_owned()),
+            before: match (self.kernel, self.place()) {
+                (Some(kernel), _) => entropy::before(kernel).map(|before| before.name().to_owned()),
+                (None, Place::Cpu) => Some(HUANG.to_owned()),
+                (None, _) => None,
+            },
             idea: self.kernel.and_then(|kernel| ladder::rung(kernel.name())).map(|rung| rung.idea.to_owned()),
             tolerance: tolerance(self.kernel, self.f64),
             f64: self.f64,
             usage: self.kernel.and_then(usage),
             ways: match (self.kernel, self.place()) {
-                (None, Place::Device) => &[Way::DeviceToDevice],
+                (None, Place::Device) => &[Way::DeviceToDevice, Way::HostToHost],
                 (Some(_), Place::Device) => &[Way::Kernel, Way::HostToHost],
                 (_, Place::Cpu | Place::Both) => &[Way::HostToHost],
             },
+            over_bus: false,
         }
     }
 
-    fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, Error> {
+    fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, Error> {
         if self.f64 { self.start_as::<f64>(way, cells) } else { self.start_as::<f32>(way, cells) }
     }
 }
@@ -215,7 +298,7 @@ where
 struct Whole<'a, T> {
     entropy: &'a Entropy,
     engine: Engine,
-    cells: GridView<'a, u8>,
+    cells: CodesView<'a>,
     out: Filled<T>,
 }
 
@@ -225,64 +308,16 @@ where
 {
     fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
         let start = Instant::now();
-        self.entropy.compute_into(&self.engine, self.cells, self.out.0.view_mut(), observer)?;
+        let Self { entropy, engine, out, .. } = self;
+        match self.cells {
+            CodesView::Bytes(cells) => entropy.compute_into(engine, cells, out.0.view_mut(), observer)?,
+            CodesView::Words(cells) => entropy.compute_into(engine, cells, out.0.view_mut(), observer)?,
+        };
         Ok(start.elapsed().as_secs_f64())
     }
 
     fn result(&mut self) -> Result<Values<'_>, Error> {
         Ok(self.out.0.view().into())
-    }
-}
-
-/// From an array in a device's memory to a result there, both of rows that lie one right behind the other, as most arrays are.
-struct OnDevice<'a, T> {
-    entropy: &'a Entropy,
-    cells: Buffer,
-    out: Buffer,
-    /// The last result, when it has been asked for.
-    fetched: Grid<T>,
-    kernel: Option<Kernel>,
-}
-
-impl<'a, T: Real> OnDevice<'a, T> {
-    fn new(entropy: &'a Entropy, device: &Arc<dyn Device>, cells: GridView<'_, u8>) -> Result<Self, Error> {
-        let (rows, cols) = (cells.rows(), cells.cols());
-        let fetched = Grid::<T>::zeros(rows, cols)?;
-        let (array, out) = (Buffer::new(device, rows * cols)?, Buffer::new(device, rows * cols * size_of::<T>())?);
-        device.upload(&array, Rows { start: 0, pitch: cols, width: cols, rows }, cells.as_strided(), cells.stride())?;
-        device.fill(&out, UNWRITTEN)?;
-        Ok(Self { entropy, cells: array, out, fetched, kernel: None })
-    }
-}
-
-/// An array that devices do not take, as 2^34 columns: not this work on this device.
-fn no_array(error: ArrayError) -> Error {
-    Error::KernelMisfit { kernel: AUTO, reason: error.to_string() }
-}
-
-impl<T: Real> Running for OnDevice<'_, T>
-where
-    for<'v> GridView<'v, T>: Into<Values<'v>>,
-{
-    fn run(&mut self, observer: &dyn Observer) -> Result<f64, Error> {
-        let (rows, cols) = (self.fetched.rows(), self.fetched.cols());
-        // SAFETY: nothing writes to the cells.
-        let cells = unsafe { DeviceGrid::of_buffer(&self.cells, ValueType::U8, rows, cols) }.map_err(no_array)?;
-        let out = DeviceGridMut::<T>::of_buffer(&mut self.out, rows, cols).map_err(no_array)?;
-        let start = Instant::now();
-        let report = self.entropy.measure_on_device(&cells, None, None, vec![out], observer)?;
-        let seconds = start.elapsed().as_secs_f64();
-        self.kernel = report.kernel;
-        Ok(seconds)
-    }
-
-    fn result(&mut self) -> Result<Values<'_>, Error> {
-        self.fetched = Grid::from_vec(self.out.to_vec()?, self.fetched.rows(), self.fetched.cols())?;
-        Ok(self.fetched.view().into())
-    }
-
-    fn details(&self) -> Details {
-        Details { chosen: self.kernel.map(|kernel| kernel.name().to_owned()), ..Details::default() }
     }
 }
 
@@ -293,8 +328,8 @@ const UNWRITTEN: u8 = 0x7E;
 struct Filled<T>(Grid<T>);
 
 impl<T: Real> Filled<T> {
-    fn new(cells: GridView<'_, u8>) -> Result<Self, Error> {
-        let mut grid = Grid::<T>::zeros(cells.rows(), cells.cols())?;
+    fn new(rows: usize, cols: usize) -> Result<Self, Error> {
+        let mut grid = Grid::<T>::zeros(rows, cols)?;
         let mut absurd = T::default();
         bytemuck::bytes_of_mut(&mut absurd).fill(UNWRITTEN);
         grid.as_mut_slice().par_chunks_mut(1 << 16).for_each(|part| part.fill(absurd));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::ceiling::copy_back;
 use super::machine::DeviceInfo;
 use crate::resources;
 use halotile::entropy::Engine;
@@ -60,6 +61,14 @@ impl Target {
     pub(super) fn copy(&self) -> Result<Option<f64>, DeviceError> {
         match self {
             Self::Cuda(gpus) => gpus.first().map(CudaDevice::measure_copy).transpose(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Bytes a second that all GPUs together copy back to the host. None for the others.
+    pub(super) fn copy_back(&self) -> Result<Option<f64>, DeviceError> {
+        match self {
+            Self::Cuda(_) => copy_back(&self.devices()).map(Some),
             _ => Ok(None),
         }
     }

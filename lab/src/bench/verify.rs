@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::generate::mix;
+use halotile::codes::{Code, CodesView};
 use halotile::entropy::Kernel;
 use halotile::grid::{Grid, GridView};
 use halotile::measure::{Footprint, Measure};
@@ -113,18 +114,31 @@ pub(super) struct Definition {
     /// Cells are below this, or nodata.
     pub levels: usize,
     /// Cells of this value are not counted.
-    pub nodata: Option<u8>,
+    pub nodata: Option<u16>,
 }
 
 impl Definition {
+    /// Shannon's entropy of cells that all have data.
+    pub fn entropy(footprint: Footprint, levels: usize) -> Self {
+        Self { footprint, measure: Measure::Shannon, levels, nodata: None }
+    }
+
     /// The result of one cell.
-    fn at(&self, cells: GridView<'_, u8>, row: usize, col: usize) -> f64 {
+    fn at(&self, cells: CodesView<'_>, row: usize, col: usize) -> f64 {
+        match cells {
+            CodesView::Bytes(cells) => self.at_in(cells, row, col),
+            CodesView::Words(cells) => self.at_in(cells, row, col),
+        }
+    }
+
+    fn at_in<C: Code>(&self, cells: GridView<'_, C>, row: usize, col: usize) -> f64 {
         let Self { footprint, measure, nodata, .. } = self;
+        let nodata = nodata.and_then(C::of);
         match (footprint.as_square(), measure) {
             // The same, found several times faster.
-            (Some(size), Measure::Shannon) => reference::entropy_at(cells, size, *nodata, row, col),
+            (Some(size), Measure::Shannon) => reference::entropy_at(cells, size, nodata, row, col),
             _ => {
-                let windows = Windows { nodata: *nodata, ..Windows::of(footprint) };
+                let windows = Windows { nodata, ..Windows::of(footprint) };
                 reference::measures_at(cells, &windows, &[*measure], row, col)[0]
             }
         }
@@ -139,6 +153,26 @@ impl Definition {
             Measure::Evenness => (0.0, 1.0),
             Measure::Richness | Measure::Hill(_) => (1.0, most),
         }
+    }
+
+    /// The first cell that has what no result can be.
+    fn impossible<T: Real + Into<f64>, C: Code>(
+        &self,
+        got: GridView<'_, T>,
+        cells: GridView<'_, C>,
+        tolerance: f64,
+    ) -> Option<WrongCell> {
+        let window = self.footprint.rows().min(got.rows()) * self.footprint.cols().min(got.cols());
+        let (least, most) = self.possible(window);
+        let slack = if self.is_relative() { tolerance * most } else { tolerance };
+        let possible = least - slack..=most + slack;
+        let hidden = |cell: C| Some(cell.get()) == self.nodata;
+        let right = |value: f64, cell| if hidden(cell) { value.is_nan() } else { possible.contains(&value) };
+        (0..got.rows()).into_par_iter().find_map_first(|row| {
+            let both = || got.row(row).iter().map(|&value| value.into()).zip(cells.row(row));
+            let (col, (got, &cell)) = both().enumerate().find(|&(_, (value, &cell))| !right(value, cell))?;
+            Some(WrongCell { row, col, got, expected: hidden(cell).then_some(f64::NAN) })
+        })
     }
 
     /// Hill's numbers are right to so many digits, all others to so many places.
@@ -160,7 +194,7 @@ pub(super) struct Sample {
 
 /// What the definition says of a grid.
 pub struct Oracle<'a> {
-    cells: GridView<'a, u8>,
+    cells: CodesView<'a>,
     definition: Definition,
     /// Row and column of the first cell, and the results from there on: all of the grid, or patches and then single cells.
     patches: Vec<(usize, usize, Grid<f64>)>,
@@ -169,14 +203,14 @@ pub struct Oracle<'a> {
 
 impl<'a> Oracle<'a> {
     /// The entropies of `cells`, all below `levels`, in windows of `size` × `size` (odd).
-    pub fn new(cells: GridView<'a, u8>, size: usize, levels: usize) -> Self {
+    pub fn new(cells: impl Into<CodesView<'a>>, size: usize, levels: usize) -> Self {
         let footprint = Footprint::square(size).expect("the size has been checked");
-        let definition = Definition { footprint, measure: Measure::Shannon, levels, nodata: None };
-        Self::of(cells, definition, Sample { reads: MOST_READS, scattered: 0, seed: 0 })
+        Self::of(cells, Definition::entropy(footprint, levels), Sample { reads: MOST_READS, scattered: 0, seed: 0 })
     }
 
     /// What `definition` says of so much of `cells`.
-    pub(super) fn of(cells: GridView<'a, u8>, definition: Definition, sample: Sample) -> Self {
+    pub(super) fn of(cells: impl Into<CodesView<'a>>, definition: Definition, sample: Sample) -> Self {
+        let cells = cells.into();
         let (rows, cols) = (cells.rows(), cells.cols());
         let window = definition.footprint.rows().min(rows) * definition.footprint.cols().min(cols);
         let whole = rows.saturating_mul(cols).saturating_mul(window) <= sample.reads;
@@ -229,18 +263,11 @@ impl<'a> Oracle<'a> {
             worst = worst.max(patch(got, expected, *top, *left, tolerance, relative)?);
         }
         if !whole {
-            let window = definition.footprint.rows().min(got.rows()) * definition.footprint.cols().min(got.cols());
-            let (least, most) = definition.possible(window);
-            let slack = if relative { tolerance * most } else { tolerance };
-            let possible = least - slack..=most + slack;
-            let wrong = (0..got.rows()).into_par_iter().find_map_first(|row| {
-                let both = || got.row(row).iter().map(|&value| value.into()).zip(cells.row(row));
-                let hidden = |cell: u8| Some(cell) == definition.nodata;
-                let right = |value: f64, cell| if hidden(cell) { value.is_nan() } else { possible.contains(&value) };
-                let (col, (got, &cell)) = both().enumerate().find(|&(_, (value, &cell))| !right(value, cell))?;
-                Some(WrongCell { row, col, got, expected: hidden(cell).then_some(f64::NAN) })
-            });
-            wrong.map_or(Ok(()), Err)?;
+            let impossible = match *cells {
+                CodesView::Bytes(cells) => definition.impossible(got, cells, tolerance),
+                CodesView::Words(cells) => definition.impossible(got, cells, tolerance),
+            };
+            impossible.map_or(Ok(()), Err)?;
         }
         Ok(worst)
     }

@@ -20,10 +20,12 @@
 pub mod graph;
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use rayon::prelude::*;
 
+use halotile::codes::Code;
 use halotile::grid::{Grid, ShapeError};
 
 /// SplitMix64 as a sequence: a counter, mixed. Cells take the mixing function by itself; tests want numbers in a row.
@@ -100,18 +102,23 @@ impl FromStr for Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
     /// Not a number of levels.
-    #[error("a grid has 1 to 256 levels, not {0}")]
-    Levels(usize),
+    #[error("a grid has 1 to {most} levels, not {levels}")]
+    Levels {
+        /// How many were asked for.
+        levels: usize,
+        /// How many its codes can tell apart.
+        most: usize,
+    },
     /// Not the name of a pattern.
     #[error("no pattern is called {0:?}; the patterns are random, clustered, regional, constant")]
     Pattern(String),
 }
 
-/// Makes cells of a synthetic grid.
+/// Makes cells of a synthetic grid: bytes, or words for more than 256 levels.
 ///
 /// ```
 /// use halotile_lab::generate::{Generator, Pattern};
-/// let map = Generator::new(Pattern::Clustered, 42, 16)?;
+/// let map = Generator::<u8>::new(Pattern::Clustered, 42, 16)?;
 /// let grid = map.grid(100, 200)?;
 /// // Any part of it is the same by itself.
 /// let mut part = [0; 20];
@@ -120,44 +127,47 @@ pub enum GenerateError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Generator {
+pub struct Generator<C = u8> {
     pattern: Pattern,
     seed: u64,
     levels: usize,
     landscape: Landscape,
+    codes: PhantomData<C>,
 }
 
-impl Generator {
-    /// A grid of `levels` (1..=256) levels.
+impl<C: Code> Generator<C> {
+    /// A grid of `levels` (1..=[`Code::LEVELS`]) levels.
     pub fn new(pattern: Pattern, seed: u64, levels: usize) -> Result<Self, GenerateError> {
-        if !(1..=256).contains(&levels) {
-            return Err(GenerateError::Levels(levels));
+        let most = C::LEVELS;
+        if !(1..=most).contains(&levels) {
+            return Err(GenerateError::Levels { levels, most });
         }
-        Ok(Self { pattern, seed, levels, landscape: Landscape::new(seed, levels) })
+        Ok(Self { pattern, seed, levels, landscape: Landscape::new(seed, levels), codes: PhantomData })
     }
 
     /// Fills `cells` with the cells of row `row` from column `col` on.
-    pub fn fill_row(&self, row: u64, col: u64, cells: &mut [u8]) {
+    pub fn fill_row(&self, row: u64, col: u64, cells: &mut [C]) {
         // Beyond the last column that a u64 can count the first ones come again.
         let columns = (0..).map(|i| col.wrapping_add(i));
         match self.pattern {
-            // `new` allows no more than 256 levels, so that the remainder fits.
-            Pattern::Constant => cells.fill((self.seed % self.levels as u64) as u8),
+            // `new` allows no more levels than there are codes, so that all of these fit.
+            Pattern::Constant => cells.fill(C::low((self.seed % self.levels as u64) as u32)),
             Pattern::Random => {
                 for (cell, c) in cells.iter_mut().zip(columns) {
-                    *cell = self.any(row, c, self.levels) as u8;
+                    *cell = C::low(self.any(row, c, self.levels) as u32);
                 }
             }
             Pattern::Regional => {
                 for (cell, c) in cells.iter_mut().zip(columns) {
                     let region = at_lattice(self.seed, (row / REGION_SIDE) as i64, (c / REGION_SIDE) as i64);
                     let first = (region % self.levels as u64) as usize;
-                    *cell = ((first + self.any(row, c, self.levels.min(REGION_LEVELS))) % self.levels) as u8;
+                    let level = (first + self.any(row, c, self.levels.min(REGION_LEVELS))) % self.levels;
+                    *cell = C::low(level as u32);
                 }
             }
             Pattern::Clustered => {
                 for (cell, c) in cells.iter_mut().zip(columns) {
-                    *cell = self.landscape.class(row, c);
+                    *cell = C::low(self.landscape.class(row, c));
                 }
             }
         }
@@ -173,7 +183,7 @@ impl Generator {
     }
 
     /// A whole grid, made on all of rayon's threads.
-    pub fn grid(&self, rows: usize, cols: usize) -> Result<Grid<u8>, ShapeError> {
+    pub fn grid(&self, rows: usize, cols: usize) -> Result<Grid<C>, ShapeError> {
         let mut grid = Grid::zeros(rows, cols)?;
         // Short enough tasks for a single long row to be shared out as well.
         const TASK: usize = 1 << 14;
@@ -221,7 +231,7 @@ impl Landscape {
         Self { levels: levels as f64, has_river: levels >= 4, keys }
     }
 
-    fn class(&self, row: u64, col: u64) -> u8 {
+    fn class(&self, row: u64, col: u64) -> u32 {
         // Exact up to 2^53, far beyond any grid.
         let (y, x) = (row as f64, col as f64);
         let [warp_y, warp_x, patches, region, luck, spots, spot_luck, river] = self.keys;
@@ -250,10 +260,10 @@ impl Landscape {
     }
 
     /// A class from 0 ≤ u < 1, low ones more often. Where there are rivers, class 0 is theirs.
-    fn rank(&self, u: f64) -> u8 {
+    fn rank(&self, u: f64) -> u32 {
         let first = if self.has_river { 1.0 } else { 0.0 };
         // `as` truncates and saturates; the product stays below the number of classes left.
-        (first + u * (0.35 + 0.65 * u) * (self.levels - first)) as u8
+        (first + u * (0.35 + 0.65 * u) * (self.levels - first)) as u32
     }
 }
 
@@ -359,12 +369,12 @@ mod tests {
             let whole = make(pattern, 9, 200, 70, 300);
             assert!(one.install(|| make(pattern, 9, 200, 70, 300)) == whole);
             let generator = Generator::new(pattern, 9, 200).unwrap();
-            let mut part = vec![0; 123];
+            let mut part = vec![0u8; 123];
             generator.fill_row(69, 100, &mut part);
             assert_eq!(part, whole.row(69)[100..223]);
         }
         // Far out there is still something, and no overflow.
-        let mut far = [0; 8];
+        let mut far = [0u8; 8];
         let generator = Generator::new(Pattern::Clustered, u64::MAX, 256).unwrap();
         generator.fill_row(u64::MAX, u64::MAX - 3, &mut far);
     }
@@ -388,6 +398,24 @@ mod tests {
         }
     }
 
+    /// The same levels, in the wider type; and levels that no byte has.
+    #[test]
+    fn words_are_as_bytes_are_and_have_more_levels() {
+        for pattern in Pattern::ALL {
+            let words = |levels| Generator::<u16>::new(pattern, 3, levels).unwrap().grid(300, 2100).unwrap();
+            let bytes = make(pattern, 3, 200, 300, 2100);
+            assert!(words(200).as_slice().iter().zip(bytes.as_slice()).all(|(&word, &byte)| word == u16::from(byte)));
+            let many = words(900);
+            let most = many.as_slice().iter().copied().max().unwrap();
+            let expected = match pattern {
+                Pattern::Constant => 3..4,
+                Pattern::Regional => 0..900,
+                Pattern::Random | Pattern::Clustered => 850..900,
+            };
+            assert!(expected.contains(&most), "{pattern}: {most}");
+        }
+    }
+
     #[test]
     fn clustered_neighbours_are_mostly_alike_and_seeds_differ() {
         let grid = make(Pattern::Clustered, 5, 16, 400, 400);
@@ -401,9 +429,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_says_so() {
-        let levels = |n| Generator::new(Pattern::Random, 0, n).unwrap_err().to_string();
+        let levels = |n| Generator::<u8>::new(Pattern::Random, 0, n).unwrap_err().to_string();
         assert_eq!(levels(0), "a grid has 1 to 256 levels, not 0");
         assert_eq!(levels(257), "a grid has 1 to 256 levels, not 257");
+        let words = Generator::<u16>::new(Pattern::Random, 0, 65_537).unwrap_err().to_string();
+        assert_eq!(words, "a grid has 1 to 65536 levels, not 65537");
         assert_eq!(
             "stripes".parse::<Pattern>().unwrap_err().to_string(),
             "no pattern is called \"stripes\"; the patterns are random, clustered, regional, constant"

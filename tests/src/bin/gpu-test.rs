@@ -1,24 +1,17 @@
 //! What can only be tested on a GPU, as one program that runs without Rust: `cargo xtask gpu-test`, or what `--pack` made.
 //!
 //! It runs the kernel `selftest` on the GPU and in the emulator and compares word for word; then every kernel over the whole table of cases against
-//! the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's; then, with `--bench`, has the
-//! library (`halotile_lab::bench`) verify and time kernels on large grids beside the device's own copy bandwidth, and writes a record with every raw
-//! time.
+//! the oracle, and arrays in the device's memory against the host's; then the occupancy calculator with the driver's. What takes how long is for
+//! `halotile bench`, which verifies too.
 
-use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
-use anyhow::{Context as _, Error, Result, ensure};
+use anyhow::{Error, Result, ensure};
 use clap::Parser;
-use halotile::classes::{BinRule, Classes};
 use halotile::entropy::{Engine, Entropy, Kernel};
-use halotile::exec::{Buffer, Device, DeviceGrid, DeviceGridMut, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
+use halotile::exec::{Buffer, Device, cuda, cuda::CudaDevice, emulator::EmulatedDevice};
 use halotile::grid::Grid;
-use halotile::numbers::ValueType;
 use halotile::occupancy::{Architecture, Demand};
-use halotile_lab::bench::{self, Effort, Event, Kernels, Outcome, Plan, Record, Target};
 use halotile_lab::generate::{Generator, Pattern};
 use halotile_lab::primer;
 use halotile_lab::resources;
@@ -32,21 +25,6 @@ struct Args {
     /// The CUDA device.
     #[arg(long, default_value_t = 0)]
     device: usize,
-    /// Also time the kernels.
-    #[arg(long)]
-    bench: bool,
-    /// Only time, do not run the table of cases.
-    #[arg(long, requires = "bench")]
-    no_cases: bool,
-    /// Timed launches of each kernel.
-    #[arg(long, default_value_t = 30)]
-    runs: usize,
-    /// Where the record of the timings goes.
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// The commit that the record names.
-    #[arg(long)]
-    commit: Option<String>,
 }
 
 fn main() -> Result<()> {
@@ -55,60 +33,52 @@ fn main() -> Result<()> {
     let device: Arc<dyn Device> = cuda.clone();
     let (major, minor) = cuda::driver_version()?;
     println!("{}, driver for CUDA {major}.{minor}", device.name());
-    if !args.no_cases {
-        same_words(&device)?;
-        let table = table();
-        let mut failed = 0;
-        for kernel in halotile_lab::entropy::kernels().map(Some).chain([None]) {
-            failed += if kernel.is_some_and(Kernel::is_f64) {
-                cases::<f64>(&device, kernel, &table)
-            } else {
-                cases::<f32>(&device, kernel, &table)
-            };
-        }
-        ensure!(failed == 0, "{failed} cases failed");
-        let engine = Engine::Devices(vec![Arc::clone(&device)]);
-        for kernel in [None, Some(Kernel::Measures), Some(Kernel::ColumnsMeasures)] {
-            let (results, worst) = measures::check::<f32>(&engine, kernel, usize::MAX)?;
-            let name = kernel.map_or("chosen", Kernel::name);
-            println!("measures f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-        }
-        for kernel in [None, Some(Kernel::MeasuresF64), Some(Kernel::ColumnsMeasuresF64)] {
-            let (results, worst) = measures::check::<f64>(&engine, kernel, usize::MAX)?;
-            let name = kernel.map_or("chosen", Kernel::name);
-            println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-        }
-        use Kernel::{Band, BandCounted, Footprint, Tensor, TensorCounted};
-        for kernel in [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some) {
-            let (results, worst) = measures::check_one_sum(&engine, kernel, usize::MAX)?;
-            let name = kernel.map_or("chosen", Kernel::name);
-            println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-        }
-        for kernel in [None, Some(Kernel::ColumnsSums)] {
-            let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 10_000_000)?;
-            let name = kernel.map_or("chosen", Kernel::name);
-            println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-        }
-        for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
-            let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 10_000_000)?;
-            let name = kernel.map_or("chosen", Kernel::name);
-            println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-        }
-        the_arrays(&device, &table)?;
-        let (cases, worst) = words::check(&device, 1)?;
-        println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");
-        occupancy(&cuda)?;
-        little_memory(&cuda)?;
-        several_devices(&device)?;
-        shortest_paths(&device)?;
-        the_primer(&device)?;
+    same_words(&device)?;
+    let table = table();
+    let mut failed = 0;
+    for kernel in halotile_lab::entropy::kernels().map(Some).chain([None]) {
+        failed += if kernel.is_some_and(Kernel::is_f64) {
+            cases::<f64>(&device, kernel, &table)
+        } else {
+            cases::<f32>(&device, kernel, &table)
+        };
     }
-    if args.bench {
-        bench(&args, &cuda)?;
-        time_arrays(&args, &device)?;
-        time_words(&args, &device)?;
+    ensure!(failed == 0, "{failed} cases failed");
+    let engine = Engine::Devices(vec![Arc::clone(&device)]);
+    for kernel in [None, Some(Kernel::Measures), Some(Kernel::ColumnsMeasures)] {
+        let (results, worst) = measures::check::<f32>(&engine, kernel, usize::MAX)?;
+        let name = kernel.map_or("chosen", Kernel::name);
+        println!("measures f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
     }
-    Ok(())
+    for kernel in [None, Some(Kernel::MeasuresF64), Some(Kernel::ColumnsMeasuresF64)] {
+        let (results, worst) = measures::check::<f64>(&engine, kernel, usize::MAX)?;
+        let name = kernel.map_or("chosen", Kernel::name);
+        println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+    }
+    use Kernel::{Band, BandCounted, Footprint, Tensor, TensorCounted};
+    for kernel in [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some) {
+        let (results, worst) = measures::check_one_sum(&engine, kernel, usize::MAX)?;
+        let name = kernel.map_or("chosen", Kernel::name);
+        println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+    }
+    for kernel in [None, Some(Kernel::ColumnsSums)] {
+        let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 10_000_000)?;
+        let name = kernel.map_or("chosen", Kernel::name);
+        println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+    }
+    for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
+        let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 10_000_000)?;
+        let name = kernel.map_or("chosen", Kernel::name);
+        println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+    }
+    the_arrays(&device, &table)?;
+    let (cases, worst) = words::check(&device, 1)?;
+    println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");
+    occupancy(&cuda)?;
+    little_memory(&cuda)?;
+    several_devices(&device)?;
+    shortest_paths(&device)?;
+    the_primer(&device)
 }
 
 /// Arrays in the device's memory, against the same numbers in the host's; then the table of cases from device to device.
@@ -127,94 +97,6 @@ fn the_arrays(device: &Arc<dyn Device>, table: &[Checked]) -> Result<()> {
     println!("arrays          {} cases from device to device, largest difference {worst:.2e}", table.len());
     // SAFETY: the numbers name default streams, which always live.
     (0..3).try_for_each(|stream| unsafe { device.wait_for_stream(stream) })?;
-    Ok(())
-}
-
-/// From device to device by the wall clock, beside the kernels' own seconds: what everything else adds.
-fn time_arrays(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
-    let side = 10_240;
-    for (levels, size) in [(16, 5), (16, 21), (256, 21)] {
-        let cells = generate(Pattern::Random, levels, side)?;
-        let bytes = Buffer::from_slice(device, cells.as_slice())?;
-        let words: Vec<u32> = cells.as_slice().iter().map(|&cell| u32::from(cell)).collect();
-        let words = Buffer::from_slice(device, &words)?;
-        let out = Buffer::new(device, side * side * 4)?;
-        let strides = (side as isize, 1);
-        // SAFETY: the buffers hold so many numbers, outlive the grids and are used by nothing else.
-        let (bytes, words) = unsafe {
-            (
-                DeviceGrid::new(device, bytes.address(), ValueType::U8, side, side, strides)?,
-                DeviceGrid::new(device, words.address(), ValueType::U32, side, side, strides)?,
-            )
-        };
-        let known = Classes::identity(levels, None)?;
-        let time = |what: &str, run: &dyn Fn() -> Result<f64>| -> Result<()> {
-            let mut times = Vec::new();
-            for i in 0..args.runs + 3 {
-                let start = Instant::now();
-                let kernel = run()?;
-                // The first ones make what later ones find.
-                if i >= 3 {
-                    times.push((start.elapsed().as_secs_f64(), kernel));
-                }
-            }
-            let of = |pick: fn(&(f64, f64)) -> f64| bench::median(&times.iter().map(pick).collect::<Vec<_>>());
-            let (wall, kernels) = (of(|time| time.0) * 1e3, of(|time| time.1) * 1e3);
-            println!("arrays {what:26} {size:3} {levels:3} {side} x {side} {wall:9.4} ms, kernels {kernels:9.4} ms");
-            Ok(())
-        };
-        let entropy = Entropy::new().size(size);
-        let measure = |entropy: &Entropy, grid: &DeviceGrid<'_>, classes: Option<&Classes>| -> Result<f64> {
-            // SAFETY: as above.
-            let place = unsafe { DeviceGridMut::<f32>::new(device, out.address(), side, side, strides)? };
-            Ok(entropy.measure_on_device(grid, classes, None, vec![place], &())?.kernel_seconds)
-        };
-        time("levels given", &|| measure(&entropy.clone().levels(levels), &bytes, None))?;
-        time("levels as they occur", &|| measure(&entropy, &bytes, None))?;
-        time("u8, classes", &|| measure(&entropy, &bytes, Some(&known)))?;
-        time("u8, survey", &|| Classes::survey_on(&bytes, None, None).map(|_| 0.0).map_err(Error::from))?;
-        time("u32, survey", &|| Classes::survey_on(&words, None, None).map(|_| 0.0).map_err(Error::from))?;
-        time("u32, classes", &|| measure(&entropy, &words, Some(&known)))?;
-        for rule in [BinRule::EqualWidth, BinRule::Quantile] {
-            let bins = || Classes::bins_on(&words, None, levels.min(16), rule, None).map(|_| 0.0).map_err(Error::from);
-            time(&format!("u32, bins {rule:?}"), &bins)?;
-        }
-    }
-    Ok(())
-}
-
-/// Maps of 900 classes, from device to device: as codes of 16 bits, a few in one place or all of them.
-fn time_words(args: &Args, device: &Arc<dyn Device>) -> Result<()> {
-    let side = 10_240;
-    let regions = |r: usize, c: usize| (r / 640 * 16 + c / 640) * 4 % 900 + (r * r * 7 + c * c * 3 + r * c) % 4;
-    let noise = |r: usize, c: usize| (r * r * 7 + c * c * 3 + r * c).wrapping_mul(0x9E37_79B9) / 65_536 % 900;
-    let map = |class: &dyn Fn(usize, usize) -> usize| -> Vec<u16> {
-        (0..side * side).map(|i| class(i / side, i % side) as u16).collect()
-    };
-    for (name, cells, sizes) in [("regions", map(&regions), &[5, 21, 51, 101, 255][..]), ("noise", map(&noise), &[21])]
-    {
-        let words = Buffer::from_slice(device, &cells)?;
-        let out = Buffer::new(device, side * side * 4)?;
-        let strides = (side as isize, 1);
-        // SAFETY: the buffers hold so many numbers, outlive the grids and are used by nothing else.
-        let grid = unsafe { DeviceGrid::new(device, words.address(), ValueType::U16, side, side, strides)? };
-        let classes = Classes::survey_on(&grid, None, None)?;
-        for &size in sizes {
-            let (mut calls, mut kernels) = (Vec::new(), Vec::new());
-            for _ in 0..args.runs.min(10) + 3 {
-                let start = Instant::now();
-                // SAFETY: as above.
-                let place = unsafe { DeviceGridMut::<f32>::new(device, out.address(), side, side, strides)? };
-                let report =
-                    Entropy::new().size(size).measure_on_device(&grid, Some(&classes), None, vec![place], &())?;
-                calls.push(start.elapsed().as_secs_f64());
-                kernels.push(report.kernel_seconds);
-            }
-            let of = |times: &[f64]| bench::median(&times[3..]) * 1e3;
-            let (calls, kernels) = (of(&calls), of(&kernels));
-            println!("u16    {name:26} {size:3} 900 {side} x {side} {calls:9.4} ms, kernels {kernels:9.4} ms");
-        }
-    }
     Ok(())
 }
 
@@ -409,24 +291,14 @@ fn several_devices(device: &Arc<dyn Device>) -> Result<()> {
     }
     let all = (0..count).map(|i| Ok(Arc::new(CudaDevice::new(i)?) as Arc<dyn Device>)).collect::<Result<Vec<_>>>()?;
     let cells = generate(Pattern::Clustered, 16, 8192)?;
-    let run = |engine: &Engine| -> Result<(f64, Grid<f32>)> {
+    let run = |engine: &Engine| -> Result<Grid<f32>> {
         let mut out = Grid::<f32>::zeros(8192, 8192)?;
-        let start = Instant::now();
         Entropy::new().compute_into(engine, cells.view(), out.view_mut(), &())?;
-        Ok((start.elapsed().as_secs_f64(), out))
+        Ok(out)
     };
-    let engine = Engine::Devices(vec![Arc::clone(device)]);
-    run(&engine)?;
-    let (one_seconds, one) = run(&engine)?;
-    let engine = Engine::Devices(all);
-    run(&engine)?;
-    let (all_seconds, together) = run(&engine)?;
-    ensure!(one == together, "{count} devices changed the result");
-    println!(
-        "several devices 8192 x 8192, host to host: 1 in {:.1} ms, {count} in {:.1} ms, bit-identical",
-        one_seconds * 1e3,
-        all_seconds * 1e3
-    );
+    let one = run(&Engine::Devices(vec![Arc::clone(device)]))?;
+    ensure!(one == run(&Engine::Devices(all))?, "{count} devices changed the result");
+    println!("several devices 8192 x 8192 on {count}, bit-identical to one");
     Ok(())
 }
 
@@ -454,68 +326,6 @@ fn cases<T: halotile::entropy::Real + Into<f64>>(
     let name = kernel.map_or("auto", Kernel::name);
     println!("{name:15} {done:4} cases, {failed} failed, largest difference {worst:.2e}");
     failed
-}
-
-/// What is timed: window, levels, pattern and kernels. More, and other sizes: `halotile bench entropy`.
-const TIMED: &[(usize, usize, Pattern, &[Kernel])] = &[
-    (
-        5,
-        16,
-        Pattern::Random,
-        &[
-            Kernel::Naive,
-            Kernel::Tiled,
-            Kernel::Histogram,
-            Kernel::Columns,
-            Kernel::Sliding,
-            Kernel::SlidingNarrow,
-            Kernel::Tensor,
-        ],
-    ),
-    (5, 16, Pattern::Clustered, &[Kernel::Sliding, Kernel::Tensor]),
-    (5, 16, Pattern::Constant, &[Kernel::Sliding, Kernel::Tensor]),
-    (21, 16, Pattern::Random, &[Kernel::Columns]),
-    (21, 16, Pattern::Clustered, &[Kernel::Columns]),
-    (21, 256, Pattern::Random, &[Kernel::Histogram]),
-    (21, 256, Pattern::Clustered, &[Kernel::Histogram]),
-    (101, 16, Pattern::Random, &[Kernel::Columns]),
-];
-
-/// Verifies and times on large grids; the record is a list of what `halotile bench entropy --export-json` writes.
-fn bench(args: &Args, cuda: &Arc<CudaDevice>) -> Result<()> {
-    let target = Target::Cuda(vec![Arc::clone(cuda)]);
-    let mut records = Vec::new();
-    for &(size, levels, pattern, kernels) in TIMED {
-        let shapes = if size == 5 { vec![(400, 400), (2560, 2560), (10_240, 10_240)] } else { vec![(10_240, 10_240)] };
-        let plan = Plan { shapes, pattern, seed: 1, levels, size, effort: Effort::runs(5, args.runs) };
-        let subjects: Vec<_> = kernels.iter().map(|&kernel| bench::kernel(kernel, &plan, &target)).collect();
-        let mut print = |event: Event<'_>| {
-            let Event::Done(record) = event else { return };
-            let Some(row) = record.results.last() else { return };
-            let (rows, cols) = (row.of.number("rows"), row.of.number("cols"));
-            let what = format!("{:15} {size:3} {levels:3} {pattern:9} {rows:5} x {cols:5}", row.kernel);
-            match &row.outcome {
-                Outcome::Timed(t) => println!(
-                    "{what} {:9.4} ms, {:6.1} % of copy; host to host {:.3} ms",
-                    t.time.median * 1e3,
-                    t.share_of_ceiling.unwrap_or_default() * 100.0,
-                    t.host_to_host.as_ref().map_or(0.0, |times| times.median) * 1e3
-                ),
-                Outcome::Wrong { reason } => println!("{what} WRONG: {reason}"),
-                Outcome::Skipped { reason } => println!("{what} skipped: {reason}"),
-            }
-        };
-        let suite = Kernels { plan: &plan, subjects: &subjects, target: &target };
-        records.push(bench::run(&suite, args.commit.clone(), &mut print, &())?);
-    }
-    if let Some(path) = &args.record {
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        serde_json::to_writer_pretty(file, &records)?;
-    }
-    let wrong = |record: &Record| record.results.iter().filter(|row| row.timing().is_none()).count();
-    let wrong: usize = records.iter().map(wrong).sum();
-    ensure!(wrong == 0, "{wrong} kernels are wrong or do not fit, and were not timed");
-    Ok(())
 }
 
 /// A square grid, rows side by side on all cores.

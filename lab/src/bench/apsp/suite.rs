@@ -1,5 +1,6 @@
 //! The subjects on the graphs: in the numbers that the plan asks for, each from the weights in every run.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use super::edges::{Edges, GraphKind};
@@ -10,7 +11,7 @@ use crate::bench::{
     Beside, CPU_ENGINE, Case, Ceilings, Checked, DeviceInfo, Effort, Error, Fields, Options, Outcome, Row, Run, Suite,
     Target, Unit, Way,
 };
-use halotile::apsp::device::{Report, SolveError};
+use halotile::apsp::device::{self, Report, SolveError};
 use halotile::apsp::{Distance, Matrix, Weight, cpu};
 use halotile::observe::Observer;
 
@@ -63,28 +64,66 @@ pub enum Subject {
     Cpu,
     /// A rung of the ladder, or the kernels for use.
     Kernel(Kernel),
+    /// The kernels for use in blocks of so many vertices, as where the devices' memory does not hold the matrix.
+    Blocks(usize),
 }
 
+/// Before the side in the names of [`Subject::Blocks`].
+const BLOCKS: &str = "blocks-";
+/// Sides of blocks are multiples of this.
+const BLOCK_STEP: usize = 256;
+
 impl Subject {
-    /// The CPU engine, then the ladder.
+    /// The CPU engine, then the ladder. Blocks of any side are there beside them.
     pub fn all() -> impl Iterator<Item = Subject> {
         std::iter::once(Self::Cpu).chain(Kernel::ALL.map(Self::Kernel))
     }
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.kernel().map_or(CPU_ENGINE, Kernel::name)
+    /// Its name: "tiled", "blocks-8192".
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::Cpu => CPU_ENGINE.into(),
+            Self::Kernel(kernel) => kernel.name().into(),
+            Self::Blocks(side) => format!("{BLOCKS}{side}").into(),
+        }
+    }
+
+    /// The one of this name.
+    ///
+    /// ```
+    /// use halotile_lab::bench::apsp::Subject;
+    /// assert_eq!(Subject::named("blocks-512"), Some(Subject::Blocks(512)));
+    /// assert_eq!(Subject::named("blocks-500"), None, "500 is no multiple of 256");
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        let side = || name.strip_prefix(BLOCKS)?.parse().ok().filter(|&side| side > 0 && side % BLOCK_STEP == 0);
+        Self::all().find(|subject| subject.name() == name).or_else(|| side().map(Self::Blocks))
     }
 
     /// Whether it runs on a device, and not on the CPU.
     pub fn on_device(self) -> bool {
-        self.kernel().is_some_and(Kernel::on_device)
+        match self {
+            Self::Cpu => false,
+            Self::Kernel(kernel) => kernel.on_device(),
+            Self::Blocks(_) => true,
+        }
     }
 
-    fn kernel(self) -> Option<Kernel> {
+    /// The subject that it changes something about.
+    fn before(self) -> Option<&'static str> {
         match self {
             Self::Cpu => None,
-            Self::Kernel(kernel) => Some(kernel),
+            Self::Kernel(kernel) => kernel.before().map(Kernel::name),
+            Self::Blocks(_) => Some(Kernel::Tiled.name()),
+        }
+    }
+
+    /// What it changes.
+    fn idea(self) -> Option<&'static str> {
+        match self {
+            Self::Cpu => None,
+            Self::Kernel(kernel) => Some(kernel.idea()),
+            Self::Blocks(_) => Some("the matrix in the host's memory, a block of it at a time on a device"),
         }
     }
 
@@ -95,17 +134,16 @@ impl Subject {
         target: &Target,
         observer: &dyn Observer,
     ) -> Result<Option<Report>, SolveError> {
+        let devices = target.devices();
+        let needs_device =
+            |kernel: Kernel| Err(SolveError::Misfit { kernel: kernel.into(), reason: NEEDS_DEVICE.to_owned() });
         match self {
             Self::Cpu => cpu::solve(matrix, observer)?,
             Self::Kernel(Kernel::Threads) => apsp::threads(matrix, observer)?,
-            Self::Kernel(kernel) => {
-                let devices = target.devices();
-                if devices.is_empty() {
-                    let reason = NEEDS_DEVICE.to_owned();
-                    return Err(SolveError::Misfit { kernel: kernel.into(), reason });
-                }
-                return apsp::solve(matrix, kernel, &devices, observer).map(Some);
-            }
+            Self::Kernel(kernel) if devices.is_empty() => return needs_device(kernel),
+            Self::Blocks(_) if devices.is_empty() => return needs_device(Kernel::Tiled),
+            Self::Kernel(kernel) => return apsp::solve(matrix, kernel, &devices, observer).map(Some),
+            Self::Blocks(side) => return device::solve_in_blocks(matrix, &devices, side, observer).map(Some),
         }
         Ok(None)
     }
@@ -248,14 +286,13 @@ impl<T> OnGraph<'_, T> {
 
 impl<T: Distance> Case for OnGraph<'_, T> {
     fn row(&self) -> Row {
-        let kernel = self.subject.kernel();
         Row {
             of: Fields::default().with("vertices", self.edges.vertices),
-            kernel: self.subject.name().to_owned(),
+            kernel: self.subject.name().into_owned(),
             place: self.place().to_owned(),
             parameters: Fields::default(),
-            before: kernel.and_then(Kernel::before).map(|before| before.name().to_owned()),
-            idea: kernel.map(|kernel| kernel.idea().to_owned()),
+            before: self.subject.before().map(str::to_owned),
+            idea: self.subject.idea().map(str::to_owned),
             outcome: Outcome::nothing(),
         }
     }
@@ -311,8 +348,11 @@ impl<T: Distance> Run for Solved<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::bench::{Event, Record, run};
+    use halotile::exec::emulator::EmulatedDevice;
 
     fn plan(weight: Weight) -> Plan {
         Plan { vertices: vec![70, 33], weights: (1, 50), weight, effort: Effort::runs(1, 2), ..Plan::default() }
@@ -350,6 +390,23 @@ mod tests {
             let json = serde_json::to_vec(&record).unwrap();
             assert!(Record::read(&json).unwrap() == record);
         }
+    }
+
+    /// Blocks are wanted for graphs that no device holds; here they are cut from one that the emulator does, over two devices.
+    #[test]
+    fn blocks_stand_beside_the_whole_matrix() {
+        let plan = Plan { vertices: vec![300], effort: Effort::runs(0, 1), ..plan(Weight::I16) };
+        let emulated = &Target::Emulator((0..2).map(|i| Arc::new(EmulatedDevice::new(i, None))).collect());
+        let suite = |subjects, target| run(&Paths { plan: &plan, subjects, target }, None, &mut |_| (), &()).unwrap();
+        let subjects = [Subject::Kernel(Kernel::Tiled), Subject::Blocks(256)];
+        let record = suite(&subjects, emulated);
+        let [whole, blocks] = &record.results[..] else { panic!("{:?}", record.results) };
+        assert_eq!((blocks.kernel.as_str(), blocks.before.as_deref()), ("blocks-256", Some("tiled")));
+        let [whole, blocks] = [whole, blocks].map(|row| row.timing().unwrap_or_else(|| panic!("{row:?}")));
+        assert_eq!(blocks.speedup, Some(whole.time.median / blocks.time.median));
+        assert!(blocks.host_to_host.is_some() && blocks.verified == "every cell");
+        let alone = suite(&subjects[1..], &Target::Cpu);
+        assert_eq!(alone.results[0].outcome, Outcome::Skipped { reason: NEEDS_DEVICE.to_owned() });
     }
 
     #[test]

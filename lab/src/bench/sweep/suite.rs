@@ -6,11 +6,11 @@
 use super::axes::{Axes, Precision, Setting, Shape};
 use super::cliffs::{Cliff, MOST_CLIFFS, worst};
 use crate::bench::entropy::{copies, grid};
-use crate::bench::subject::choice;
+use crate::bench::subject::{choice, engine_part};
 use crate::bench::verify::{Definition, Oracle, Sample};
 use crate::bench::{
-    AUTO, CPU_ENGINE, Case, Ceilings, Checked, Details, Effort, Error, Fields, Options, Repeat, Row, Run, Running,
-    Subject, SubjectFacts, Suite, Target, Unit, Way,
+    CPU_ENGINE, Case, Ceilings, Checked, Details, Effort, Error, Fields, Options, Repeat, Row, Run, Running, Subject,
+    SubjectFacts, Suite, Target, Unit, Way,
 };
 use crate::generate::Pattern;
 use halotile::entropy::{self, Entropy};
@@ -59,7 +59,7 @@ impl Plan {
     fn grid(&self, shape: (usize, usize), levels: usize, nodata: bool) -> Result<Grid<u8>, entropy::Error> {
         let mut cells = grid(self.pattern, self.seed, levels, shape)?;
         if nodata {
-            let hidden = grid(Pattern::Random, self.seed.wrapping_add(1), ONE_IN, shape)?;
+            let hidden = grid::<u8>(Pattern::Random, self.seed.wrapping_add(1), ONE_IN, shape)?;
             for (cell, _) in cells.as_mut_slice().iter_mut().zip(hidden.as_slice()).filter(|(_, hidden)| **hidden == 0)
             {
                 *cell = NODATA;
@@ -82,6 +82,8 @@ impl Plan {
 pub struct Settings<'a> {
     plan: &'a Plan,
     target: &'a Target,
+    /// The part of the CPU engine that does it all, where the library does not choose.
+    part: Option<&'a str>,
     /// What is timed of a setting.
     subject: Box<dyn Fn(&Setting) -> Made + 'a>,
 }
@@ -93,7 +95,19 @@ impl<'a> Settings<'a> {
     /// The library's own choice at all settings of the plan's axes.
     pub fn new(plan: &'a Plan, target: &'a Target) -> Self {
         let subject = |setting: &Setting| Ok(choice(entropy(setting)?, setting.precision == Precision::F64, target));
-        Self { plan, target, subject: Box::new(subject) }
+        Self { plan, target, part: None, subject: Box::new(subject) }
+    }
+
+    /// A part of the CPU engine (one of [`engine_parts`](crate::bench::engine_parts)) at all settings, in place of the engine's own choice.
+    pub fn of_part(plan: &'a Plan, part: &'a str) -> Self {
+        let subject = move |setting: &Setting| {
+            let subject = engine_part(part, definition(setting)?, setting.precision == Precision::F64);
+            subject.ok_or_else(|| entropy::Error::KernelMisfit {
+                kernel: CPU_ENGINE,
+                reason: format!("{part} is no part of it"),
+            })
+        };
+        Self { plan, target: &Target::Cpu, part: Some(part), subject: Box::new(subject) }
     }
 }
 
@@ -109,7 +123,9 @@ impl Suite for Settings<'_> {
     fn options(&self) -> Options {
         let Plan { rows, cols, pattern, seed, ref axes, effort } = *self.plan;
         let grid = Fields::default().with("rows", rows).with("cols", cols).with("pattern", pattern.name());
-        Options { work: grid.with("nodata_code", NODATA).with("axes", axes), seed, effort }
+        let work = grid.with("nodata_code", NODATA).with("axes", axes);
+        // Said where it is not the library's choice.
+        Options { work: self.part.map_or(work.clone(), |part| work.with("kernel", part)), seed, effort }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -120,7 +136,7 @@ impl Suite for Settings<'_> {
     }
 
     fn ceilings(&self) -> Result<Ceilings, Error> {
-        copies(self.target)
+        copies(self.target, false)
     }
 
     fn rows(&self) -> usize {
@@ -172,6 +188,12 @@ fn footprint(setting: &Setting) -> Result<Footprint, entropy::Error> {
     made.map_err(|_| entropy::Error::Size(setting.size))
 }
 
+/// What results are.
+fn definition(setting: &Setting) -> Result<Definition, entropy::Error> {
+    let Setting { measure, levels, nodata, .. } = *setting;
+    Ok(Definition { footprint: footprint(setting)?, measure, levels, nodata: nodata.then_some(NODATA.into()) })
+}
+
 /// What the library is asked for.
 fn entropy(setting: &Setting) -> Result<Entropy, entropy::Error> {
     let entropy = Entropy::new().footprint(footprint(setting)?).measures([setting.measure]).levels(setting.levels);
@@ -195,18 +217,13 @@ impl OfSetting<'_> {
     /// Started on the timed grid, after the small one was found right.
     fn verified<'a>(&'a self, way: Way, observer: &dyn Observer) -> Result<Verified<'a>, Error> {
         let Self { suite: Settings { plan, .. }, setting, subject, facts, grids } = self;
-        let definition = Definition {
-            footprint: footprint(setting)?,
-            measure: setting.measure,
-            levels: setting.levels,
-            nodata: setting.nodata.then_some(NODATA),
-        };
+        let definition = definition(setting)?;
         let sample = |reads| Sample { reads, scattered: SCATTERED, seed: plan.seed };
         let mut small = None;
         if let Some(cells) = &grids.small {
             let of = format!("of {} x {} cells", cells.rows(), cells.cols());
             let oracle = Oracle::of(cells.view(), definition.clone(), sample(SMALL_READS));
-            let mut running = subject.start(way, cells.view())?;
+            let mut running = subject.start(way, cells.view().into())?;
             running.run(observer)?;
             let checked = oracle.checked(running.as_mut(), facts.tolerance).map_err(|error| match error {
                 // A wrong cell says which grid it is in.
@@ -216,14 +233,18 @@ impl OfSetting<'_> {
             small = Some(Checked { covers: format!("{} {of}; ", checked.covers), ..checked });
         }
         let oracle = Oracle::of(grids.timed.view(), definition, sample(SAMPLE_READS));
-        Ok(Verified { running: subject.start(way, grids.timed.view())?, oracle, tolerance: facts.tolerance, small })
+        Ok(Verified {
+            running: subject.start(way, grids.timed.view().into())?,
+            oracle,
+            tolerance: facts.tolerance,
+            small,
+        })
     }
 }
 
 impl Case for OfSetting<'_> {
     fn row(&self) -> Row {
-        let place = self.place();
-        self.setting.row(if place == "cpu" { CPU_ENGINE } else { AUTO }, place)
+        self.setting.row(self.subject.name(), self.place())
     }
 
     fn ways(&self) -> &[Way] {
@@ -286,8 +307,8 @@ mod tests {
     use super::*;
     use crate::bench::sweep::setting;
     use crate::bench::{Event, Outcome, Record, Values, run};
+    use halotile::codes::CodesView;
     use halotile::exec::emulator::EmulatedDevice;
-    use halotile::grid::GridView;
     use halotile::measure::Measure;
 
     fn plan(rows: usize, cols: usize) -> Plan {
@@ -320,7 +341,7 @@ mod tests {
         fn facts(&self) -> SubjectFacts {
             self.inner.facts()
         }
-        fn start<'a>(&'a self, way: Way, cells: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+        fn start<'a>(&'a self, way: Way, cells: CodesView<'a>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
             let inner = self.inner.start(way, cells)?;
             Ok(Box::new(PlantedRun { inner, subject: self, out: Grid::zeros(cells.rows(), cells.cols())? }))
         }
@@ -349,7 +370,7 @@ mod tests {
             let planted = Planted { inner, wrong_at: rows, runs: Rc::clone(&runs) };
             Ok(if *setting == wrong { Box::new(planted) } else { planted.inner })
         };
-        let suite = Settings { plan, target: &Target::Cpu, subject: Box::new(subject) };
+        let suite = Settings { plan, target: &Target::Cpu, part: None, subject: Box::new(subject) };
         let record = run(&suite, None, &mut |_| (), &()).unwrap();
         let (mut of_it, others): (Vec<Row>, _) =
             record.results.into_iter().partition(|row| setting(row) == Some(wrong));
@@ -390,7 +411,7 @@ mod tests {
             fn facts(&self) -> SubjectFacts {
                 choice(Entropy::new(), false, &Target::Cpu).facts()
             }
-            fn start<'a>(&'a self, _: Way, _: GridView<'a, u8>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
+            fn start<'a>(&'a self, _: Way, _: CodesView<'a>) -> Result<Box<dyn Running + 'a>, entropy::Error> {
                 Err(self.0.clone())
             }
         }
@@ -401,7 +422,7 @@ mod tests {
                 _ => choice(entropy(setting)?, setting.precision == Precision::F64, &Target::Cpu),
             })
         };
-        let suite = Settings { plan: &plan, target: &Target::Cpu, subject: Box::new(subject) };
+        let suite = Settings { plan: &plan, target: &Target::Cpu, part: None, subject: Box::new(subject) };
         let record = run(&suite, None, &mut |_| (), &()).unwrap();
         assert_eq!(record.results.len(), settings.len());
         let reason = "it failed: there is no device in the list of devices".to_owned();
@@ -429,6 +450,20 @@ mod tests {
         assert!(record.results.iter().all(|row| row.timing().is_some_and(|timing| timing.share_of_ceiling.is_none())));
         let json = serde_json::to_string(&record).unwrap();
         assert_eq!(Record::read(json.as_bytes()).unwrap(), record);
+    }
+
+    /// Every measure, shape and precision by either engine, on the instruction set that all machines have.
+    #[test]
+    fn parts_of_the_cpu_engine_are_right_at_every_setting() {
+        let plan = plan(40, 50);
+        for part in ["planes-portable", "slide-portable"] {
+            let record = run(&Settings::of_part(&plan, part), None, &mut |_| (), &()).unwrap();
+            assert_eq!((record.results.len(), record.options.work.text("kernel")), (plan.axes.settings().len(), part));
+            for row in &record.results {
+                let timing = row.timing().unwrap_or_else(|| panic!("{row:?}"));
+                assert_eq!((row.kernel.as_str(), timing.verified.as_str()), (part, "every cell"));
+            }
+        }
     }
 
     #[test]
