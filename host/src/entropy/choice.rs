@@ -168,6 +168,8 @@ mod tests {
         assert_eq!(best(&disk(5, 16), &hopper), Ok(Kernel::Footprint));
         assert_eq!(best(&disk(25, 48), &hopper), Ok(Kernel::Footprint));
         assert_eq!(best(&disk(25, 49), &hopper), Ok(Kernel::Measures));
+        assert_eq!(best(&disk(51, 17), &hopper), Ok(Kernel::Footprint));
+        assert_eq!(best(&Work { logs: false, ..disk(13, 17) }, &hopper), Ok(Kernel::Measures));
         assert_eq!(best(&disk(101, 16), &hopper), Ok(Kernel::Footprint));
         assert_eq!(best(&disk(195, 16), &hopper), Ok(Kernel::Measures));
         assert_eq!(best(&Work { one_sum: None, ..disk(21, 16) }, &hopper), Ok(Kernel::Measures));

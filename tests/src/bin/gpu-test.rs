@@ -57,7 +57,7 @@ fn main() -> Result<()> {
     }
     use Kernel::{Band, BandCounted, Footprint, Tensor, TensorCounted};
     for kernel in [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some) {
-        let (results, worst) = measures::check_one_sum(&engine, kernel, usize::MAX)?;
+        let (results, worst) = measures::check_one_sum(&engine, kernel, 8_000_000)?;
         let name = kernel.map_or("chosen", Kernel::name);
         println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
     }

@@ -113,23 +113,19 @@ impl Descriptor for Footprint {
     }
 
     fn cost(&self, work: &Work) -> f64 {
-        // Of more than 16 classes, sums wait in memory.
-        let counts = if work.sweeps() > 1 {
-            1.9
-        } else if work.nodata {
-            1.2
-        } else {
-            1.0
-        };
+        let more = work.sweeps() > 1;
         let march = match one(work.size).1 {
-            Bits::Registers { places } => 1.3 + 0.045 * f64::from(places),
+            // Of cells that are all of one group, and valid, fewer bits are made.
+            Bits::Registers { places } => {
+                (1.3 + 0.045 * f64::from(places)) * if work.nodata || more { 2.0 } else { 1.0 }
+            }
             Bits::Shared { halo } => {
                 // Eight rows and 32 columns at a time.
                 let parts = (work.size + 1).div_ceil(8) as f64 * f64::from(2 * halo + 1);
-                4.0 + 0.35 * parts
+                (4.0 + 0.35 * parts) * if work.nodata { 1.2 } else { 1.0 }
             }
         };
-        work.launches() * counts * march * work.sweeps() as f64
+        work.launches() * march * work.sweeps() as f64
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {

@@ -49,7 +49,9 @@ impl Descriptor for Measures {
     fn cost(&self, work: &Work) -> f64 {
         let runs = work.runs.unwrap_or(work.size) as f64;
         // Beyond some hundred of them twice as much, since the caches hold less of what all threads read.
-        2.2 + 0.6 * runs + 0.6 * (runs - 101.0).max(0.0)
+        let cost = 2.2 + 0.6 * runs + 0.6 * (runs - 101.0).max(0.0);
+        // Without logarithms no table is looked up.
+        if work.logs { cost } else { 0.68 * cost }
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {

@@ -1,6 +1,7 @@
 //! Tables and constants of measures that come from one sum, as the kernels on the tensor cores take them. Each measure is a launch of its own.
 
 use std::f64::consts::LN_2;
+use std::ops::Range;
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
@@ -9,6 +10,7 @@ use super::{Launch, Put, Question, Work};
 use crate::arrays::PresenceScan;
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
+use crate::measure::Footprint;
 use crate::measure::fixed::{table_u64, wrapping};
 use crate::measure::window::{Plane, Quantity, Window};
 
@@ -30,13 +32,30 @@ fn evenness_counted(work: &Work) -> usize {
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
     let odd = !work.size.is_multiple_of(2);
     let plain = odd && work.levels <= LEVELS && !work.f64 && window.is_unconditional();
-    (plain && window.planes.iter().all(|plane| is_one_sum(plane, work))).then_some(window.planes.len())
+    let few = work.nodata || !work.square && has_small_corners(window.footprint());
+    (plain && window.planes.iter().all(|plane| is_one_sum(plane, work, few))).then_some(window.planes.len())
 }
 
-fn is_one_sum(plane: &Plane, work: &Work) -> bool {
+/// Whether at the grid's corners much less than a quarter of a window's cells may be left.
+fn has_small_corners(shape: &Footprint) -> bool {
+    let (rows, cols) = (shape.rows(), shape.cols());
+    // Of others it is not asked.
+    if rows.max(cols) > 255 {
+        return true;
+    }
+    let halves = |len: usize| [0..len / 2 + 1, len / 2..len];
+    let count = |rows: &Range<usize>, cols: &Range<usize>| {
+        rows.clone().map(|row| cols.clone().filter(|&col| shape.contains(row, col)).count()).sum::<usize>()
+    };
+    let corners = halves(rows).into_iter().flat_map(|rows| halves(cols).map(|cols| count(&rows, &cols)));
+    9 * corners.min().unwrap_or(0) < 2 * shape.count()
+}
+
+/// Where windows may have `few` cells evenness is for small ones.
+fn is_one_sum(plane: &Plane, work: &Work, few: bool) -> bool {
     match (plane.quantity, plane.scale) {
         (Quantity::Shannon | Quantity::Simpson, _) | (Quantity::Classes | Quantity::Squares, None) => true,
-        (Quantity::Evenness, _) => !work.nodata || work.size <= evenness_counted(work),
+        (Quantity::Evenness, _) => !few || work.size <= evenness_counted(work),
         _ => false,
     }
 }
@@ -134,4 +153,20 @@ pub(super) fn launches(
         launch(sum, &Frame { out: &out, ..*frame })
     };
     sums.iter().zip((0..).step_by(plane.max(1))).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corners_are_small_where_a_quarter_has_few_cells() {
+        for size in [3, 5, 21, 101] {
+            assert!(!has_small_corners(&Footprint::disk(size).unwrap()), "{size}");
+        }
+        assert!(!has_small_corners(&Footprint::new(23, 1, vec![true; 23]).unwrap()));
+        // A quarter without any cell.
+        let cells = (0..81).map(|cell| cell / 9 > 4 && cell % 9 > 4).collect();
+        assert!(has_small_corners(&Footprint::new(9, 9, cells).unwrap()));
+    }
 }

@@ -27,6 +27,8 @@ pub(in crate::entropy) struct Work {
     pub runs: Option<usize>,
     /// Cells of the window.
     pub cells: usize,
+    /// Whether a measure needs Σ n·log n.
+    pub logs: bool,
     /// Whether the window is a square.
     pub square: bool,
     /// How many measures are asked for, where each comes from one sum over the counts and any valid cells are enough, around valid ones.
@@ -54,6 +56,7 @@ impl Work {
             f64: size_of::<T>() == 8,
             runs: None,
             cells: size * size,
+            logs: true,
             square: true,
             one_sum: Some(1),
             sums: true,
@@ -73,6 +76,7 @@ impl Work {
             f64,
             runs: None,
             cells: size * size,
+            logs: true,
             square: true,
             one_sum: Some(1),
             sums: true,
@@ -90,7 +94,9 @@ impl Work {
         let shape_of = window.footprint();
         let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
         let (runs, cells) = (Some(window.runs.len()), shape_of.count());
-        let work = Self { runs, cells, square, ..Self::of_shape::<T>(shape, coding, size) };
+        let logs = window.needs.logs;
+        let work = Self { runs, cells, logs, square, ..Self::of_shape::<T>(shape, coding, size) };
+        let work = Self { largest: work.largest.min(cells), ..work };
         Self { one_sum: one_sum::planes_of(window, &work), sums: window.comes_from_sums(), ..work }
     }
 
