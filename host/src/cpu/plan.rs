@@ -29,9 +29,9 @@ use crate::part::STRIP;
 /// The two engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// One plane of counts a level: [`super::planes`].
+    /// One plane of counts a level.
     Planes,
-    /// One sliding histogram: [`super::histogram`].
+    /// One sliding histogram.
     Histogram,
 }
 

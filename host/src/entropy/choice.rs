@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(best(&many(101, 96, false), &hopper), Ok(Kernel::ColumnsSums));
         assert_eq!(best(&many(255, 256, true), &hopper), Ok(Kernel::ColumnsSumsF64));
         assert_eq!(best(&many(21, 96, false), &hopper), Ok(Kernel::Measures));
-        assert_eq!(best(&Work { sums: false, ..many(51, 17, false) }, &hopper), Ok(Kernel::Measures));
+        let neither = Work { sums: false, one_sum: None, ..many(51, 17, false) };
+        assert_eq!(best(&neither, &hopper), Ok(Kernel::Measures));
         assert_eq!(best(&work(21, 17, false, true), &hopper), Ok(Kernel::BandF64));
         assert_eq!(best(&work(101, 17, true, true), &hopper), Ok(Kernel::ColumnsSumsF64));
         assert_eq!(best(&work(33, 48, true, false), &hopper), Ok(Kernel::Columns));
