@@ -125,7 +125,9 @@ impl Descriptor for Footprint {
                 (4.0 + 0.35 * parts) * if work.nodata { 1.2 } else { 1.0 }
             }
         };
-        work.launches() * march * work.sweeps() as f64
+        // A square's sums along rows and columns are cheaper than its cells; for small grids too, where other kernels' costs are less certain.
+        let square = if work.square { 4.0 } else { 1.0 };
+        work.launches() * square * march * work.sweeps() as f64
     }
 
     fn shared_needed(&self, work: &Work) -> u32 {
