@@ -78,6 +78,7 @@ mod columns;
 mod footprint;
 mod formula;
 mod histogram;
+mod lane_table;
 mod measures;
 mod naive;
 mod one_sum;

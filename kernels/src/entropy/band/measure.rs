@@ -5,9 +5,9 @@ use simt::math::{fused_multiply_add_f64, reciprocal_fast};
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 
+use super::super::lane_table::ROW;
 use super::super::one_sum::{ONE_SUM_GROUPS, OneSum};
 use super::super::store_doubles;
-use super::strip::ROW;
 
 /// A measure that comes from one sum over a window's counts, R = Q(N) − Σ Q(n).
 pub trait Measure: Copy {

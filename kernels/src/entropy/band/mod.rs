@@ -23,16 +23,17 @@
 //! 16 warps of 128 registers are faster than 20 of 96, and leave more shared memory for tables; where valid cells are counted 20 are faster.
 
 use simt::global::{In, Out};
-use simt::shared::{self, Shared};
+use simt::shared;
 use simt::{kernel, thread, warp};
 
+use super::lane_table::{self, ROW};
 use super::units::{UNIT_COLS, Units};
 use super::{NOTHING, admits};
 
 use self::counts::Weights;
 use self::measure::{Double, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
-use self::strip::{ROW, Strip, bands};
+use self::strip::{Strip, bands};
 
 mod counts;
 mod measure;
@@ -58,20 +59,6 @@ pub fn band_units(grid: (u32, u32), kept: (u32, u32), size: u32, each: (u32, u32
     Units::new(grid, kept, size / 2, each).count()
 }
 
-/// Copies −Q to shared memory, a row for each entry.
-#[inline(always)]
-fn fill<M: Measure>(table: In<M::Entry>, entries: u32) -> Shared<M::Entry> {
-    let near = shared::dynamic::<u32>().slice(0, entries * (ROW / 4));
-    // Eight threads a row, four words each.
-    let mut at = thread::thread_idx_x();
-    while at < entries * 8 {
-        near.store4(4 * at, M::row(table.load((at / 8) as usize)));
-        at += thread::block_dim_x();
-    }
-    thread::sync_threads();
-    near.cast()
-}
-
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn band<M: Measure, const NODATA: bool>(
@@ -90,7 +77,8 @@ fn band<M: Measure, const NODATA: bool>(
         return;
     }
     let entries = size * size + 1;
-    let near = fill::<M>(table, entries);
+    let near = lane_table::fill(table, entries, M::row).cast();
+    thread::sync_threads();
     let lane = warp::lane_id();
     let slots = size + 2;
     // The shuffle tells ptxas that all lanes have the same.

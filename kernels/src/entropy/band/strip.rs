@@ -5,6 +5,7 @@ use simt::mma::multiply_add_u8;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
+use super::super::lane_table::ROW;
 use super::super::selectors::Selectors;
 use super::super::units::Unit;
 use super::super::{equal_bytes, load_cells};
@@ -12,8 +13,6 @@ use super::counts::{Columns, Weights};
 use super::measure::Measure;
 use super::ring::Ring;
 
-/// Bytes of a row of the table: a word for each lane.
-pub const ROW: u32 = 128;
 /// Columns before a region's first that its words begin with.
 const HALO: u32 = 16;
 

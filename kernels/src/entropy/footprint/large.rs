@@ -22,9 +22,8 @@ use simt::{four, thread, unroll, warp};
 use super::super::one_sum::OneSum;
 use super::super::units::Unit;
 use super::FOOTPRINT_BATCH;
+use super::strip::NONE;
 
-/// A cell that is none: above all classes.
-const NONE: u32 = 255;
 /// Pairs of classes that are counted at a time.
 const AT_ONCE: usize = 4;
 /// The pair of valid cells, behind those of classes.
@@ -244,39 +243,39 @@ impl<const HALO: usize> Strip<HALO> {
         let waiting = self.out.cast::<u32>();
         let first = (y + self.out_row) as usize * self.out_stride as usize;
         four!(J => {
-                    let x = self.x + (32 * t + 8 * J as u32 + g) as i32;
-                    let inside = [x < self.cols, x < self.cols && y + 1 < end];
-                    let at = [first + x as usize, first + self.out_stride as usize + x as usize];
-                    if group > 0 {
-                        unroll!(R in 0 1 => {
-                            sums[J][R] = sums[J][R].wrapping_add(if inside[R] { waiting.load(at[R]) } else { 0 });
-                        });
-                    }
-                    if is_last {
-                        let (mut alls, mut norms) = ([1; 4], [1.0; 4]);
-                        unroll!(R in 0 1 => {
-                            alls[R] = self.table.load(tables[J][R] + cells[J][R]).wrapping_neg();
-                            sums[J][R] = sums[J][R].wrapping_add(alls[R]);
-                            let scale = if self.is_fine(cells[J][R]) { self.finer_scale } else { self.sum.scale };
-                            norms[R] = OneSum { scale, ..self.sum }
-        .norm::<false>(alls[R], reciprocal_fast(cells[J][R] as f32));
-                        });
-                        let results = self.sum.results_of_large([sums[J][0], sums[J][1], 0, 0], alls, norms);
-                        unroll!(R in 0 1 => {
-                            if inside[R] {
-                                let centre = self.cells.load((y as usize + R) * self.stride as usize + x as usize);
-                                let is_missing = u32::from(centre) == self.nodata;
-                                self.out.store(at[R], if is_missing { f32::NAN } else { results[R] });
-                            }
-                        });
-                    } else {
-                        unroll!(R in 0 1 => {
-                            if inside[R] {
-                                waiting.store(at[R], sums[J][R]);
-                            }
-                        });
+            let x = self.x + (32 * t + 8 * J as u32 + g) as i32;
+            let inside = [x < self.cols, x < self.cols && y + 1 < end];
+            let at = [first + x as usize, first + self.out_stride as usize + x as usize];
+            if group > 0 {
+                unroll!(R in 0 1 => {
+                    sums[J][R] = sums[J][R].wrapping_add(if inside[R] { waiting.load(at[R]) } else { 0 });
+                });
+            }
+            if is_last {
+                let (mut alls, mut norms) = ([1; 4], [1.0; 4]);
+                unroll!(R in 0 1 => {
+                    alls[R] = self.table.load(tables[J][R] + cells[J][R]).wrapping_neg();
+                    sums[J][R] = sums[J][R].wrapping_add(alls[R]);
+                    let scale = if self.is_fine(cells[J][R]) { self.finer_scale } else { self.sum.scale };
+                    let sum = OneSum { scale, ..self.sum };
+                    norms[R] = sum.norm::<false>(alls[R], reciprocal_fast(cells[J][R] as f32));
+                });
+                let results = self.sum.results_of_large([sums[J][0], sums[J][1], 0, 0], alls, norms);
+                unroll!(R in 0 1 => {
+                    if inside[R] {
+                        let centre = self.cells.load((y as usize + R) * self.stride as usize + x as usize);
+                        let is_missing = u32::from(centre) == self.nodata;
+                        self.out.store(at[R], if is_missing { f32::NAN } else { results[R] });
                     }
                 });
+            } else {
+                unroll!(R in 0 1 => {
+                    if inside[R] {
+                        waiting.store(at[R], sums[J][R]);
+                    }
+                });
+            }
+        });
     }
 
     /// Whether so many cells have the finer table.

@@ -29,7 +29,8 @@ use simt::global::{In, Out};
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
-use self::strip::{STRIP, Strip, TABLE_ROW};
+use self::strip::{PLACE, STRIP, Strip};
+use super::lane_table::{self, ROW};
 use super::one_sum::OneSum;
 use super::units::{UNIT_COLS, Units};
 
@@ -60,7 +61,7 @@ pub const fn footprint_rows(places: u32) -> u32 {
 
 /// Dynamic shared memory of a block for windows of `full` cells and a kernel that keeps `places` rows of cells, in bytes.
 pub const fn footprint_bytes(full: u32, places: u32) -> u32 {
-    (full + 1) * TABLE_ROW + 2 * places * 64
+    (full + 1) * ROW + 2 * places * PLACE
 }
 
 /// Units of work of a launch: teams of [`FOOTPRINT_TEAM`] warps take one after another.
@@ -84,10 +85,8 @@ fn footprint<const CHUNKS: usize>(
 ) {
     let lane = warp::lane_id();
     let (places, entries) = (8 * CHUNKS as u32, full + 1);
-    let memory = shared::dynamic::<u32>();
-    let near = memory.slice(0, entries * (TABLE_ROW / 4));
-    fill(near, table, entries);
-    let shifted = memory.slice(entries * (TABLE_ROW / 4), 2 * places * 16);
+    let near = lane_table::fill(table, entries, |q| [q.wrapping_neg(); 4]);
+    let shifted = shared::dynamic::<u32>().slice(entries * (ROW / 4), 2 * places * (PLACE / 4));
     shift(shifted, window, window_rows, places);
     thread::sync_threads();
 
@@ -126,24 +125,13 @@ fn footprint<const CHUNKS: usize>(
     }
 }
 
-/// Copies −Q to shared memory, a row for each entry.
-#[inline(always)]
-fn fill(near: Shared<u32>, table: In<u32>, entries: u32) {
-    // Eight threads a row, four words each.
-    let mut at = thread::thread_idx_x();
-    while at < entries * 8 {
-        near.store4(4 * at, [table.load((at / 8) as usize).wrapping_neg(); 4]);
-        at += thread::block_dim_x();
-    }
-}
-
 /// The rows of the window for each place that a row of cells may have, twice around, and for each of eight neighbouring results: for a result and the one
 /// below it.
 #[inline(always)]
 fn shift(shifted: Shared<u32>, window: In<u32>, window_rows: u32, places: u32) {
     let mut at = thread::thread_idx_x();
-    while at < 2 * places * 16 {
-        let (place, result, below) = (at / 16, at / 2 % 8, at % 2);
+    while at < 2 * places * (PLACE / 4) {
+        let (place, result, below) = (at / (PLACE / 4), at / 2 % 8, at % 2);
         let row = (place + places - below) % places;
         let bits = if row < window_rows { window.load(row as usize) } else { 0 };
         shifted.store(at, bits << result);
@@ -257,7 +245,8 @@ fn footprint_wide<const HALO: usize>(
     };
     let units = Units::new((rows, cols), (first, count), radius, (rows_each, border_each));
     let mut unit = thread::block_idx_x();
-    while unit < units.count() {
+    let all = units.count();
+    while unit < all {
         let work = units.get(unit);
         large::Strip { x: (work.strip * UNIT_COLS) as i32, ..strip }.march_groups(&work);
         unit += thread::grid_dim_x();

@@ -6,18 +6,17 @@ use simt::mma::multiply_add_b1;
 use simt::shared::Shared;
 use simt::{unroll, warp};
 
+use super::super::lane_table::ROW;
 use super::super::one_sum::OneSum;
 use super::super::units::Unit;
 use super::FOOTPRINT_HALO;
 
-/// Bytes of a row of the table: a word for each lane.
-pub const TABLE_ROW: u32 = 128;
 /// Columns of results of a warp.
 pub const STRIP: u32 = 32;
 /// Bytes of shared memory for each place of a row.
-const PLACE: u32 = 64;
+pub const PLACE: u32 = 64;
 /// A cell that is none: above all classes.
-const NONE: u32 = 255;
+pub const NONE: u32 = 255;
 /// Pairs of classes, and the pair of valid cells behind them.
 const PAIRS: usize = 8;
 
@@ -204,7 +203,7 @@ impl<const CHUNKS: usize> Strip<CHUNKS> {
     /// −Q(n).
     #[inline(always)]
     fn lookup(&self, n: u32) -> u32 {
-        self.table.load_address(n * TABLE_ROW + self.address)
+        self.table.load_address(n * ROW + self.address)
     }
 
     /// The lane's windows of row `y`, to element `at`, and the one below it, where that is before `end`.
