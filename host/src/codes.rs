@@ -91,18 +91,12 @@ pub enum CodesGrid {
 impl CodesGrid {
     /// Number of rows, at least 1.
     pub fn rows(&self) -> usize {
-        match self {
-            Self::Bytes(grid) => grid.rows(),
-            Self::Words(grid) => grid.rows(),
-        }
+        self.view().rows()
     }
 
     /// Number of columns, at least 1.
     pub fn cols(&self) -> usize {
-        match self {
-            Self::Bytes(grid) => grid.cols(),
-            Self::Words(grid) => grid.cols(),
-        }
+        self.view().cols()
     }
 
     /// A cell. Panics outside the grid.

@@ -126,9 +126,12 @@ fn compile(toolchain: &Toolchain, krate: &KernelCrate, arch: &str, target: &Path
     // at one copy and half at the other. LLVM, which does the same, knows.
     cargo.arg("-Zmir-enable-passes=-JumpThreading");
     // What the compiler takes for these architectures, PTX 7.0 and 7.8, lacks some of their instructions.
-    for version in
-        [("sm_80", "ptx71"), ("sm_90", "ptx80")].iter().filter(|(of, _)| *of == arch).map(|(_, version)| version)
-    {
+    let version = match arch {
+        "sm_80" => Some("ptx71"),
+        "sm_90" => Some("ptx80"),
+        _ => None,
+    };
+    if let Some(version) = version {
         cargo.args(["-C", &format!("target-feature=+{version}")]);
     }
     succeed(&mut cargo).with_context(|| format!("compiling {}", krate.package))?;

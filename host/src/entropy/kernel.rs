@@ -40,7 +40,7 @@ pub enum Kernel {
     BandCounted,
     /// The same with results in f64.
     BandF64,
-    /// Windows of any shape of up to 25 rows and columns and 48 levels, on the tensor cores: Shannon's entropy and some more measures.
+    /// Windows of any shape of up to some 160 rows and columns and 48 levels, on the tensor cores: Shannon's entropy and some more measures.
     Footprint,
     /// 5 × 5 windows of up to 16 levels, in registers.
     Sliding,

@@ -164,7 +164,7 @@ struct Strips {
 
 impl Strips {
     /// Rows of a unit inside and at the border, and units.
-    fn share(&self, frame: &Frame<'_>, warps: u32) -> ([u32; 2], u32) {
+    fn share(&self, frame: &Frame<'_>, warps: u32) -> ((u32, u32), u32) {
         let size = self.common.work.size as u32;
         let Frame { rows, cols, first, count, .. } = *frame;
         // A row that is only counted takes less than half of one that has results.
@@ -183,7 +183,7 @@ impl Strips {
         let warps = block.threads / 32;
         let (each, units) = self.share(frame, resident * warps);
         let mut args = self.common.arguments(frame.cells, frame, [sum.entries()]);
-        args.extend([work.size as u32, *nodata, each[0], each[1]].map(Arg::U32));
+        args.extend([work.size as u32, *nodata, each.0, each.1].map(Arg::U32));
         args.extend(sum.args());
         args.extend(sum.scan(scan));
         let entry = sum.entry([self.common.entry, self.measures]);

@@ -113,11 +113,10 @@ impl Descriptor for Footprint {
     }
 
     fn cost(&self, work: &Work) -> f64 {
-        let more = work.sweeps() > 1;
         let march = match one(work.size).1 {
             // Of cells that are all of one group, and valid, fewer bits are made.
             Bits::Registers { places } => {
-                (1.3 + 0.045 * f64::from(places)) * if work.nodata || more { 2.0 } else { 1.0 }
+                (1.3 + 0.045 * f64::from(places)) * if work.nodata || work.sweeps() > 1 { 2.0 } else { 1.0 }
             }
             Bits::Shared { halo } => {
                 // Eight rows and 32 columns at a time.
@@ -143,15 +142,16 @@ impl Descriptor for Footprint {
         let &(_, bits, entry) = one(work.size);
         let rows = Rows::of(window(question).footprint(), bits);
         let common = Common::of_entry(entry, question, bits.block(rows.full, rows.count))?;
-        let finer = (FINER as usize).min(work.cells);
-        let tables = Nested::of(work.size, work.largest, work.levels, Some([0, finer]));
+        let cells = matches!(bits, Bits::Shared { .. }).then(|| (FINER as usize).min(work.cells));
+        let tables = Nested::of(work.size, work.largest, work.levels, cells.map(|cells| [0, cells]));
         let [_, fine_units, units] = tables.units;
         // No window has more cells than those of its shape.
         let (all, fine) = tables.entries.split_at(work.size * work.size + 1);
-        let logs = [&all[..=work.cells], &fine[..=finer]].concat();
-        let sums = OneSum::all(question, (&logs, units), put)?;
+        let fine = cells.map_or(&[][..], |cells| &fine[..=cells]);
+        let sums = OneSum::all(question, (&[&all[..=work.cells], fine].concat(), units), put)?;
+        let finer = cells.map(|cells| (cells as u32, fine_units / units));
         let words = put(bytemuck::cast_slice(&rows.words))?;
-        Ok(Box::new(Shapes { common, bits, rows, words, sums, finer: (finer as u32, fine_units / units) }))
+        Ok(Box::new(Shapes { common, bits, rows, words, sums, finer }))
     }
 }
 
@@ -189,8 +189,8 @@ struct Shapes {
     /// Those of them that are on the device.
     words: Buffer,
     sums: Vec<OneSum>,
-    /// Cells that the finer table is for, and how many times as fine it is.
-    finer: (u32, f64),
+    /// Cells that the finer table is for, and how many times as fine it is; where the kernel takes one.
+    finer: Option<(u32, f64)>,
 }
 
 impl Shapes {
@@ -202,14 +202,14 @@ impl Shapes {
         let rounded =
             |(inner, border): (u32, u32)| (inner.next_multiple_of(multiple), border.next_multiple_of(multiple));
         let units = |each| kernels::footprint_units((rows, cols), (first, count), radius, rounded(each));
-        let ([inner, border], units) = share_units(frame, startup, resident * at_once, units);
-        let (inner, border) = rounded((inner, border));
+        let (each, units) = share_units(frame, startup, resident * at_once, units);
+        let (inner, border) = rounded(each);
         let mut args = self.common.arguments(frame.cells, frame, [sum.entries()]);
         args.push(self.words.input::<u32>());
         args.extend([window_rows, radius, full, *nodata, inner, border].map(Arg::U32));
         args.extend(sum.args());
-        if let Bits::Shared { .. } = self.bits {
-            args.extend(sum.finer(self.finer.0, self.finer.1));
+        if let Some((cells, times)) = self.finer {
+            args.extend(sum.finer(cells, times));
         }
         self.common.launch([units.div_ceil(at_once).clamp(1, *resident), 1, 1], args)
     }

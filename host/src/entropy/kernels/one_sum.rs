@@ -32,8 +32,7 @@ fn evenness_counted(work: &Work) -> usize {
 pub(super) fn planes_of(window: &Window, work: &Work) -> Option<usize> {
     let odd = !work.size.is_multiple_of(2);
     let plain = odd && work.levels <= LEVELS && !work.f64 && window.is_unconditional();
-    let few = work.nodata || !work.square && has_small_corners(window.footprint());
-    (plain && window.planes.iter().all(|plane| is_one_sum(plane, work, few))).then_some(window.planes.len())
+    (plain && window.planes.iter().all(|plane| is_one_sum(plane, window, work))).then_some(window.planes.len())
 }
 
 /// Whether at the grid's corners much less than a quarter of a window's cells may be left.
@@ -51,11 +50,14 @@ fn has_small_corners(shape: &Footprint) -> bool {
     9 * corners.min().unwrap_or(0) < 2 * shape.count()
 }
 
-/// Where windows may have `few` cells evenness is for small ones.
-fn is_one_sum(plane: &Plane, work: &Work, few: bool) -> bool {
+fn is_one_sum(plane: &Plane, window: &Window, work: &Work) -> bool {
     match (plane.quantity, plane.scale) {
         (Quantity::Shannon | Quantity::Simpson, _) | (Quantity::Classes | Quantity::Squares, None) => true,
-        (Quantity::Evenness, _) => !few || work.size <= evenness_counted(work),
+        // In large windows of few cells it is not exact enough.
+        (Quantity::Evenness, _) => {
+            let may_be_few = || work.nodata || !work.square && has_small_corners(window.footprint());
+            work.size <= evenness_counted(work) || !may_be_few()
+        }
         _ => false,
     }
 }
@@ -114,15 +116,19 @@ impl OneSum {
 
     /// What a kernel takes of a finer table for windows of up to so many cells, whose unit is so many times as fine: Shannon's entropy has one.
     pub fn finer(&self, cells: u32, times: f64) -> [Arg; 2] {
-        let formula = self.formula % (1 << kernels::ONE_SUM_GROUPS);
-        let has_one = [kernels::ONE_SUM_SHANNON, kernels::ONE_SUM_EXPONENTIAL].contains(&formula);
+        let has_one = [kernels::ONE_SUM_SHANNON, kernels::ONE_SUM_EXPONENTIAL].contains(&self.measure());
         let scale = if let Arg::F32(scale) = self.scale { scale } else { 0.0 };
         [Arg::U32(if has_one { cells } else { 0 }), Arg::F32((f64::from(scale) / times) as f32)]
     }
 
     /// The one of two kernels that computes it: for Shannon's entropy, or for any measure.
     pub fn entry(&self, [shannon, any]: [KernelEntry; 2]) -> KernelEntry {
-        if self.formula % (1 << kernels::ONE_SUM_GROUPS) == kernels::ONE_SUM_SHANNON { shannon } else { any }
+        if self.measure() == kernels::ONE_SUM_SHANNON { shannon } else { any }
+    }
+
+    /// Its formula, without how many groups there are.
+    fn measure(&self) -> u32 {
+        self.formula % (1 << kernels::ONE_SUM_GROUPS)
     }
 
     /// What a kernel that waits for a scan takes of one; see [`PresenceScan::args`].

@@ -45,17 +45,16 @@ pub(super) fn share_units(
     startup: u32,
     workers: u32,
     units: impl Fn((u32, u32)) -> u32,
-) -> ([u32; 2], u32) {
+) -> ((u32, u32), u32) {
     let strips = frame.cols.div_ceil(kernels::UNIT_COLS);
     let each = |pieces: u32| {
         let rows_each = frame.count.div_ceil(pieces);
         // A row at the border takes up to twice as long.
-        [rows_each, (rows_each / 2).max(1)]
+        (rows_each, (rows_each / 2).max(1))
     };
-    let units = |[inner, border]: [u32; 2]| units((inner, border));
-    let cost = |each: [u32; 2]| u64::from(units(each).div_ceil(workers)) * u64::from(each[0] + startup);
+    let cost = |each: (u32, u32)| u64::from(units(each).div_ceil(workers)) * u64::from(each.0 + startup);
     let most = frame.count.div_ceil(4).min(4 * workers.div_ceil(strips));
-    let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or([frame.count; 2]);
+    let best = (1..=most).map(each).min_by_key(|each| cost(*each)).unwrap_or((frame.count, frame.count));
     (best, units(best))
 }
 

@@ -93,10 +93,9 @@ impl Work {
     pub fn of_window<T: Real>(shape: (usize, usize), coding: &Coding, window: &Window) -> Self {
         let shape_of = window.footprint();
         let (size, square) = (shape_of.rows().max(shape_of.cols()), shape_of.as_square().is_some());
-        let (runs, cells) = (Some(window.runs.len()), shape_of.count());
-        let logs = window.needs.logs;
-        let work = Self { runs, cells, logs, square, ..Self::of_shape::<T>(shape, coding, size) };
-        let work = Self { largest: work.largest.min(cells), ..work };
+        let whole = Self::of_shape::<T>(shape, coding, size);
+        let (runs, cells, logs) = (Some(window.runs.len()), shape_of.count(), window.needs.logs);
+        let work = Self { runs, cells, logs, square, largest: whole.largest.min(cells), ..whole };
         Self { one_sum: one_sum::planes_of(window, &work), sums: window.comes_from_sums(), ..work }
     }
 
