@@ -94,8 +94,14 @@ impl<'a> Cells<'a> {
 
     /// Kind and strides of both.
     fn args(&self) -> Vec<Arg> {
+        self.args_of(None)
+    }
+
+    /// The same where kernels are given the grid's rows from the first on, so many numbers apart.
+    fn args_of(&self, pitch: Option<usize>) -> Vec<Arg> {
         let mut args = vec![Arg::U32(kind(self.grid.value_type()))];
-        args.extend(strides(self.layout().first, self.layout().strides));
+        let (first, all) = pitch.map_or((self.layout().first, self.layout().strides), |pitch| (0, (pitch as isize, 1)));
+        args.extend(strides(first, all));
         args.extend(self.mask_args());
         args
     }

@@ -139,8 +139,9 @@ mod tests {
         assert_eq!(best(&work(5, 17, false, false), &hopper), Ok(Kernel::Tensor));
         assert_eq!(best(&work(3, 32, true, false), &hopper), Ok(Kernel::TensorCounted));
         assert_eq!(best(&work(5, 33, false, false), &hopper), Ok(Kernel::Histogram));
-        assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::BandF64));
-        assert_eq!(best(&work(5, 16, true, true), &hopper), Ok(Kernel::HistogramF64));
+        assert_eq!(best(&work(5, 16, false, true), &hopper), Ok(Kernel::TensorF64));
+        assert_eq!(best(&work(3, 16, true, true), &hopper), Ok(Kernel::TensorF64));
+        assert_eq!(best(&work(7, 16, false, true), &hopper), Ok(Kernel::BandF64));
         assert_eq!(best(&work(21, 16, true, true), &hopper), Ok(Kernel::BandF64));
         assert_eq!(best(&work(255, 256, false, false), &turing), Ok(Kernel::Columns));
         let window = |f64| Work { runs: Some(5), one_sum: None, ..work(5, 16, false, f64) };

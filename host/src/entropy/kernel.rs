@@ -50,6 +50,8 @@ pub enum Kernel {
     Tensor,
     /// The same with nodata.
     TensorCounted,
+    /// 5 × 5 and 3 × 3 windows of up to 16 levels in any grid, on the tensor cores, with results in f64.
+    TensorF64,
     /// One thread a column slides a histogram over windows of any shape: all measures.
     Measures,
     /// The same with results in f64.
@@ -88,6 +90,7 @@ impl Kernel {
         Self::SlidingNarrow,
         Self::Tensor,
         Self::TensorCounted,
+        Self::TensorF64,
         Self::Measures,
         Self::MeasuresF64,
         Self::ColumnsMeasures,
@@ -118,6 +121,7 @@ impl Kernel {
             Self::SlidingNarrow => &kernels::SLIDING_NARROW,
             Self::Tensor => &kernels::TENSOR,
             Self::TensorCounted => &kernels::TENSOR_COUNTED,
+            Self::TensorF64 => &kernels::TENSOR_F64,
             Self::Measures => &kernels::MEASURES,
             Self::MeasuresF64 => &kernels::MEASURES_F64,
             Self::Custom(custom) => return Known::Custom(custom),

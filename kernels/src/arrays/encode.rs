@@ -2,16 +2,17 @@
 //!
 //! A rule that gives every number a code is a step function of its key: a class begins at one key and ends before another, no data is
 //! an interval like any other, and so are the NaNs at both ends of floating-point numbers. So one algorithm encodes all
-//! classes and numbers: a search for the last step that begins at or before the key. Bytes are looked up once for each of
-//! them; for wider numbers a thread remembers the last one, since land cover comes in patches.
+//! classes and numbers: a search for the last step that begins at or before the key. It takes most of the time of an entropy kernel where neighbours differ, so
+//! there are tables beside it: of the 256 bytes, and of the keys between the first step and the last, if the host finds that these are few. Otherwise a thread
+//! remembers the last key, since land cover comes in patches.
 //!
-//! A thread makes four codes, of a byte or of two. Codes beyond an edge that extends the grid are those of the cells that the host
+//! A thread makes four codes, of a byte or of two; where the array's rows are read as they are, of four times four cells, so that several loads are under way. Codes beyond an edge that extends the grid are those of the cells that the host
 //! names; that of a number without a class is 0, a valid code, until the host has seen the error.
 
 use simt::global::{In, Out};
 use simt::math::byte_permute;
 use simt::shared::Shared;
-use simt::{kernel, shared, thread, warp};
+use simt::{four, kernel, shared, thread, warp};
 
 use super::{ARRAYS_THREADS, Array, Bits, GridStride, Mask, WARPS, WIDTH, by_width, key};
 
@@ -29,11 +30,25 @@ struct Steps {
     starts: In<u64>,
     codes: In<u32>,
     count: u32,
+    /// Where there is a code for each key from this on, so many of them, and smaller and larger keys have those of the first and the last.
+    base: u64,
+    keys: u32,
 }
 
 impl Steps {
     #[inline(always)]
     fn code(self, key: u64) -> u32 {
+        if self.keys > 0 { self.direct(key) } else { self.search(key) }
+    }
+
+    #[inline(always)]
+    fn direct(self, key: u64) -> u32 {
+        let at = key.saturating_sub(self.base).min(u64::from(self.keys - 1));
+        self.codes.load(at as usize)
+    }
+
+    #[inline(always)]
+    fn search(self, key: u64) -> u32 {
         let (mut from, mut to) = (0, self.count);
         while to - from > 1 {
             let middle = (from + to) / 2;
@@ -73,6 +88,65 @@ struct Task {
     pitch: u32,
 }
 
+impl Task {
+    /// Writes four codes; [`ENCODE_MISFIT`] as 0.
+    #[inline(always)]
+    fn store(&self, place: GridStride, [a, b, c, d]: [u32; 4]) {
+        let at = place.row as usize * self.pitch as usize / 4 + place.col as usize;
+        // The low halves of both.
+        let (low, high) = (byte_permute(a, b, 0x5410), byte_permute(c, d, 0x5410));
+        if self.wide {
+            self.out.cast::<u64>().store(at, u64::from(high) << 32 | u64::from(low));
+        } else {
+            // The low bytes of all four.
+            self.out.cast::<u32>().store(at, byte_permute(low, high, 0x6420));
+        }
+    }
+}
+
+/// Codes of the array's rows as they are, which begin at multiples of four numbers and of 16 bytes: as [`encode`].
+#[inline(always)]
+fn encode_fours<B: Bits>(task: &Task) -> u64 {
+    let mut misfit = u64::MAX;
+    let mut cursor = GridStride::new(task.pitch / 4);
+    while cursor.row < task.rows {
+        let mut places = [cursor; 4];
+        let mut fours = [None; 4];
+        four!(I => {
+            places[I] = cursor;
+            if cursor.row < task.rows && 4 * cursor.col < task.cols {
+                let at = task.array.at(task.top + cursor.row, 0) / 4 + (task.left / 4 + cursor.col) as usize;
+                fours[I] = Some(B::four(task.cells, at));
+            }
+            cursor.step();
+        });
+        four!(I => {
+            let place = places[I];
+            if place.row < task.rows {
+                let mut codes = [0; 4];
+                if let Some(four) = fours[I] {
+                    let code = |bits: B| {
+                        if B::BITS == 8 { task.bytes.load(bits.wide() as u32) } else { task.steps.direct(key(bits, task.kind)) }
+                    };
+                    codes = four.map(code);
+                }
+                if codes[0].max(codes[1]).max(codes[2]).max(codes[3]) == ENCODE_MISFIT {
+                    let first = u64::from(task.top + place.row) * u64::from(task.width) + u64::from(task.left + 4 * place.col);
+                    let mut k = 4;
+                    while k > 0 {
+                        k -= 1;
+                        if codes[k] == ENCODE_MISFIT {
+                            misfit = misfit.min(first + k as u64);
+                        }
+                    }
+                }
+                task.store(place, codes);
+            }
+        });
+    }
+    misfit
+}
+
 /// Writes the thread's codes. The first cell, in reading order, whose number has none.
 #[inline(always)]
 fn encode<B: Bits>(task: &Task) -> u64 {
@@ -82,7 +156,7 @@ fn encode<B: Bits>(task: &Task) -> u64 {
     let mut cursor = GridStride::new(task.pitch / 4);
     while cursor.row < task.rows {
         let y = if task.mapped { task.indices.load(cursor.row as usize) } else { task.top + cursor.row };
-        let mut codes = 0;
+        let mut codes = [0; 4];
         let mut k = 0;
         while k < 4 {
             let column = 4 * cursor.col + k;
@@ -105,17 +179,11 @@ fn encode<B: Bits>(task: &Task) -> u64 {
                 if code == ENCODE_MISFIT {
                     misfit = misfit.min(u64::from(y) * u64::from(task.width) + u64::from(x));
                 }
-                codes |= u64::from(code & 0xFFFF) << (16 * k);
+                codes[k as usize] = code;
             }
             k += 1;
         }
-        let at = cursor.row as usize * task.pitch as usize / 4 + cursor.col as usize;
-        if task.wide {
-            task.out.cast::<u64>().store(at, codes);
-        } else {
-            // The low bytes of all four.
-            task.out.cast::<u32>().store(at, byte_permute(codes as u32, (codes >> 32) as u32, 0x6420));
-        }
+        task.store(cursor, codes);
         cursor.step();
     }
     misfit
@@ -125,14 +193,16 @@ fn encode<B: Bits>(task: &Task) -> u64 {
 ///
 /// Row r of `out` is row `top` + r of the array, column c is column `left` + c; or, where `mapped` is not 0, those that `indices` names, first
 /// for all rows and then for all columns. The code of a key is that of the last of `steps` `starts` that is not larger; that of a cell
-/// which the mask hides is `hidden`. Block b writes to element b of `misfits` which cell, in reading order, is the first
+/// which the mask hides is `hidden`. Where `keys` is not 0, `codes` has one for each of so many keys from `base` on instead, the first and the last of them for
+/// all that are smaller and larger, and `starts` is not read. Where `fours` is not 0, nothing is mapped or masked, columns are side by side, and rows begin at
+/// multiples of four numbers and of 16 bytes, or of 4 bytes if these are bytes, and wider numbers have `keys`. Block b writes to element b of `misfits` which cell, in reading order, is the first
 /// whose number has the code [`ENCODE_MISFIT`]; all ones if there is none.
 ///
 /// # Safety
 /// `cells` and `mask` hold what their kinds and strides say for all rows and columns named; `starts`, ascending from 0 on, and `codes` have `steps`
-/// numbers, at least one; `indices` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes or words, `pitch` is a
+/// numbers, at least one, or `codes` has `keys`; `left` and `cols` are multiples of 4 where `fours`; `indices` has `rows` + `cols` numbers where `mapped`; `out` has `rows` · `pitch` bytes or words, `pitch` is a
 /// multiple of 4 and not less than `cols`; `misfits` has a number for every block; blocks have [`ARRAYS_THREADS`] threads, in one dimension.
-#[kernel(threads = 256)]
+#[kernel(threads = 256, blocks = 4)]
 pub unsafe fn arrays_encode(
     cells: In<u8>,
     mask: In<u8>,
@@ -159,10 +229,13 @@ pub unsafe fn arrays_encode(
     rows: u32,
     cols: u32,
     pitch: u32,
+    base: u64,
+    keys: u32,
+    fours: u32,
 ) {
     let array = Array { first, row, col };
     let mask = Mask { cells: mask, kind: mask_kind, array: Array { first: mask_first, row: mask_row, col: mask_col } };
-    let steps = Steps { starts, codes, count: steps };
+    let steps = Steps { starts, codes, count: steps, base, keys };
     let bytes = shared::array::<ENCODE_BYTES>();
     let t = thread::thread_idx_x();
     if kind & WIDTH == 1 {
@@ -188,7 +261,8 @@ pub unsafe fn arrays_encode(
         cols,
         pitch,
     };
-    let mut misfit = by_width!(kind, Bits => encode::<Bits>(&task));
+    let mut misfit =
+        by_width!(kind, Bits => if fours != 0 { encode_fours::<Bits>(&task) } else { encode::<Bits>(&task) });
 
     let mut lane_mask = 16;
     while lane_mask > 0 {

@@ -68,20 +68,42 @@ const WARPS: u32 = ARRAYS_THREADS / 32;
 trait Bits: Scalar {
     const BITS: u32;
     fn wide(self) -> u64;
+
+    /// Four numbers from number 4 · `at` on, of memory aligned to four of them or 16 bytes.
+    fn four(cells: In<u8>, at: usize) -> [Self; 4];
 }
 
 macro_rules! bits {
-    ($($t:ty)*) => {$(
+    ($($t:ty, |$cells:ident, $at:ident| $four:expr;)*) => {$(
         impl Bits for $t {
             const BITS: u32 = <$t>::BITS;
             #[inline(always)]
             fn wide(self) -> u64 {
                 self as u64
             }
+            #[inline(always)]
+            fn four($cells: In<u8>, $at: usize) -> [Self; 4] {
+                $four
+            }
         }
     )*};
 }
-bits!(u8 u16 u32 u64);
+bits! {
+    u8, |cells, at| cells.cast::<u32>().load(at).to_le_bytes();
+    u16, |cells, at| {
+        let word = cells.cast::<u64>().load(at);
+        [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16]
+    };
+    u32, |cells, at| cells.cast::<u32>().load4(4 * at);
+    u64, |cells, at| {
+        let pairs = |at: usize| {
+            let [a, b, c, d] = cells.cast::<u32>().load4(at).map(u64::from);
+            [b << 32 | a, d << 32 | c]
+        };
+        let ([a, b], [c, d]) = (pairs(8 * at), pairs(8 * at + 4));
+        [a, b, c, d]
+    };
+}
 
 /// Dispatches on the width in bytes of a kind.
 macro_rules! by_width {

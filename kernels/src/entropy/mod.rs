@@ -35,6 +35,7 @@
 //! | [`entropy_band_many_counted`](fn@entropy_band_many_counted) | up to 31 | 112 | the same with nodata |
 //! | [`entropy_band_many_measures`](fn@entropy_band_many_measures), [`entropy_band_many_measures_counted`](fn@entropy_band_many_measures_counted) | up to 31 | 48 | both for other measures that come from one sum |
 //! | [`entropy_band_many_f64`](fn@entropy_band_many_f64), [`entropy_band_many_f64_counted`](fn@entropy_band_many_f64_counted) | up to 31 | 112 | those with 64-bit sums and f64 results |
+//! | [`entropy_band_codes`](fn@entropy_band_codes), [`entropy_band_codes_counted`](fn@entropy_band_codes_counted) | up to 31 | 112 | those over numbers that classes have in tiles |
 //! | [`entropy_footprint_7`](fn@entropy_footprint_7) | any shape, up to 25 | 112 | tensor cores count bits: a bit a cell and class, and one of the window |
 //! | [`entropy_footprint_15`](fn@entropy_footprint_15), [`entropy_footprint_23`](fn@entropy_footprint_23), [`entropy_footprint_31`](fn@entropy_footprint_31) | any shape, up to 31 × 25 | 112 | the same for more rows |
 //! | [`entropy_footprint_wide_65`](fn@entropy_footprint_wide_65), [`entropy_footprint_wide_129`](fn@entropy_footprint_wide_129), [`entropy_footprint_wide_193`](fn@entropy_footprint_wide_193) | any shape, up to 193 | 112 | the same with bits in shared memory |
@@ -49,6 +50,8 @@
 //! | [`entropy_tensor_many_counted`](fn@entropy_tensor_many_counted), [`entropy_tensor_3_many_counted`](fn@entropy_tensor_3_many_counted) | 5 × 5, 3 × 3 | 32 | the same with nodata |
 //! | [`entropy_tensor_many_measures`](fn@entropy_tensor_many_measures), [`entropy_tensor_3_many_measures`](fn@entropy_tensor_3_many_measures) | 5 × 5, 3 × 3 | 32 | those for other measures that come from one sum |
 //! | [`entropy_tensor_many_measures_counted`](fn@entropy_tensor_many_measures_counted), [`entropy_tensor_3_many_measures_counted`](fn@entropy_tensor_3_many_measures_counted) | 5 × 5, 3 × 3 | 32 | the same with nodata |
+//! | [`entropy_tensor_f64`](fn@entropy_tensor_f64), [`entropy_tensor_f64_counted`](fn@entropy_tensor_f64_counted) | 5 × 5 | 16 | the first two with 64-bit sums and f64 results |
+//! | [`entropy_tensor_3_f64`](fn@entropy_tensor_3_f64), [`entropy_tensor_3_f64_counted`](fn@entropy_tensor_3_f64_counted) | 3 × 3 | 16 | both for smaller windows |
 //! | [`entropy_measures`](fn@entropy_measures) | any shape | 256 | a histogram slides; Shannon's entropy and all other measures |
 //! | [`entropy_measures_f64`](fn@entropy_measures_f64) | any shape | 256 | the same with f64 results |
 //!
@@ -79,6 +82,7 @@ mod footprint;
 mod formula;
 mod histogram;
 mod lane_table;
+mod measure;
 mod measures;
 mod naive;
 mod one_sum;
@@ -149,6 +153,8 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_band_many_measures_counted::ENTRY,
     entropy_band_many_f64::ENTRY,
     entropy_band_many_f64_counted::ENTRY,
+    entropy_band_codes::ENTRY,
+    entropy_band_codes_counted::ENTRY,
     entropy_footprint_7::ENTRY,
     entropy_footprint_15::ENTRY,
     entropy_footprint_23::ENTRY,
@@ -174,6 +180,10 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
     entropy_tensor_many_measures_counted::ENTRY,
     entropy_tensor_3_many_measures::ENTRY,
     entropy_tensor_3_many_measures_counted::ENTRY,
+    entropy_tensor_f64::ENTRY,
+    entropy_tensor_f64_counted::ENTRY,
+    entropy_tensor_3_f64::ENTRY,
+    entropy_tensor_3_f64_counted::ENTRY,
     entropy_measures::ENTRY,
     entropy_measures_f64::ENTRY,
 ];
@@ -183,13 +193,19 @@ pub const KERNELS: &[simt::launch::KernelEntry] = &[
 const NOTHING: u32 = 0xFFFF_FFFF;
 
 /// Four neighbouring cells of row `row`, columns `col`..`col + 4` (a multiple of 4), as the bytes of
-/// a word; bytes outside the grid, and nodata ones when `nodata` is at most 255, are 255.
+/// a word; bytes outside the grid, and nodata ones when `nodata` is at most 255, are 255. The grid's first cell is at word `origin`.
 #[inline(always)]
-fn load_cells(cells: In<u8>, (rows, cols): (i32, i32), stride: u32, (row, col): (i32, i32), nodata: u32) -> u32 {
+fn load_cells(
+    (cells, origin): (In<u8>, usize),
+    (rows, cols): (i32, i32),
+    stride: u32,
+    (row, col): (i32, i32),
+    nodata: u32,
+) -> u32 {
     if row < 0 || row >= rows || col < 0 || col >= cols {
         return NOTHING;
     }
-    let mut word = cells.cast::<u32>().load((row as usize * stride as usize + col as usize) / 4);
+    let mut word = cells.cast::<u32>().load(origin.wrapping_add((row as usize * stride as usize + col as usize) / 4));
     if col + 4 > cols {
         word |= NOTHING << (8 * (cols - col));
     }

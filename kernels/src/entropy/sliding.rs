@@ -169,7 +169,7 @@ impl Strip {
             self.cells.cast::<u32>().load((y as usize * self.stride as usize + self.x as usize) / 4)
         } else {
             let nodata = if MODE == NODATA { self.nodata } else { 256 };
-            load_cells(self.cells, (self.rows, self.cols), self.stride, (y, self.x), nodata)
+            load_cells((self.cells, 0), (self.rows, self.cols), self.stride, (y, self.x), nodata)
         }
     }
 

@@ -159,9 +159,10 @@ impl<C: Code> Generator<C> {
             }
             Pattern::Regional => {
                 for (cell, c) in cells.iter_mut().zip(columns) {
-                    let region = at_lattice(self.seed, (row / REGION_SIDE) as i64, (c / REGION_SIDE) as i64);
+                    let (side, levels) = if self.levels > 256 { MANY_REGIONS } else { REGIONS };
+                    let region = at_lattice(self.seed, (row / side) as i64, (c / side) as i64);
                     let first = (region % self.levels as u64) as usize;
-                    let level = (first + self.any(row, c, self.levels.min(REGION_LEVELS))) % self.levels;
+                    let level = (first + self.any(row, c, self.levels.min(levels))) % self.levels;
                     *cell = C::low(level as u32);
                 }
             }
@@ -197,8 +198,9 @@ impl<C: Code> Generator<C> {
 }
 
 /// Side of the regions of the regional pattern, and the levels of each.
-const REGION_SIDE: u64 = 2048;
-const REGION_LEVELS: usize = 8;
+const REGIONS: (u64, usize) = (2048, 8);
+/// The same of more than 256 levels: so small that most of them occur somewhere.
+const MANY_REGIONS: (u64, usize) = (512, 4);
 
 /// The clustered pattern. Lengths are in cells.
 #[derive(Debug, Clone)]

@@ -93,6 +93,7 @@ kernels! {
     footprint Footprint f32, at least 50;
     tensor Tensor f32, at least 45;
     tensor_counted TensorCounted f32, at least 50;
+    tensor_f64 TensorF64 f64, at least 50;
     measures Measures f32, at least 90;
     measures_f64 MeasuresF64 f64, at least 90;
     columns_measures ColumnsMeasures f32, at least 60;

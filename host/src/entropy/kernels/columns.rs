@@ -5,6 +5,7 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
+use super::codes::Codes;
 use super::cut::{self, Cut, RECODING};
 use super::groups::{self, Sweeping};
 use super::{
@@ -179,6 +180,9 @@ fn own_cost(work: &Work, has_heads: bool) -> f64 {
 /// The same over codes of tiles.
 fn coded_cost(work: &Work) -> f64 {
     let nodata = if work.nodata { 1.25 } else { 1.0 };
+    if work.has_small_windows() {
+        return nodata * (1.5 + 0.002 * work.size as f64);
+    }
     0.95 * nodata * (2.45 + 0.0097 * work.size as f64)
 }
 
@@ -189,6 +193,8 @@ pub(super) struct Strips {
     tables: Option<Tables>,
     /// What sums are multiplied by.
     scale: f64,
+    /// What counts codes of tiles of not too many classes in place of the sweep, where there is such.
+    codes: Option<Codes>,
 }
 
 /// F in units of 32 bits; where windows may have few valid cells, in finer units for those.
@@ -203,13 +209,14 @@ impl Strips {
         let Question { work, scale, .. } = *question;
         if has_heads(&work) || work.size as u32 > kernels::COLUMNS_SIZE {
             // Logarithms are computed, in bits.
-            return Ok(Self { common, tables: None, scale: scale * std::f64::consts::LN_2 });
+            return Ok(Self { common, tables: None, scale: scale * std::f64::consts::LN_2, codes: None });
         }
         let tables = Nested::of(work.size, work.largest, work.levels, work.finer());
         let [fine_scale, middle_scale, all] = tables.units.map(|units| scale / units);
         let finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
         let entries = put(bytemuck::cast_slice(&tables.entries))?;
-        Ok(Self { common, tables: Some(Tables { entries, finer }), scale: all })
+        let codes = Codes::new(question, put)?;
+        Ok(Self { common, tables: Some(Tables { entries, finer }), scale: all, codes })
     }
 
     /// What a frame takes: codes of tiles first, all planes of them that a tile may have, as many at a time as there is memory for. A
@@ -228,20 +235,32 @@ impl Strips {
             } else if self.common.work.is_coded() {
                 launches.extend(cut.codes(&self.common, frame, most.is_some()));
             }
-            launches.push(self.launch(frame, &cut));
+            launches.extend(self.counting(frame, &cut));
             launches.extend(beside(&cut));
         }
         launches
     }
 
-    fn launch(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
+    /// What counts a frame's cells.
+    fn counting(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<Launch> {
+        let Some(codes) = &self.codes else { return vec![self.launch(frame, cut, 0)] };
+        // Tiles with more classes have other planes too.
+        let mut launches: Vec<_> = (cut.plane == 0).then(|| codes.launch(frame, cut)).into_iter().collect();
+        launches.extend(codes.leaves().map(|least| self.launch(frame, cut, least)));
+        launches
+    }
+
+    /// The sweeps over a frame; over codes, of tiles of at least so many classes.
+    fn launch(&self, frame: &Frame<'_>, cut: &Cut, least: u32) -> Launch {
         let work = &self.common.work;
         let &Cut { strips_each, most, plane, planes, .. } = cut;
         let cells = if work.is_coded() { scratch_of(frame) } else { frame.cells };
         let own = if has_heads(work) {
             vec![scratch_of(frame).input::<u32>()]
         } else if work.is_coded() {
-            [strips_each, most, plane, planes].map(Arg::U32).into()
+            let tiles = [strips_each, most, plane, planes].into_iter();
+            let has_least = work.size as u32 <= kernels::COLUMNS_SIZE;
+            tiles.chain(has_least.then_some(least)).map(Arg::U32).collect()
         } else {
             Vec::new()
         };
@@ -306,7 +325,7 @@ impl Sweeping for Own {
     }
 
     fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
-        self.0.launch(frame, cut)
+        self.0.launch(frame, cut, 0)
     }
 }
 

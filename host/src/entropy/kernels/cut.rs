@@ -6,7 +6,7 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, LaunchConfig};
 
-use super::share::share_rows;
+use super::share::{SHORT_WAIT, share_rows};
 use super::{Common, Launch, Work, scratch_of};
 use crate::entropy::frame::Frame;
 
@@ -28,7 +28,7 @@ pub(super) fn code_bytes_of_row(work: &Work, cols: usize) -> usize {
     let tiles = across * (work.planes() * words.min(cols.div_ceil(4)) + 1);
     // A piece of `count` rows has at most 1 + count / least tiles; and where there is more than one of them, that is 2 · count / least.
     let overlap = 1.0 + 2.0 * work.size as f64 / f64::from(tile_rows_least(work));
-    ((tiles * size_of::<u32>()) as f64 * overlap) as usize + kernels::COLUMNS_SURVEY as usize * size_of::<u32>()
+    ((tiles * size_of::<u32>()) as f64 * overlap) as usize + kernels::COLUMNS_HEADER as usize * size_of::<u32>()
 }
 
 /// Strips of a tile of codes: a tile is about as wide as what windows see beside it, or wider.
@@ -77,9 +77,14 @@ impl Cut {
     fn by_rows(common: &Common, cols: u32, count: u32, least: u32) -> Self {
         let Common { work, resident, .. } = common;
         let (across, warps) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
-        // A row of the first window costs about a sixth of an output row.
-        let startup = work.size as u32 / 6 + 1;
-        let mut rows_each = share_rows(count, across, resident * warps, startup);
+        let size = work.size as u32;
+        // A row of the first window costs about a sixth of an output row. On the tensor cores it costs two fifths, tiles overlap by the size of a window, and
+        // those at two sides of the grid take twice as long.
+        let small = work.has_small_windows() && least > 1;
+        let (startup, sides) = if small { (size * 3 / 4 + 2, across.min(2)) } else { (size / 6 + 1, 0) };
+        // Tiles there may take twice as long as others.
+        let wait = if small { 1.0 } else { SHORT_WAIT };
+        let mut rows_each = share_rows(count, across + sides, resident * warps, startup, wait);
         if rows_each < least {
             rows_each = count.div_ceil(count.div_ceil(least));
         }
@@ -108,7 +113,7 @@ impl Cut {
     pub fn code_bytes(&self, work: &Work, rows: usize, cols: usize) -> usize {
         let (width, height) = self.tile(work, rows, cols);
         let tile = 1 + work.planes() * width * height;
-        (kernels::COLUMNS_SURVEY as usize + self.tiles as usize * tile) * size_of::<u32>()
+        (kernels::COLUMNS_HEADER as usize + self.tiles as usize * tile) * size_of::<u32>()
     }
 
     /// The launches that make codes of tiles; a survey of some of them comes before where it decides.

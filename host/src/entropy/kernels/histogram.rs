@@ -4,7 +4,7 @@ use halotile_kernels::entropy as kernels;
 use simt::launch::Arg;
 
 use super::cut::Cut;
-use super::share::share_rows;
+use super::share::{SHORT_WAIT, share_rows};
 use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work, scratch_of};
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError, Limits};
@@ -143,7 +143,7 @@ impl Slides {
         let mut args = self.common.arguments(frame.cells, frame, [table]);
         let across = frame.cols.div_ceil(kernels::HISTOGRAM_COLS);
         // The first window costs size / 2 rows' worth of updates.
-        let rows_each = share_rows(frame.count, across, *resident, size / 2);
+        let rows_each = share_rows(frame.count, across, *resident, size / 2, SHORT_WAIT);
         args.extend([size, work.counters(), *nodata, block.near, rows_each].map(Arg::U32));
         if !self.wide {
             // Without a survey any words do: they are not read.

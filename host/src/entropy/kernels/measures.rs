@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use halotile_kernels::entropy as kernels;
 use simt::launch::KernelEntry;
 
-use super::share::share_rows;
+use super::share::{SHORT_WAIT, share_rows};
 use super::{Block, Candidate, Common, Descriptor, Facts, Launch, Put, Question, Ready, Work};
 use crate::entropy::frame::Frame;
 use crate::entropy::program::{Near, Program, counter_bytes};
@@ -85,7 +85,7 @@ impl Ready for Windows {
         let Common { work, f64, nodata, block, resident, .. } = &self.common;
         let across = frame.cols.div_ceil(kernels::MEASURES_THREADS);
         // The first window costs half its height's worth of rows.
-        let rows_each = share_rows(frame.count, across, *resident, self.program.height() / 2);
+        let rows_each = share_rows(frame.count, across, *resident, self.program.height() / 2, SHORT_WAIT);
         let args = self.program.args(frame, *f64, [work.counters(), *nodata, block.near, rows_each]);
         vec![self.common.launch([across, frame.count.div_ceil(rows_each), 1], args)]
     }

@@ -13,6 +13,7 @@ use simt::launch::{Arg, KernelEntry, LaunchConfig};
 
 mod adaptive;
 mod band;
+mod codes;
 mod columns;
 mod columns_measures;
 mod columns_parts;
@@ -39,7 +40,7 @@ pub(super) use footprint::FOOTPRINT;
 pub(super) use histogram::{HISTOGRAM, HISTOGRAM_F64, HISTOGRAM_WIDE};
 pub(super) use measures::{MEASURES, MEASURES_F64};
 pub(super) use sliding::{SLIDING, SLIDING_NARROW};
-pub(super) use tensor::{TENSOR, TENSOR_COUNTED};
+pub(super) use tensor::{TENSOR, TENSOR_COUNTED, TENSOR_F64};
 pub(super) use work::Work;
 
 use super::frame::Frame;

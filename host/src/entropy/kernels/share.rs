@@ -20,17 +20,19 @@ pub(super) fn rows_in_rounds(count: u32, across: u32, slots: u32, startup: u32) 
     (1..=8).map(whole).min_by_key(|&rows| cost(rows)).unwrap_or(count)
 }
 
+/// The wait for the slowest worker where all pieces take about as long, in rounds.
+pub(super) const SHORT_WAIT: f64 = 0.2;
+
 /// How many rows each of the pieces gets into which `count` rows are cut, so that `across` columns of pieces keep
 /// `slots` workers busy: the whole takes as many rounds as the busiest worker has pieces, and a piece its rows plus
-/// `startup` rows' worth of work.
-pub(super) fn share_rows(count: u32, across: u32, slots: u32, startup: u32) -> u32 {
+/// `startup` rows' worth of work. Several rounds even out the wait for the slowest worker of a single one, which is `wait` of a round.
+pub(super) fn share_rows(count: u32, across: u32, slots: u32, startup: u32, wait: f64) -> u32 {
     let mut best = (f64::INFINITY, count);
     let most = (count / (24 + startup / 2)).clamp(1, 60_000);
     for pieces in (1..=most).take(4096) {
         let rows_each = count.div_ceil(pieces);
         let rounds = (u64::from(across) * u64::from(count.div_ceil(rows_each))).div_ceil(u64::from(slots));
-        // Several rounds even out the wait for the slowest worker of a single one.
-        let cost = (rounds as f64 + 0.2) * f64::from(rows_each + startup);
+        let cost = (rounds as f64 + wait) * f64::from(rows_each + startup);
         if cost < best.0 {
             best = (cost, rows_each);
         }
@@ -76,11 +78,11 @@ mod tests {
     #[test]
     fn rows_are_shared_without_leaving_a_last_round_half_empty() {
         // 83 strips of the sliding kernel on 132 multiprocessors with 16 warps each.
-        let rows_each = share_rows(10_240, 83, 132 * 16, 3);
+        let rows_each = share_rows(10_240, 83, 132 * 16, 3, SHORT_WAIT);
         let units = 83 * 10_240u32.div_ceil(rows_each);
         let rounds = units.div_ceil(2112);
         assert!(f64::from(units) / f64::from(rounds * 2112) > 0.9, "{rows_each} rows each, {units} units");
-        assert_eq!(share_rows(1, 1, 2112, 3), 1);
-        assert!(share_rows(u32::MAX / 4, 1, 2112, 3) > 0);
+        assert_eq!(share_rows(1, 1, 2112, 3, SHORT_WAIT), 1);
+        assert!(share_rows(u32::MAX / 4, 1, 2112, 3, SHORT_WAIT) > 0);
     }
 }

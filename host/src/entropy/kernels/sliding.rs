@@ -3,7 +3,7 @@
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
-use super::share::share_rows;
+use super::share::{SHORT_WAIT, share_rows};
 use super::{Block, Common, Descriptor, Facts, Launch, Put, Question, Ready, Sides, Work};
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
@@ -77,7 +77,7 @@ impl Ready for Strips {
         let Common { nodata, resident, .. } = self.common;
         let warps = kernels::SLIDING_THREADS / 32;
         let strips = (frame.cols + 2).div_ceil(kernels::SLIDING_COLS);
-        let rows_each = share_rows(frame.count, strips, resident * warps, 3);
+        let rows_each = share_rows(frame.count, strips, resident * warps, 3, SHORT_WAIT);
         let units = strips * frame.count.div_ceil(rows_each);
         let mut args = self.common.arguments(frame.cells, frame, [self.table.input::<u32>()]);
         args.extend([nodata, rows_each].map(Arg::U32));

@@ -11,6 +11,34 @@ use crate::entropy::frame::Frame;
 use crate::exec::DeviceError;
 use crate::measure::fixed::table_u32;
 
+/// By sixteens of classes; without nodata and with it; for windows of 5 × 5, and of 3 × 3.
+type Entries = &'static [[[KernelEntry; 2]; 2]];
+
+static SHANNON: Entries = &[
+    [
+        [kernels::entropy_tensor::ENTRY, kernels::entropy_tensor_3::ENTRY],
+        [kernels::entropy_tensor_counted::ENTRY, kernels::entropy_tensor_3_counted::ENTRY],
+    ],
+    [
+        [kernels::entropy_tensor_many::ENTRY, kernels::entropy_tensor_3_many::ENTRY],
+        [kernels::entropy_tensor_many_counted::ENTRY, kernels::entropy_tensor_3_many_counted::ENTRY],
+    ],
+];
+static MEASURES: Entries = &[
+    [
+        [kernels::entropy_tensor_measures::ENTRY, kernels::entropy_tensor_3_measures::ENTRY],
+        [kernels::entropy_tensor_measures_counted::ENTRY, kernels::entropy_tensor_3_measures_counted::ENTRY],
+    ],
+    [
+        [kernels::entropy_tensor_many_measures::ENTRY, kernels::entropy_tensor_3_many_measures::ENTRY],
+        [kernels::entropy_tensor_many_measures_counted::ENTRY, kernels::entropy_tensor_3_many_measures_counted::ENTRY],
+    ],
+];
+static DOUBLE: Entries = &[[
+    [kernels::entropy_tensor_f64::ENTRY, kernels::entropy_tensor_3_f64::ENTRY],
+    [kernels::entropy_tensor_f64_counted::ENTRY, kernels::entropy_tensor_3_f64_counted::ENTRY],
+]];
+
 /// Every cell counts.
 pub(in crate::entropy) static TENSOR: Tensor = Tensor {
     facts: Facts {
@@ -21,22 +49,28 @@ pub(in crate::entropy) static TENSOR: Tensor = Tensor {
             "5 x 5 and 3 x 3 windows of up to 32 classes without nodata, on the tensor cores",
         )
     },
-    entry_3: kernels::entropy_tensor_3::ENTRY,
-    many: [kernels::entropy_tensor_many::ENTRY, kernels::entropy_tensor_3_many::ENTRY],
-    measures: [kernels::entropy_tensor_measures::ENTRY, kernels::entropy_tensor_3_measures::ENTRY],
-    many_measures: [kernels::entropy_tensor_many_measures::ENTRY, kernels::entropy_tensor_3_many_measures::ENTRY],
+    entries: SHANNON,
+    measures: MEASURES,
 };
 
 /// Cells that are nodata are counted too.
 pub(in crate::entropy) static TENSOR_COUNTED: Tensor = Tensor {
     facts: facts("tensor-counted", kernels::entropy_tensor_counted::ENTRY, "the same with nodata"),
-    entry_3: kernels::entropy_tensor_3_counted::ENTRY,
-    many: [kernels::entropy_tensor_many_counted::ENTRY, kernels::entropy_tensor_3_many_counted::ENTRY],
-    measures: [kernels::entropy_tensor_measures_counted::ENTRY, kernels::entropy_tensor_3_measures_counted::ENTRY],
-    many_measures: [
-        kernels::entropy_tensor_many_measures_counted::ENTRY,
-        kernels::entropy_tensor_3_many_measures_counted::ENTRY,
-    ],
+    entries: SHANNON,
+    measures: MEASURES,
+};
+
+/// Any grid of up to 16 classes, with results in f64.
+pub(in crate::entropy) static TENSOR_F64: Tensor = Tensor {
+    facts: Facts {
+        f64: true,
+        levels: 16,
+        candidate: Candidate::Squares,
+        one_sum: false,
+        ..facts("tensor-f64", kernels::entropy_tensor_f64::ENTRY, "the same of up to 16 classes with results in f64")
+    },
+    entries: DOUBLE,
+    measures: DOUBLE,
 };
 
 const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> Facts {
@@ -54,19 +88,21 @@ const fn facts(name: &'static str, entry: KernelEntry, about: &'static str) -> F
 
 pub(in crate::entropy) struct Tensor {
     facts: Facts,
-    /// For windows of 3 × 3.
-    entry_3: KernelEntry,
-    /// For more than 16 levels: of 5 × 5, and of 3 × 3.
-    many: [KernelEntry; 2],
-    /// For other measures, likewise.
-    measures: [KernelEntry; 2],
-    /// For other measures of more than 16 levels.
-    many_measures: [KernelEntry; 2],
+    entries: Entries,
+    /// For other measures; in f64 there are none.
+    measures: Entries,
 }
 
-/// The one of two kernels for a window's size: for 5 × 5, and for 3 × 3.
-fn of_size(work: &Work, [five, three]: [KernelEntry; 2]) -> KernelEntry {
-    if work.size == 3 { three } else { five }
+impl Tensor {
+    /// Whether cells that are nodata are counted.
+    fn counts(&self, work: &Work) -> bool {
+        if self.facts.f64 { work.nodata } else { self.facts.nodata }
+    }
+
+    /// The one of its entries for such work.
+    fn pick(&self, entries: Entries, work: &Work) -> KernelEntry {
+        entries[usize::from(work.sweeps() > 1)][usize::from(self.counts(work))][usize::from(work.size == 3)]
+    }
 }
 
 impl Descriptor for Tensor {
@@ -75,15 +111,17 @@ impl Descriptor for Tensor {
     }
 
     fn entry(&self, work: &Work) -> KernelEntry {
-        of_size(work, if work.sweeps() > 1 { self.many } else { [self.facts.entry, self.entry_3] })
+        self.pick(self.entries, work)
     }
 
     fn cost(&self, work: &Work) -> f64 {
         // The border is counted cell by cell, at 17 times the cost of another cell with all 25 cells of a window, less with nine.
-        let cost = match (work.has_much_border(), self.facts.nodata) {
-            (true, _) => 2.0,
-            (false, false) => 0.9,
-            (false, true) => 1.0,
+        let cost = match (work.has_much_border(), self.facts.f64, self.facts.nodata) {
+            (true, false, _) => 2.0,
+            (true, true, _) => 2.6,
+            (false, true, _) => 1.2,
+            (false, false, false) => 0.9,
+            (false, false, true) => 1.0,
         };
         // Twice the lookups: next to the histogram's cost, which is of kernels alone.
         let cost = if work.sweeps() > 1 { 1.3 * cost } else { cost };
@@ -95,16 +133,24 @@ impl Descriptor for Tensor {
     }
 
     fn block(&self, work: &Work, _shared_per_block: u32) -> Block {
-        let threads = if work.sweeps() > 1 { kernels::TENSOR_MANY_THREADS } else { kernels::TENSOR_THREADS };
+        let threads = match (self.facts.f64, work.sweeps()) {
+            (true, _) => kernels::TENSOR_F64_THREADS,
+            (_, 1) => kernels::TENSOR_THREADS,
+            _ => kernels::TENSOR_MANY_THREADS,
+        };
         Block { threads, near: 0, shared_bytes: self.shared_needed(work) }
     }
 
     fn ready(&self, question: &Question<'_>, put: Put<'_>) -> Result<Box<dyn Ready>, DeviceError> {
         let common = Common::new(self, question)?;
         let work = &question.work;
-        let (logs, units) = table_u32(work.size * work.size + 1, work.largest);
-        let measures = of_size(work, if work.sweeps() > 1 { self.many_measures } else { self.measures });
-        Ok(Box::new(Strips { common, measures, sums: OneSum::all(question, (&logs, units), put)? }))
+        let sums = if self.facts.f64 {
+            vec![OneSum::double(question, put)?]
+        } else {
+            let (logs, units) = table_u32(work.size * work.size + 1, work.largest);
+            OneSum::all(question, (&logs, units), put)?
+        };
+        Ok(Box::new(Strips { common, measures: self.pick(self.measures, work), sums }))
     }
 }
 

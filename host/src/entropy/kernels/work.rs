@@ -120,6 +120,11 @@ impl Work {
         self.sweeps() > 1 || self.words.is_some()
     }
 
+    /// Whether the kernels for small windows on the tensor cores take them.
+    pub fn has_small_windows(&self) -> bool {
+        self.size <= kernels::BAND_SIZE as usize
+    }
+
     /// Bytes of a cell.
     pub fn cell_bytes(&self) -> usize {
         if self.words.is_some() { size_of::<u16>() } else { size_of::<u8>() }

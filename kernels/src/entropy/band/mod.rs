@@ -27,16 +27,18 @@ use simt::shared;
 use simt::{kernel, thread, warp};
 
 use super::lane_table::{self, ROW};
+use super::measure::{Double, Measure, Single, lane_address};
 use super::units::{UNIT_COLS, Units};
 use super::{NOTHING, admits};
 
+pub use self::codes::*;
+
 use self::counts::Weights;
-use self::measure::{Double, Measure, Single, lane_address};
 use self::ring::{ROW_BYTES, Ring};
 use self::strip::{Strip, bands};
 
+mod codes;
 mod counts;
-mod measure;
 mod ring;
 mod strip;
 
@@ -59,6 +61,54 @@ pub fn band_units(grid: (u32, u32), kept: (u32, u32), size: u32, each: (u32, u32
     Units::new(grid, kept, size / 2, each).count()
 }
 
+/// Copies the table to shared memory, and what the warps of a launch have in common: strips without a place.
+#[inline(always)]
+fn strips<M: Measure>(
+    cells: In<u8>,
+    out: Out<M::Result>,
+    table: In<M::Entry>,
+    (rows, cols, stride): (u32, u32, u32),
+    (first, out_stride): (u32, u32),
+    size: u32,
+    nodata: u32,
+    measure: M,
+) -> (Strip<M>, u32) {
+    let entries = size * size + 1;
+    let near = lane_table::fill(table, entries, M::row).cast();
+    thread::sync_threads();
+    let lane = warp::lane_id();
+    let slots = size + 2;
+    // The shuffle tells ptxas that all lanes have the same.
+    let warp_index = warp::warp_shuffle_idx(warp::FULL, thread::thread_idx_x() / 32, 0, 32).0;
+    let ring_words = slots * ROW_BYTES / 4;
+    let ring = shared::dynamic::<u32>().slice(entries * (ROW / 4) + warp_index * ring_words, ring_words);
+    // ptxas copies a word that it knows to be one into four registers before each product. It does not see through shuffles, and keeps their results.
+    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, lane_address::<M>(near, lane ^ i), i, 32).0);
+    let strip = Strip {
+        cells,
+        origin: 0,
+        seen: (rows as i32, cols as i32),
+        out,
+        table: near,
+        ring: Ring::new(ring, slots, lane),
+        weights: Weights::new(lane / 4 % 2),
+        bands: bands(lane, size / 2),
+        address,
+        radius: (size / 2) as i32,
+        rows: rows as i32,
+        cols: cols as i32,
+        stride,
+        out_row: -(first as i32),
+        out_col: 0,
+        out_stride,
+        nodata,
+        measure,
+        lane,
+        x: 0,
+    };
+    (strip, warp_index)
+}
+
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn band<M: Measure, const NODATA: bool>(
@@ -76,36 +126,8 @@ fn band<M: Measure, const NODATA: bool>(
     if !admits(found, records, if NODATA { nodata } else { NOTHING }) {
         return;
     }
-    let entries = size * size + 1;
-    let near = lane_table::fill(table, entries, M::row).cast();
-    thread::sync_threads();
-    let lane = warp::lane_id();
-    let slots = size + 2;
-    // The shuffle tells ptxas that all lanes have the same.
-    let warp_index = warp::warp_shuffle_idx(warp::FULL, thread::thread_idx_x() / 32, 0, 32).0;
-    let ring_words = slots * ROW_BYTES / 4;
-    let ring = shared::dynamic::<u32>().slice(entries * (ROW / 4) + warp_index * ring_words, ring_words);
-    // ptxas copies a word that it knows to be one into four registers before each product. It does not see through shuffles, and keeps their results.
-    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, lane_address::<M>(near, lane ^ i), i, 32).0);
-    let strip = Strip {
-        cells,
-        out,
-        table: near,
-        ring: Ring::new(ring, slots, lane),
-        weights: Weights::new(lane / 4 % 2),
-        bands: bands(lane, size / 2),
-        address,
-        radius: (size / 2) as i32,
-        rows: rows as i32,
-        cols: cols as i32,
-        stride,
-        out_row: -(first as i32),
-        out_stride,
-        nodata,
-        measure,
-        lane,
-        x: 0,
-    };
+    let grid = (rows, cols, stride);
+    let (strip, warp_index) = strips(cells, out, table, grid, (first, out_stride), size, nodata, measure);
     let warps = thread::block_dim_x() / 32;
     // Neighbours go to different multiprocessors, so that each has its share of the border.
     let mut unit = warp_index * thread::grid_dim_x() + thread::block_idx_x();

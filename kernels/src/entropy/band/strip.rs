@@ -6,11 +6,11 @@ use simt::shared::Shared;
 use simt::{unroll, warp};
 
 use super::super::lane_table::ROW;
+use super::super::measure::Measure;
 use super::super::selectors::Selectors;
 use super::super::units::Unit;
 use super::super::{equal_bytes, load_cells};
 use super::counts::{Columns, Weights};
-use super::measure::Measure;
 use super::ring::Ring;
 
 /// Columns before a region's first that its words begin with.
@@ -36,6 +36,10 @@ pub fn bands(lane: u32, radius: u32) -> [[[u32; 4]; 2]; 2] {
 #[derive(Clone, Copy)]
 pub struct Strip<M: Measure> {
     pub cells: In<u8>,
+    /// The word where the grid's first cell is.
+    pub origin: usize,
+    /// Rows and columns that are there: all that windows see of what is computed.
+    pub seen: (i32, i32),
     pub out: Out<M::Result>,
     /// −Q(n), a row of words for each n.
     pub table: Shared<M::Entry>,
@@ -49,8 +53,9 @@ pub struct Strip<M: Measure> {
     pub rows: i32,
     pub cols: i32,
     pub stride: u32,
-    /// Row of `out` that is row 0 of the grid.
+    /// Row and column of `out` that are row and column 0 of the grid.
     pub out_row: i32,
+    pub out_col: i32,
     pub out_stride: u32,
     pub nodata: u32,
     pub measure: M,
@@ -60,6 +65,35 @@ pub struct Strip<M: Measure> {
 }
 
 impl<M: Measure> Strip<M> {
+    /// The same for another measure of the same sums.
+    #[inline(always)]
+    pub fn with_measure<N: Measure<Entry = M::Entry, Result = M::Result>>(self, measure: N) -> Strip<N> {
+        let Self { cells, origin, seen, out, table, ring, weights, bands, address, radius, .. } = self;
+        let Self { rows, cols, stride, out_row, out_col, out_stride, nodata, lane, x, .. } = self;
+        Strip {
+            cells,
+            origin,
+            seen,
+            out,
+            table,
+            ring,
+            weights,
+            bands,
+            address,
+            radius,
+            rows,
+            cols,
+            stride,
+            out_row,
+            out_col,
+            out_stride,
+            nodata,
+            measure,
+            lane,
+            x,
+        }
+    }
+
     /// The two words of a row that the lane loads: their first columns.
     #[inline(always)]
     fn loaded(&self) -> [i32; 2] {
@@ -96,19 +130,19 @@ impl<M: Measure> Strip<M> {
         let r = self.radius;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded without `EDGE`: no window that is kept has them.
-        let words = self.loaded().map(|x| x.max(0).min((self.cols - 1) / 4 * 4) as usize / 4);
+        let words = self.loaded().map(|x| x.max(0).min((self.seen.1 - 1) / 4 * 4) as usize / 4);
         let mut row = begin - r;
-        let mut at = (row.max(0) as usize) * pitch;
+        let mut at = self.origin.wrapping_add(row.max(0) as usize * pitch);
         let mut load = || {
             let cells = if EDGE {
                 self.loaded()
-                    .map(|x| load_cells(self.cells, (self.rows, self.cols), self.stride, (row, x), self.nodata))
+                    .map(|x| load_cells((self.cells, self.origin), self.seen, self.stride, (row, x), self.nodata))
             } else {
                 words.map(|word| self.cells.cast::<u32>().load(at + word))
             };
             row += 1;
-            // Below the grid the last row again, which no window that is kept has.
-            at += if row < self.rows { pitch } else { 0 };
+            // Below them the last row again, which no window that is kept has.
+            at += if row < self.seen.0 { pitch } else { 0 };
             cells
         };
         // Nodata in each byte, and which bits of a comparison with that count.
@@ -149,7 +183,7 @@ impl<M: Measure> Strip<M> {
         // The lane's results: of region t those of group g.
         let (g, t) = (self.lane / 4, self.lane % 4);
         let x = self.x + (32 * t + 4 * g) as i32;
-        let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x as isize;
+        let mut at = (begin + self.out_row) as isize * self.out_stride as isize + (x + self.out_col) as isize;
         let mut y = begin;
         loop {
             self.write_row::<EDGE, NODATA>(&columns, norms, (y, x), slot, at as usize);

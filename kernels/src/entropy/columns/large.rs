@@ -239,7 +239,7 @@ pub unsafe fn entropy_columns_wide_many(
     let frame = Frame::of_warp(cells, (rows, cols, stride), (first, count, out_stride), size, nodata, rows_each);
     if frame.begin < frame.end {
         let tiles = Tiles::new(Cut { rows, cols, first, count, size, rows_each }, strips_each);
-        let coded = Planes { coded: cells.cast(), tiles, first: plane, count: planes };
+        let coded = Planes { coded: cells.cast(), tiles, first: plane, count: planes, least: 0 };
         let finish = Rounded(Logarithms { scale, out });
         if nodata <= 255 {
             frame.march_many::<_, Wide, true, true>(&coded, finish);

@@ -48,7 +48,7 @@ mod recode_words;
 mod rules;
 mod strip;
 mod sums;
-mod tiles;
+pub(super) mod tiles;
 
 pub use heads::*;
 pub use large::*;
@@ -57,7 +57,7 @@ pub use parts::*;
 pub use quick::*;
 pub use recode::*;
 pub use recode_words::*;
-pub use tiles::{COLUMNS_PLANE, COLUMNS_SURVEY, columns_tile_words};
+pub use tiles::{COLUMNS_HEADER, COLUMNS_PLANE, COLUMNS_SURVEY, columns_tile_words};
 
 use counters::{Counts, Packed, Steps};
 use strip::{Finish, Frame, Windows};
@@ -304,12 +304,12 @@ columns! {
     /// `cells` is what that kernel has written for the same grid, rows, window, `rows_each`, `strips_each`, `plane` and `planes`; `stride` is not read, and
     /// of `nodata` only whether it is above 255. A launch counts the classes of the `planes` planes from `plane` on, which are in memory; one for those
     /// before has been made with the same `out`, and results are there when the last has been. Nothing is done where the survey has found more than `most`
-    /// sweeps; it is not read where `most` is the largest number.
+    /// sweeps; it is not read where `most` is the largest number. Tiles of fewer than `least` classes are left out.
     ///
     /// # Safety
     /// As [`entropy_columns`](fn@entropy_columns), but for cells and stride.
-    entropy_columns_many, (strips_each: u32, most: u32, plane: u32, planes: u32), |cells, cut| if goes_on(cells.cast(), most), |frame, tables, near| {
-        let coded = Planes { coded: cells.cast(), tiles: Tiles::new(cut, strips_each), first: plane, count: planes };
+    entropy_columns_many, (strips_each: u32, most: u32, plane: u32, planes: u32, least: u32), |cells, cut| if goes_on(cells.cast(), most) && Tiles::new(cut, strips_each).has_many(cells.cast(), least), |frame, tables, near| {
+        let coded = Planes { coded: cells.cast(), tiles: Tiles::new(cut, strips_each), first: plane, count: planes, least };
         match (tables.copies > 0, tables.nodata <= 255) {
             (true, false) => frame.march_many::<_, Packed, false, true>(&coded, tables.finish::<true, false>(near)),
             (true, true) => frame.march_many::<_, Packed, true, true>(&coded, tables.finish::<true, true>(near)),

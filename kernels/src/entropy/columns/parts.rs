@@ -181,7 +181,7 @@ counting! {
     /// As [`entropy_columns_many`](fn@super::entropy_columns_many) and [`entropy_columns_parts`](fn@entropy_columns_parts).
     entropy_columns_parts_many, (strips_each: u32, most: u32, plane: u32, planes: u32), |cells, words| if goes_on(words, most),
     |frame, cut, finish| {
-        let coded = Planes { coded: words, tiles: Tiles::new(cut, strips_each), first: plane, count: planes };
+        let coded = Planes { coded: words, tiles: Tiles::new(cut, strips_each), first: plane, count: planes, least: 0 };
         frame.march_many::<_, Packed, true, false>(&coded, finish)
     }
 }

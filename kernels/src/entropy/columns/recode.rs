@@ -21,7 +21,7 @@ use simt::shared::Shared;
 use simt::{four, kernel, shared, thread, unroll, warp};
 
 use super::strip::Frame;
-use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, Tiles, Walk, surveyed};
+use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, TAKEN, Tiles, Walk, surveyed};
 use super::{COLUMNS_CLASSES, COLUMNS_THREADS};
 
 shared! {
@@ -83,7 +83,7 @@ impl Flags {
 /// Makes codes of the cells of tiles, and counts their classes, in blocks of [`COLUMNS_THREADS`] threads.
 ///
 /// Tiles of `strips_each` · [`COLUMNS_STRIP`](super::COLUMNS_STRIP) columns and `rows_each` rows are numbered along the rows and then down the `count`
-/// rows from `first`; each block has the tile of its number. `coded` has, in words: [`COLUMNS_SURVEY`](super::COLUMNS_SURVEY) of a survey; the number of
+/// rows from `first`; each block has the tile of its number. `coded` has, in words: [`COLUMNS_SURVEY`](super::COLUMNS_SURVEY) of a survey; 0; the number of
 /// classes of each tile; the codes of the cells that windows of `size` × `size` see from each tile, in up to `rows_each` + `size` − 1 rows of
 /// [`columns_tile_words`](super::columns_tile_words); and the same for another plane where there may be more than [`COLUMNS_PLANE`] classes.
 ///
@@ -175,6 +175,9 @@ pub unsafe fn entropy_columns_recode(
     }
     if t == 0 {
         coded.store(Tiles::classes_at(tile), classes);
+        if tile == 0 {
+            coded.store(TAKEN, 0);
+        }
     }
 
     let mut plane = 0;

@@ -3,12 +3,12 @@
 //! ```text
 //! a warp:      a bit for each class that its cells have
 //! a block:     a bit for each class that any warp found, and how many classes are below every 32nd
-//! then         a class's number is how many classes below it occur: one look at its 32 neighbours
-//! last         writes the cells' numbers, as for bytes
+//! then         a class's number is how many classes below it occur: one look at its 32 neighbours, for a byte a class
+//! last         looks the cells' numbers up, and writes them
 //! ```
 //!
-//! [`recode`](super::recode) has a word for each class and a table of codes; for 65,536 classes neither would fit. So bits are counted in place of looking
-//! codes up. Every warp has bits of its own: those of a block would be read while others set them.
+//! [`recode`](super::recode) has a word for each class and warp; for 65,536 classes these would not fit, so there are bits, a warp's own: those of a block would
+//! be read while others set them. Eight warps' bits are a byte a class, and where they were the table of codes is afterwards.
 //!
 //! A tile may have thousands of classes, and memory is for a few planes of [`COLUMNS_PLANE`] numbers. So a launch makes `planes` of them from `plane` on;
 //! another of [`entropy_columns_many`](fn@super::entropy_columns_many) counts those, and then come the next ones. Where a tile has no more, both leave at once.
@@ -18,7 +18,7 @@ use simt::shared::Shared;
 use simt::{four, kernel, shared, thread, unroll, warp};
 
 use super::COLUMNS_THREADS;
-use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, Tiles, Walk};
+use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, TAKEN, Tiles, Walk};
 
 /// Warps of a block.
 const WARPS: u32 = COLUMNS_THREADS / 32;
@@ -129,11 +129,28 @@ impl Numbers {
         (Self { entries, count }, classes)
     }
 
-    /// The number of a class. What is behind the grid's last column may be any.
+    /// The number of a class.
     #[inline(always)]
     fn number(self, class: u32) -> u32 {
-        let entry = self.entries.load((class / 32).min(self.count - 1));
+        let entry = self.entries.load(class / 32);
         (entry >> 32) as u32 + (entry as u32 & ((1 << (class % 32)) - 1)).count_ones()
+    }
+
+    /// Makes codes of all classes, a byte each: the numbers from `below` on that a plane has. All threads call it, before any of them looks one up.
+    #[inline(always)]
+    fn codes(self, codes: Shared<u32>, below: u32, nodata: u32) {
+        let mut n = thread::thread_idx_x();
+        while n < 8 * self.count {
+            let mut word = 0;
+            four!(K => {
+                let class = 4 * n + K as u32;
+                let own = self.number(class).wrapping_sub(below);
+                let code = if own < COLUMNS_PLANE { own } else { OTHER.into() };
+                word |= if class == nodata { u32::from(NO_DATA) } else { code } << (8 * K);
+            });
+            codes.store(n, word);
+            n += COLUMNS_THREADS;
+        }
     }
 }
 
@@ -201,10 +218,17 @@ pub unsafe fn entropy_columns_recode_words(
     let (numbers, classes) = Numbers::of(all, entries, words, nodata);
     if t == 0 && plane == 0 {
         coded.store(Tiles::classes_at(tile), classes);
+        if tile == 0 {
+            coded.store(TAKEN, 0);
+        }
     }
+    let (codes, last) = (all.cast::<u8>(), 32 * words - 1);
     let mut n = 0;
     while n < planes && (plane + n == 0 || (plane + n) * COLUMNS_PLANE < classes) {
-        let below = (plane + n) * COLUMNS_PLANE;
+        // Bits, and codes of the plane before, are no longer read.
+        thread::sync_threads();
+        numbers.codes(all, (plane + n) * COLUMNS_PLANE, nodata);
+        thread::sync_threads();
         let mut walk = Walk::new(width);
         while walk.row < height {
             let mut fours = [0; 4];
@@ -219,10 +243,9 @@ pub unsafe fn entropy_columns_recode_words(
                 if walk.row < height {
                     let mut word = 0;
                     four!(K => {
-                        let class = cell(fours[N], K as u32);
-                        let own = numbers.number(class).wrapping_sub(below);
-                        let code = if own < COLUMNS_PLANE { own } else { OTHER.into() };
-                        word |= if class == nodata { u32::from(NO_DATA) } else { code } << (8 * K);
+                        // What is behind the grid's last column may be any.
+                        let class = cell(fours[N], K as u32).min(last);
+                        word |= u32::from(codes.load(class)) << (8 * K);
                     });
                     coded.store(tiles.code_at(tile, n, walk.row, walk.col), word);
                 }

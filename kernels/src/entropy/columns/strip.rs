@@ -272,8 +272,11 @@ impl Frame {
         finish: F,
     ) {
         const SWEEPS: u32 = COLUMNS_PLANE / COLUMNS_CLASSES;
-        let &Planes { coded, tiles, first, count } = planes;
+        let &Planes { coded, tiles, first, count, least } = planes;
         let (classes, frame) = tiles.coded(coded, self);
+        if classes < least {
+            return;
+        }
         let sweeps = classes.max(1).div_ceil(COLUMNS_CLASSES);
         let mut sweep = first * SWEEPS;
         if NODATA && sweeps == 1 && sweep == 0 {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a tile:     a few strips side by side, `rows_each` rows, and the cells around them that their windows see
-//! in memory:  what a survey found, how many classes each tile has, and the codes of tiles, plane after plane
+//! in memory:  what a survey found, how many tiles have been taken, how many classes each tile has, and the codes of tiles, plane after plane
 //! ```
 //!
 //! Tiles overlap, since a class has another number in each: at 21 × 21, 1.5 bytes are kept for a cell.
@@ -18,6 +18,11 @@ pub const COLUMNS_SURVEY: u32 = 128;
 /// Numbers of a plane.
 pub const COLUMNS_PLANE: u32 = 240;
 
+/// The word that [`entropy_band_codes`](fn@crate::entropy::entropy_band_codes) counts the tiles in that its warps have taken: 0 when tiles have been numbered.
+pub(in crate::entropy) const TAKEN: usize = COLUMNS_SURVEY as usize;
+/// Words before those of tiles: of a survey, and [`TAKEN`].
+pub const COLUMNS_HEADER: u32 = COLUMNS_SURVEY + 1;
+
 /// Code of a class that another plane has: no sweep counts it.
 pub(super) const OTHER: u8 = 254;
 /// Code of nodata.
@@ -31,28 +36,28 @@ pub const fn columns_tile_words(size: u32, strips_each: u32) -> u32 {
 
 /// How a frame is cut into strips: `count` rows of results, by `rows_each` rows.
 #[derive(Clone, Copy)]
-pub(super) struct Cut {
-    pub(super) rows: u32,
-    pub(super) cols: u32,
-    pub(super) first: u32,
-    pub(super) count: u32,
-    pub(super) size: u32,
-    pub(super) rows_each: u32,
+pub(in crate::entropy) struct Cut {
+    pub(in crate::entropy) rows: u32,
+    pub(in crate::entropy) cols: u32,
+    pub(in crate::entropy) first: u32,
+    pub(in crate::entropy) count: u32,
+    pub(in crate::entropy) size: u32,
+    pub(in crate::entropy) rows_each: u32,
 }
 
 /// A tile's cells in the grid: its first word of a row and its first row, words of a row, and rows.
 #[derive(Clone, Copy)]
-pub(super) struct Area {
-    pub(super) x: u32,
-    pub(super) y: u32,
-    pub(super) width: u32,
-    pub(super) height: u32,
+pub(in crate::entropy) struct Area {
+    pub(in crate::entropy) x: u32,
+    pub(in crate::entropy) y: u32,
+    pub(in crate::entropy) width: u32,
+    pub(in crate::entropy) height: u32,
 }
 
 /// How a frame is cut into tiles, and where their codes are in the memory that this kernel writes, in words: what the survey found, how many classes
 /// each tile has, then planes of the tiles' codes.
 #[derive(Clone, Copy)]
-pub(super) struct Tiles {
+pub(in crate::entropy) struct Tiles {
     cut: Cut,
     /// Tiles side by side, and all of them.
     across: u32,
@@ -60,14 +65,14 @@ pub(super) struct Tiles {
     /// Strips of a tile.
     strips_each: u32,
     /// The cells that its windows see: words of a row, and rows.
-    width: u32,
+    pub(in crate::entropy) width: u32,
     height: u32,
 }
 
 impl Tiles {
     /// Those of so many strips each.
     #[inline(always)]
-    pub(super) fn new(cut: Cut, strips_each: u32) -> Self {
+    pub(in crate::entropy) fn new(cut: Cut, strips_each: u32) -> Self {
         let across = cut.cols.div_ceil((COLUMNS_STRIP * strips_each).max(1)).max(1);
         Self {
             cut,
@@ -81,7 +86,7 @@ impl Tiles {
 
     /// What of a tile's cells lies in the grid.
     #[inline(always)]
-    pub(super) fn area(&self, tile: u32) -> Area {
+    pub(in crate::entropy) fn area(&self, tile: u32) -> Area {
         let Cut { rows, cols, first, count, size, rows_each } = self.cut;
         let (x, y) = self.corner(tile);
         let end = (self.top(tile) + rows_each).min(first + count) + size / 2;
@@ -98,15 +103,21 @@ impl Tiles {
         }
     }
 
+    /// The column of tiles and the row of tiles that a tile is in.
+    #[inline(always)]
+    pub(in crate::entropy) fn position(&self, tile: u32) -> (u32, u32) {
+        (tile % self.across, tile / self.across)
+    }
+
     /// The word that says how many classes a tile has.
     #[inline(always)]
-    pub(super) fn classes_at(tile: u32) -> usize {
-        (COLUMNS_SURVEY + tile) as usize
+    pub(in crate::entropy) fn classes_at(tile: u32) -> usize {
+        (COLUMNS_HEADER + tile) as usize
     }
 
     /// The word of the codes of a tile in plane `n` of those in memory, from row `row` and word `col` of its area.
     #[inline(always)]
-    pub(super) fn code_at(&self, tile: u32, n: u32, row: u32, col: u32) -> usize {
+    pub(in crate::entropy) fn code_at(&self, tile: u32, n: u32, row: u32, col: u32) -> usize {
         self.begin(tile) + n as usize * self.plane() + row as usize * self.width as usize + col as usize
     }
 
@@ -127,7 +138,7 @@ impl Tiles {
     /// The word where a tile's codes begin, in the first plane.
     #[inline(always)]
     fn begin(&self, tile: u32) -> usize {
-        (COLUMNS_SURVEY + self.all) as usize + tile as usize * self.size()
+        (COLUMNS_HEADER + self.all) as usize + tile as usize * self.size()
     }
 
     /// Words of a tile.
@@ -140,6 +151,25 @@ impl Tiles {
     #[inline(always)]
     fn plane(&self) -> usize {
         self.all as usize * self.size()
+    }
+
+    /// Whether a tile of the block's strips, a warp each, has at least so many classes.
+    #[inline(always)]
+    pub(super) fn has_many(&self, coded: In<u32>, least: u32) -> bool {
+        if least == 0 {
+            return true;
+        }
+        let strips = self.cut.cols.div_ceil(COLUMNS_STRIP).max(1);
+        let mut strip = thread::block_idx_x() * (COLUMNS_THREADS / 32);
+        let end = strip + COLUMNS_THREADS / 32;
+        while strip < end {
+            let tile = strip / strips * self.across + strip % strips / self.strips_each.max(1);
+            if tile < self.all && coded.load(Self::classes_at(tile)) >= least {
+                return true;
+            }
+            strip += 1;
+        }
+        false
     }
 
     /// How many classes the tile of a strip has, and the strip's frame over the codes of a plane.
@@ -162,13 +192,15 @@ impl Tiles {
     }
 }
 
-/// Codes of tiles, and which planes of them are in memory.
+/// Codes of tiles, which of them are counted, and which planes are in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Planes {
     pub(super) coded: In<u32>,
     pub(super) tiles: Tiles,
     pub(super) first: u32,
     pub(super) count: u32,
+    /// Classes of a tile at least: those of fewer have been counted.
+    pub(super) least: u32,
 }
 
 /// How many sweeps the tiles of a survey need in all; `load` gives what it found.
@@ -186,7 +218,7 @@ pub(in crate::entropy) fn surveyed(load: impl Fn(usize) -> u32) -> u32 {
 
 /// Whether a launch goes on that is for surveys of up to `most` sweeps.
 #[inline(always)]
-pub(super) fn goes_on(coded: In<u32>, most: u32) -> bool {
+pub(in crate::entropy) fn goes_on(coded: In<u32>, most: u32) -> bool {
     most == u32::MAX || surveyed(|n| coded.load(n)) <= most
 }
 

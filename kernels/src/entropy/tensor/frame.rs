@@ -7,6 +7,7 @@
 use simt::math::shift_left_clamped;
 use simt::thread;
 
+use super::norms::Norms;
 use super::{COUNTED, Mode, ROW, Strip, radix};
 
 /// Which of the cells to compute have a window that is clipped, or lie too close to the right border for a whole word.
@@ -69,24 +70,21 @@ impl Frame {
 
     /// Computes the frame, on all threads of the launch.
     #[inline(always)]
-    pub fn compute<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
-        &self,
-        strip: &Strip,
-    ) {
+    pub fn compute<const SIDE: usize, const MODE: Mode, const GROUPS: usize, M: Norms>(&self, strip: &Strip<M>) {
         let (threads, cells) = (thread::grid_dim_x() * thread::block_dim_x(), self.cells());
         let mut index = thread::index_x();
         while index < cells {
             let (y, x) = self.cell(index);
-            self.cell_alone::<SIDE, MODE, GROUPS, SHANNON>(strip, y, x);
+            self.cell_alone::<SIDE, MODE, GROUPS, M>(strip, y, x);
             index += threads;
         }
     }
 
     /// The result of row `y`, column `x`.
     #[inline(always)]
-    fn cell_alone<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+    fn cell_alone<const SIDE: usize, const MODE: Mode, const GROUPS: usize, M: Norms>(
         &self,
-        strip: &Strip,
+        strip: &Strip<M>,
         y: i32,
         x: i32,
     ) {
@@ -113,17 +111,17 @@ impl Frame {
             i += 1;
         }
         let f = |n1: u32, n2: u32| strip.table.load_address((n1 + radix(SIDE) * n2) * ROW + strip.address[0]);
-        let pairs = |word: u32| f(word & 0xFF, word >> 8 & 0xFF).wrapping_add(f(word >> 16 & 0xFF, word >> 24));
-        let all = f(n, 0).wrapping_neg();
+        let pairs = |word: u32| M::add(f(word & 0xFF, word >> 8 & 0xFF), f(word >> 16 & 0xFF, word >> 24));
+        let all = M::negated(f(n, 0));
         let (mut rest, mut w) = (all, 0);
         while w < 4 * GROUPS {
-            rest = rest.wrapping_add(pairs(counts[w / 4][w % 4]));
+            rest = M::add(rest, pairs(counts[w / 4][w % 4]));
             w += 1;
         }
-        let norm = strip.norm_of::<SHANNON>(all, n);
-        let [mut h, ..] = strip.measure.results::<SHANNON>([rest; 4], [norm; 4]);
+        let norm = strip.measure.of_cells(all, n);
+        let [mut h, ..] = strip.measure.results([rest; 4], [norm; 4]);
         if MODE == COUNTED && centre == strip.nodata {
-            h = f32::NAN;
+            h = M::NAN;
         }
         strip.out.store((y + strip.out_row) as usize * strip.out_stride as usize + x as usize, h);
     }

@@ -38,23 +38,28 @@
 //! multiply by has the flags of the window's own cell for its upper bytes, and so is NaN where that is nodata.
 
 use simt::global::{In, Out};
-use simt::math::{byte_permute, fused_multiply_add, reciprocal_fast};
+use simt::math::byte_permute;
 use simt::mma::multiply_add_u8;
 use simt::shared::{self, Shared};
 use simt::{kernel, thread, warp};
 
 use self::cells::{Cells, Columns, Marking, tables};
 use self::frame::Frame;
+use self::norms::{Halves, Left, MULTIPLIER, Norms, PER_CELL};
+use super::measure::{Double, Single, lane_address};
 use super::one_sum::OneSum;
 use super::{NOTHING, admits};
 
 mod cells;
 mod frame;
+mod norms;
 
 /// Threads of a block of [`entropy_tensor`](fn@entropy_tensor).
 pub const TENSOR_THREADS: u32 = 768;
 /// Threads of a block of [`entropy_tensor_many`](fn@entropy_tensor_many): twice the histograms need more registers.
 pub const TENSOR_MANY_THREADS: u32 = 512;
+/// Threads of a block of [`entropy_tensor_f64`](fn@entropy_tensor_f64): sums and results of twice the bits need more registers.
+pub const TENSOR_F64_THREADS: u32 = 640;
 /// Columns that a warp writes.
 pub const TENSOR_COLS: u32 = 124;
 /// Rows of the table in shared memory, of [`TENSOR_ROW`] bytes, for windows of so many cells a side: of pairs −F(n₁) − F(n₂) at n₁ + 26·n₂ (10·n₂ for
@@ -63,7 +68,7 @@ pub const fn tensor_rows(side: usize) -> u32 {
     pair_rows(side) + radix(side)
 }
 
-/// Bytes of a row of the table: a word for each lane.
+/// Bytes of a row of the table: a word for each lane, or 8 bytes for every two of them.
 pub const TENSOR_ROW: u32 = 128;
 
 const ROW: u32 = TENSOR_ROW;
@@ -93,12 +98,6 @@ const INSIDE: Mode = 0;
 /// All windows are inside the grid, and cells that are nodata are counted.
 const COUNTED: Mode = 1;
 
-/// What [`Strip::inverse`] multiplies the bits of addresses by, −127 · 2^120: the upper bytes are those of [`Cells::marks`].
-const MULTIPLIER: f32 = f32::from_bits(0xFEFE_0000);
-/// What a cell of the window is of the product: a row of the table, as the bits of an f32, times the multiplier. Every N is multiplied by
-/// this before its reciprocal is taken, so that the way in which it has been found changes no bit.
-const PER_CELL: f32 = -MULTIPLIER * f32::from_bits(ROW);
-
 /// The band matrix as a lane holds it, for block `b` of the result: of a lane's four columns, the first two or the last two.
 /// The halo is in the lower half of its words. Columns of a word lie as `cells` has them.
 #[inline(always)]
@@ -116,10 +115,10 @@ fn band(lane: u32, b: u32, reach: u32) -> [u32; 2] {
 
 /// What one warp does with a strip.
 #[derive(Clone, Copy)]
-struct Strip {
+struct Strip<M: Norms> {
     cells: In<u8>,
-    out: Out<f32>,
-    table: Shared<u32>,
+    out: Out<M::Result>,
+    table: Shared<M::Entry>,
     /// By block; see [`band`].
     matrix: [[u32; 2]; 2],
     rows: i32,
@@ -132,10 +131,9 @@ struct Strip {
     out_stride: u32,
     nodata: u32,
     marking: Marking,
-    /// Its scale is for the reciprocal of N · `PER_CELL`.
-    measure: OneSum,
-    /// In mode `COUNTED`: what is added to a product of `MULTIPLIER` for N · `PER_CELL`.
-    all: f32,
+    measure: M,
+    /// In mode `COUNTED`: how N comes from the address of Q(N).
+    left: Left,
     lane: u32,
     /// The lane whose columns count as this one's halo.
     neighbour: u32,
@@ -149,13 +147,9 @@ struct Strip {
     x: i32,
 }
 
-impl Strip {
+impl<M: Norms> Strip<M> {
     #[inline(always)]
-    fn march<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
-        &self,
-        begin: i32,
-        end: i32,
-    ) {
+    fn march<const SIDE: usize, const MODE: Mode, const GROUPS: usize>(&self, begin: i32, end: i32) {
         let reach = (SIDE / 2) as i32;
         let pitch = (self.stride / 4) as usize;
         // Right of the grid any cells may be loaded: no window that is kept has them.
@@ -202,9 +196,8 @@ impl Strip {
 
         // Only for mode `INSIDE`, where all windows have as many cells.
         let all = self.table.load_address(pair_rows(SIDE) * ROW + self.address[0]);
-        let norms = (all, self.norm_of::<SHANNON>(all, full(SIDE)));
-        // The first lane's first two columns are not kept.
-        let x = (self.x + 2 * i32::from(self.lane == 0)) as isize;
+        let norms = (all, self.measure.of_cells(all, full(SIDE)));
+        let x = self.x as isize + M::shift(self.lane);
         let mut at = (begin + self.out_row) as isize * self.out_stride as isize + x;
         let mut y = begin;
         // The row that enters, and its slot of the ring.
@@ -216,7 +209,7 @@ impl Strip {
                 columns.slide::<MODE>($cells[$new], ring[$slot], self.tables);
                 ring[$slot] = $cells[$new];
                 let own = ring[($slot + SIDE - SIDE / 2) % SIDE];
-                self.write_row::<SIDE, MODE, GROUPS, SHANNON>(&columns, norms, own, at);
+                self.write_row::<SIDE, MODE, GROUPS>(&columns, norms, own, at);
                 at += self.out_stride as isize;
                 y += 1;
             )*};
@@ -261,26 +254,12 @@ impl Strip {
         [first[0], first[1], second[0], second[1]]
     }
 
-    /// The norm of a sum by Q(N), its address and [`Cells::marks`] of the window's own cell, which is at byte `at` of `marks`.
-    #[inline(always)]
-    fn norm<const SHANNON: bool>(&self, all: u32, address: u32, marks: u32, at: u32) -> f32 {
-        let multiplier = f32::from_bits(byte_permute(marks, 0, 0x44 + 0x1100 * at));
-        self.measure
-            .norm::<SHANNON>(all, reciprocal_fast(fused_multiply_add(f32::from_bits(address), multiplier, self.all)))
-    }
-
-    /// The same by N.
-    #[inline(always)]
-    fn norm_of<const SHANNON: bool>(&self, all: u32, n: u32) -> f32 {
-        self.measure.norm::<SHANNON>(all, reciprocal_fast(n as f32 * PER_CELL))
-    }
-
     /// The windows of a row from the lane's columns, to element `at`. `own` has the cells that the windows are around.
     #[inline(always)]
-    fn write_row<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+    fn write_row<const SIDE: usize, const MODE: Mode, const GROUPS: usize>(
         &self,
         columns: &Columns<GROUPS>,
-        (start, norm): (u32, f32),
+        (start, norm): (M::Entry, M::Result),
         own: Cells,
         at: isize,
     ) {
@@ -293,7 +272,7 @@ impl Strip {
             while k < 4 {
                 let address = counts[k];
                 sums[k] = self.table.load_address(address + pair_rows(SIDE) * ROW);
-                norms[k] = self.norm::<SHANNON>(sums[k], address, marks, [0, 2, 1, 3][k]);
+                norms[k] = self.measure.of_address(sums[k], address, self.left, marks, [0, 2, 1, 3][k]);
                 k += 1;
             }
         }
@@ -304,37 +283,31 @@ impl Strip {
             let mut k = 0;
             while k < 4 {
                 // The table holds −F. Two lookups at a time: two additions are one instruction.
-                sums[k] = sums[k]
-                    .wrapping_add(self.table.load_address(addresses[k / 2][k % 2]))
-                    .wrapping_add(self.table.load_address(addresses[k / 2][2 + k % 2]));
+                let of = |i: usize| self.table.load_address(addresses[k / 2][i + k % 2]);
+                sums[k] = M::add(M::add(sums[k], of(0)), of(2));
                 k += 1;
             }
             p += 2;
         }
 
-        let h = self.measure.results::<SHANNON>(sums, norms);
-        let inside = self.x + 4 <= self.right;
-        // The outermost lanes have only half of their neighbours.
-        let edge = self.lane == 0 || self.lane == 31;
-        let half = if self.lane == 0 { [h[2], h[3]] } else { [h[0], h[1]] };
-        // Negative only where nothing is stored.
-        let at = at as usize;
-        self.out.store4_if(inside && !edge, at, h);
-        self.out.store2_if(inside && edge, at, half);
+        let h = self.measure.results(sums, norms);
+        let inside = |x: i32| x + 4 <= self.right;
+        let other = if self.lane % 2 == 0 { self.x + 4 } else { self.x - 4 };
+        M::store_row(self.out, at, h, Halves { own: inside(self.x), other: inside(other) });
     }
 }
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNON: bool>(
+fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, M: Norms>(
     cells: In<u8>,
-    out: Out<f32>,
-    table: In<u32>,
+    out: Out<M::Result>,
+    table: In<M::Entry>,
     (rows, cols, stride): (u32, u32, u32),
     (first, count, out_stride): (u32, u32, u32),
     nodata: u32,
     rows_each: u32,
-    measure: OneSum,
+    measure: M,
     (found, records): (In<u32>, u32),
 ) {
     if !admits(found, records, if MODE == COUNTED { nodata } else { NOTHING }) {
@@ -347,25 +320,26 @@ fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNO
         let row = at / 8;
         let (n1, n2) = (row % radix(SIDE), row / radix(SIDE));
         // Rows that no window reaches are filled too: no unwritten memory is read.
-        let f = if row >= pair_rows(SIDE) {
-            table.load((tensor_rows(SIDE) - 1 - row) as usize)
+        let words = if row >= pair_rows(SIDE) {
+            M::row(M::negated(table.load((tensor_rows(SIDE) - 1 - row) as usize)))
         } else if n1 + n2 <= full(SIDE) {
-            table.load(n1 as usize).wrapping_add(table.load(n2 as usize)).wrapping_neg()
+            M::row(M::add(table.load(n1 as usize), table.load(n2 as usize)))
         } else {
-            0
+            [0; 4]
         };
-        shared.store4(4 * at, [f; 4]);
+        shared.store4(4 * at, words);
         at += thread::block_dim_x();
     }
     thread::sync_threads();
 
+    let near = shared.cast::<M::Entry>();
     let lane = warp::lane_id();
     // In a quad the first lane fetches from its left, the last from its right.
     let (is_first, is_last) = (lane.is_multiple_of(4), lane % 4 == 3);
     let neighbour = lane.wrapping_add(u32::from(is_last)).wrapping_sub(u32::from(is_first)) & 31;
     // ptxas copies a word that it knows to be one into four registers before each product, and constants into registers
     // before each permutation. It does not see through shuffles, and keeps their results.
-    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, shared.address() + 4 * (lane ^ i), i, 32).0);
+    let address = [0, 1, 2, 3].map(|i| warp::warp_shuffle_xor(warp::FULL, lane_address::<M>(near, lane ^ i), i, 32).0);
     let tables = tables(SIDE).map(|word| warp::warp_shuffle_xor(warp::FULL, word ^ lane, 1, 32).0 ^ lane ^ 1);
     let (begin, end, reach) = (first as i32, (first + count) as i32, (SIDE / 2) as u32);
     let frame = Frame::new(begin, end, rows as i32, cols as i32, reach as i32);
@@ -374,7 +348,7 @@ fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNO
     let strip = Strip {
         cells,
         out,
-        table: shared,
+        table: near,
         matrix: [band(lane, 0, reach), band(lane, 1, reach)],
         rows: rows as i32,
         cols: cols as i32,
@@ -384,9 +358,9 @@ fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNO
         out_stride,
         nodata,
         marking: Marking::new::<GROUPS>(nodata),
-        measure: OneSum { scale: measure.scale * PER_CELL, ..measure },
+        measure,
         // Addresses are below 2^17, and the multiplier has 7 bits: no product is rounded.
-        all: -MULTIPLIER * f32::from_bits(all),
+        left: Left { none: all, product: -MULTIPLIER * f32::from_bits(all) },
         lane,
         neighbour,
         // The last lane's upper two columns are near the next quad, the first lane's lower two near the one before.
@@ -406,25 +380,32 @@ fn tensor<const SIDE: usize, const MODE: Mode, const GROUPS: usize, const SHANNO
         let here = Strip { x: (column * TENSOR_COLS + 4 * lane) as i32, ..strip };
         let begin = frame.top + (band * rows_each) as i32;
         let end = (begin + rows_each as i32).min(frame.bottom);
-        here.march::<SIDE, MODE, GROUPS, SHANNON>(begin, end);
+        here.march::<SIDE, MODE, GROUPS>(begin, end);
         unit += thread::grid_dim_x() * (thread::block_dim_x() / 32);
     }
     // Last, because warps take different times here.
-    frame.compute::<SIDE, MODE, GROUPS, SHANNON>(&strip);
+    frame.compute::<SIDE, MODE, GROUPS, _>(&strip);
+}
+
+/// A measure in f32, whose scale is for the reciprocal of N · `PER_CELL`.
+#[inline(always)]
+fn single<const GROUPS: usize, const SHANNON: bool>(formula: u32, scale: f32) -> Single<SHANNON, false> {
+    let sum = if GROUPS > 1 { OneSum::grouped(formula, scale).0 } else { OneSum::new(formula, scale) };
+    Single::of_sum(OneSum { scale: sum.scale * PER_CELL, ..sum })
 }
 
 macro_rules! tensors {
     ($(
         $(#[$doc:meta])*
-        $name:ident, threads $threads:literal, side $side:literal, $mode:ident, groups $groups:literal,
-        shannon $shannon:literal;
+        $name:ident, threads $threads:literal, side $side:literal, $mode:ident, groups $groups:literal, $result:ty, $entry:ty,
+        |$formula:ident, $scale:ident: $real:ty| $measure:expr;
     )*) => {$(
         $(#[$doc])*
         #[kernel(threads = $threads, blocks = 1, arch = 80)]
         pub unsafe fn $name(
             cells: In<u8>,
-            out: Out<f32>,
-            table: In<u32>,
+            out: Out<$result>,
+            table: In<$entry>,
             rows: u32,
             cols: u32,
             stride: u32,
@@ -433,14 +414,13 @@ macro_rules! tensors {
             out_stride: u32,
             nodata: u32,
             rows_each: u32,
-            formula: u32,
-            scale: f32,
+            $formula: u32,
+            $scale: $real,
             found: In<u32>,
             records: u32,
         ) {
             let (frame, kept, scan) = ((rows, cols, stride), (first, count, out_stride), (found, records));
-            let measure = if $groups > 1 { OneSum::grouped(formula, scale).0 } else { OneSum::new(formula, scale) };
-            tensor::<$side, $mode, $groups, $shannon>(cells, out, table, frame, kept, nodata, rows_each, measure, scan);
+            tensor::<$side, $mode, $groups, _>(cells, out, table, frame, kept, nodata, rows_each, ($measure), scan);
         }
     )*};
 }
@@ -457,96 +437,140 @@ tensors! {
     /// # Safety
     /// As [`entropy_sliding`](fn@super::entropy_sliding), with the block size and the shared memory above; `nodata` is above 255; `found` has so many records.
     /// Cells that are no levels give meaningless results, and do no other harm.
-    entropy_tensor, threads 768, side 5, INSIDE, groups 1, shannon true;
+    entropy_tensor, threads 768, side 5, INSIDE, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, true>(formula, scale);
 
     /// [`entropy_tensor`](fn@entropy_tensor) for grids with cells that are nodata, which is any byte.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor); `nodata` may be anything.
-    entropy_tensor_counted, threads 768, side 5, COUNTED, groups 1, shannon true;
+    entropy_tensor_counted, threads 768, side 5, COUNTED, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, true>(formula, scale);
 
     /// [`entropy_tensor`](fn@entropy_tensor) for windows of 3 × 3; `table` has F(n) for n = 0..=9.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3, threads 768, side 3, INSIDE, groups 1, shannon true;
+    entropy_tensor_3, threads 768, side 3, INSIDE, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, true>(formula, scale);
 
     /// [`entropy_tensor_3`](fn@entropy_tensor_3) for grids with cells that are nodata, which is any byte.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_counted, threads 768, side 3, COUNTED, groups 1, shannon true;
+    entropy_tensor_3_counted, threads 768, side 3, COUNTED, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, true>(formula, scale);
 
     /// [`entropy_tensor`](fn@entropy_tensor) for another measure: `formula`, one of the numbers `ONE_SUM_…`, says what `table` and `scale` are for.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_measures, threads 768, side 5, INSIDE, groups 1, shannon false;
+    entropy_tensor_measures, threads 768, side 5, INSIDE, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, false>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_measures_counted, threads 768, side 5, COUNTED, groups 1, shannon false;
+    entropy_tensor_measures_counted, threads 768, side 5, COUNTED, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, false>(formula, scale);
 
     /// [`entropy_tensor_measures`](fn@entropy_tensor_measures) for windows of 3 × 3.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3_measures, threads 768, side 3, INSIDE, groups 1, shannon false;
+    entropy_tensor_3_measures, threads 768, side 3, INSIDE, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, false>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_measures_counted, threads 768, side 3, COUNTED, groups 1, shannon false;
+    entropy_tensor_3_measures_counted, threads 768, side 3, COUNTED, groups 1, f32, u32,
+        |formula, scale: f32| single::<1, false>(formula, scale);
 
     /// [`entropy_tensor`](fn@entropy_tensor) of up to 32 levels, in blocks of [`TENSOR_MANY_THREADS`] threads.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_many, threads 512, side 5, INSIDE, groups 2, shannon true;
+    entropy_tensor_many, threads 512, side 5, INSIDE, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, true>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_many_counted, threads 512, side 5, COUNTED, groups 2, shannon true;
+    entropy_tensor_many_counted, threads 512, side 5, COUNTED, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, true>(formula, scale);
 
     /// [`entropy_tensor_many`](fn@entropy_tensor_many) for windows of 3 × 3.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3_many, threads 512, side 3, INSIDE, groups 2, shannon true;
+    entropy_tensor_3_many, threads 512, side 3, INSIDE, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, true>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_many_counted, threads 512, side 3, COUNTED, groups 2, shannon true;
+    entropy_tensor_3_many_counted, threads 512, side 3, COUNTED, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, true>(formula, scale);
 
     /// [`entropy_tensor_measures`](fn@entropy_tensor_measures) of up to 32 levels, in blocks of [`TENSOR_MANY_THREADS`] threads. `formula` has the number of groups, 2,
     /// from bit [`ONE_SUM_GROUPS`](super::ONE_SUM_GROUPS) on.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_many_measures, threads 512, side 5, INSIDE, groups 2, shannon false;
+    entropy_tensor_many_measures, threads 512, side 5, INSIDE, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, false>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_many_measures_counted, threads 512, side 5, COUNTED, groups 2, shannon false;
+    entropy_tensor_many_measures_counted, threads 512, side 5, COUNTED, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, false>(formula, scale);
 
     /// [`entropy_tensor_many_measures`](fn@entropy_tensor_many_measures) for windows of 3 × 3.
     ///
     /// # Safety
     /// As [`entropy_tensor`](fn@entropy_tensor).
-    entropy_tensor_3_many_measures, threads 512, side 3, INSIDE, groups 2, shannon false;
+    entropy_tensor_3_many_measures, threads 512, side 3, INSIDE, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, false>(formula, scale);
 
     /// The same for grids with nodata.
     ///
     /// # Safety
     /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
-    entropy_tensor_3_many_measures_counted, threads 512, side 3, COUNTED, groups 2, shannon false;
+    entropy_tensor_3_many_measures_counted, threads 512, side 3, COUNTED, groups 2, f32, u32,
+        |formula, scale: f32| single::<2, false>(formula, scale);
+
+    /// [`entropy_tensor`](fn@entropy_tensor) in f64, in blocks of [`TENSOR_F64_THREADS`] threads: `table` has entries of 64 bits.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_f64, threads 640, side 5, INSIDE, groups 1, f64, u64,
+        |formula, scale: f64| Double::<false>::new(formula, scale);
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_f64_counted, threads 640, side 5, COUNTED, groups 1, f64, u64,
+        |formula, scale: f64| Double::<false>::new(formula, scale);
+
+    /// [`entropy_tensor_f64`](fn@entropy_tensor_f64) for windows of 3 × 3.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor`](fn@entropy_tensor).
+    entropy_tensor_3_f64, threads 640, side 3, INSIDE, groups 1, f64, u64,
+        |formula, scale: f64| Double::<false>::new(formula, scale);
+
+    /// The same for grids with nodata.
+    ///
+    /// # Safety
+    /// As [`entropy_tensor_counted`](fn@entropy_tensor_counted).
+    entropy_tensor_3_f64_counted, threads 640, side 3, COUNTED, groups 1, f64, u64,
+        |formula, scale: f64| Double::<false>::new(formula, scale);
 }

@@ -5,9 +5,9 @@ use simt::math::{fused_multiply_add_f64, reciprocal_fast};
 use simt::scalar::Scalar;
 use simt::shared::Shared;
 
-use super::super::lane_table::ROW;
-use super::super::one_sum::{ONE_SUM_GROUPS, OneSum};
-use super::super::store_doubles;
+use super::lane_table::ROW;
+use super::one_sum::{ONE_SUM_GROUPS, OneSum};
+use super::store_doubles;
 
 /// A measure that comes from one sum over a window's counts, R = Q(N) − Σ Q(n).
 pub trait Measure: Copy {
@@ -84,6 +84,23 @@ impl<const SHANNON: bool, const GROUPED: bool> Single<SHANNON, GROUPED> {
         let scale = scale * ROW as f32;
         let (sum, groups) = if GROUPED { OneSum::grouped(formula, scale) } else { (OneSum::new(formula, scale), 1) };
         Self { sum, groups, group: 0 }
+    }
+
+    /// The same of so many groups.
+    #[inline(always)]
+    pub fn with_groups(self, groups: u32) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// The measure of one group, whose norms a kernel finds by itself.
+    #[inline(always)]
+    pub fn of_sum(sum: OneSum) -> Self {
+        Self { sum, groups: 1, group: 0 }
+    }
+
+    #[inline(always)]
+    pub fn sum(self) -> OneSum {
+        self.sum
     }
 }
 
