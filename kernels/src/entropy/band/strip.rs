@@ -110,8 +110,6 @@ impl<M: Measure> Strip<M> {
         while group < self.measure.groups() {
             Self { measure: self.measure.of_group(group), ..*self }.march_unit::<NODATA>(work);
             group += 1;
-            // What waits in the ring of the group before has been read.
-            warp::sync_warp(warp::FULL);
         }
     }
 
@@ -160,6 +158,8 @@ impl<M: Measure> Strip<M> {
             }
         };
 
+        // What is in the ring of the rows before has been read.
+        warp::sync_warp(warp::FULL);
         let mut slot = 0;
         let mut columns = Columns::EMPTY;
         self.ring.store(slot, pack(load()));
