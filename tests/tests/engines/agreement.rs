@@ -9,6 +9,7 @@ use halotile::grid::{Grid, GridView};
 use halotile::observe::Observer;
 use halotile_lab::entropy::kernels;
 use halotile_tests::cases::large;
+use halotile_tests::measures;
 use halotile_tests::runner::{Checked, check, checked, compare};
 
 use crate::TABLE;
@@ -243,34 +244,37 @@ fn bands_and_devices_change_no_bit() {
 /// Every measure in windows of every shape, through the library's own door.
 #[test]
 fn measures_on_every_engine() {
-    use halotile_tests::measures;
-    assert!(measures::check::<f32>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check::<f64>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check_large::<f32>().unwrap().0 > 10_000);
-    assert!(measures::check_large::<f64>().unwrap().0 > 10_000);
-    assert!(measures::check::<f32>(&emulated(2), None, 10_000).unwrap().0 > 10_000);
-    assert!(measures::check::<f64>(&emulated(1), None, 10_000).unwrap().0 > 10_000);
-    let columns = Some(Kernel::ColumnsMeasures);
-    assert!(measures::check::<f32>(&emulated(1), columns, 7_000_000).unwrap().0 > 500_000);
-    let columns = Some(Kernel::ColumnsMeasuresF64);
-    assert!(measures::check::<f64>(&emulated(2), columns, 10_000).unwrap().0 > 10_000);
-    assert!(measures::check_sums::<f32>(&emulated(1), Some(Kernel::ColumnsSums), 30_000_000).unwrap().0 > 500_000);
-    assert!(measures::check_sums::<f64>(&emulated(2), Some(Kernel::ColumnsSumsF64), 30_000_000).unwrap().0 > 500_000);
-    assert!(measures::check_sums::<f32>(&emulated(1), None, 1_000_000).unwrap().0 > 50_000);
+    let [one, two] = [1, 2].map(emulated);
+    let counts = |done: Vec<measures::Compared>| done.into_iter().map(|(compared, _)| compared).collect::<Vec<_>>();
+    let columns = (&one, Some(Kernel::ColumnsMeasures), 7_000_000);
+    let done =
+        counts(measures::check::<f32>(&[(&Engine::Cpu, None, usize::MAX), (&two, None, 10_000), columns]).unwrap());
+    assert!(done[0] > 500_000 && done[1] > 10_000 && done[2] > 500_000, "{done:?}");
+    let columns = (&two, Some(Kernel::ColumnsMeasuresF64), 10_000);
+    let done =
+        counts(measures::check::<f64>(&[(&Engine::Cpu, None, usize::MAX), (&one, None, 10_000), columns]).unwrap());
+    assert!(done[0] > 500_000 && done[1] > 10_000 && done[2] > 10_000, "{done:?}");
+    assert!(measures::check_large::<f32>().unwrap() > 10_000);
+    assert!(measures::check_large::<f64>().unwrap() > 10_000);
+    let columns = (&one, Some(Kernel::ColumnsSums), 30_000_000);
+    let done = counts(measures::check_sums::<f32>(&[columns, (&one, None, 1_000_000)]).unwrap());
+    assert!(done[0] > 500_000 && done[1] > 50_000, "{done:?}");
+    let columns = (&two, Some(Kernel::ColumnsSumsF64), 30_000_000);
+    assert!(counts(measures::check_sums::<f64>(&[columns]).unwrap())[0] > 500_000);
 }
 
 /// Those that come from one sum, by the kernels on the tensor cores, and chosen without a name.
 #[test]
 fn measures_of_one_sum_on_the_tensor_cores() {
-    use halotile_tests::measures;
+    let [one, two] = [1, 2].map(emulated);
     let wide =
         [Kernel::Tensor, Kernel::TensorCounted, Kernel::Band, Kernel::BandCounted].map(|kernel| (kernel, 1_600_000));
-    for (kernel, updates) in wide.into_iter().chain([(Kernel::Footprint, 400_000)]) {
-        let (least, (compared, worst)) =
-            (10_000, measures::check_one_sum(&emulated(1), Some(kernel), updates).unwrap());
-        assert!(compared > least && worst < 1e-6, "{kernel}: {compared}, {worst}");
+    let named = wide.into_iter().chain([(Kernel::Footprint, 400_000)]);
+    let mut runs: Vec<_> = named.map(|(kernel, updates)| (&one, Some(kernel), updates)).collect();
+    runs.push((&two, None, 200_000));
+    for (run, (compared, worst)) in runs.iter().zip(measures::check_one_sum(420, &runs).unwrap()) {
+        assert!(compared > 10_000 && worst < 1e-6, "{:?}: {compared}, {worst}", run.1);
     }
-    assert!(measures::check_one_sum(&emulated(2), None, 200_000).unwrap().0 > 10_000);
 }
 
 /// Base, levels and normalising are only a factor; the CPU engine and the devices must have the same one.
