@@ -57,12 +57,14 @@ pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let bytes = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
-        u32::from_le_bytes(core::array::from_fn(|i| {
-            let nibble = selector >> (4 * i) & 15;
-            let byte = bytes[(nibble & 7) as usize];
+        // Written out, as below: kernels do little else, and a loop costs the emulator several times as much.
+        let bytes = u64::from(high) << 32 | u64::from(low);
+        let byte = |i: u32| {
+            let nibble = selector >> (4 * i);
+            let byte = (bytes >> (8 * (nibble & 7))) as u8;
             if nibble & 8 == 0 { byte } else { (byte.cast_signed() >> 7).cast_unsigned() }
-        }))
+        };
+        u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
     }
 }
 
@@ -81,8 +83,8 @@ pub fn dot4(a: u32, b: u32, accumulator: u32) -> u32 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(x, y)| u32::from(x) * u32::from(y));
-        accumulator.wrapping_add(products.sum())
+        let (a, b) = (a.to_le_bytes().map(u32::from), b.to_le_bytes().map(u32::from));
+        accumulator.wrapping_add(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
     }
 }
 

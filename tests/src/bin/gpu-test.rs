@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     let kernels = [None, Some(MeasuresF64), Some(ColumnsMeasuresF64)];
     results("measures f64", &kernels, usize::MAX, measures::check::<f64>)?;
     let kernels = [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some);
-    results("measures of one sum", &kernels, 8_000_000, |runs| measures::check_one_sum(1400, runs))?;
+    results("measures of one sum", &kernels, 8_000_000, |runs| measures::check_one_sum(1400, 1, runs))?;
     results("measures from sums f32", &[None, Some(ColumnsSums)], 10_000_000, measures::check_sums::<f32>)?;
     results("measures from sums f64", &[None, Some(ColumnsSumsF64)], 10_000_000, measures::check_sums::<f64>)?;
     the_arrays(&device, &table)?;

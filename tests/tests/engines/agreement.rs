@@ -272,7 +272,7 @@ fn measures_of_one_sum_on_the_tensor_cores() {
     let named = wide.into_iter().chain([(Kernel::Footprint, 400_000)]);
     let mut runs: Vec<_> = named.map(|(kernel, updates)| (&one, Some(kernel), updates)).collect();
     runs.push((&two, None, 200_000));
-    for (run, (compared, worst)) in runs.iter().zip(measures::check_one_sum(420, &runs).unwrap()) {
+    for (run, (compared, worst)) in runs.iter().zip(measures::check_one_sum(420, 2, &runs).unwrap()) {
         assert!(compared > 10_000 && worst < 1e-6, "{:?}: {compared}, {worst}", run.1);
     }
 }
