@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::toolchain::Toolchain;
-use crate::workspace::{self, KERNEL_CRATES, KernelCrate, read, succeed, write};
+use crate::workspace::{self, KERNEL_CRATES, KernelCrate, parallel, read, succeed, write};
 use crate::{hash, launch_bounds, panics, ptx, symbols};
 
 #[derive(clap::Args)]
@@ -40,7 +40,12 @@ pub fn run(options: &Options) -> Result<()> {
     let toolchain = Toolchain::find()?;
     if options.check {
         let target = tempfile::tempdir().context("cannot make a temporary directory")?;
-        return KERNEL_CRATES.iter().try_for_each(|krate| check(&toolchain, krate, options, target.path()));
+        let of = |krate| architectures(krate, options).into_iter().map(move |arch| (krate, arch));
+        let files: Vec<_> = KERNEL_CRATES.iter().flat_map(of).collect();
+        // The compiler works on one core, and cargo on one build a directory: each file has its own, which costs less than waiting.
+        let own = |krate: &KernelCrate, arch| target.path().join(krate.ptx_name(arch));
+        parallel(&files, |&(krate, arch)| check(&toolchain, krate, arch, &own(krate, arch)))?;
+        return Ok(());
     }
     // Not the host's own target directory: a build that is running there would hold this one up.
     let target = workspace::target_dir()?.join("device");
@@ -65,23 +70,21 @@ fn architectures<'a>(krate: &KernelCrate, options: &'a Options) -> Vec<&'a str> 
     asked.filter(|arch| options.out.is_some() || krate.architectures.contains(arch)).collect()
 }
 
-fn check(toolchain: &Toolchain, krate: &KernelCrate, options: &Options, target: &Path) -> Result<()> {
-    for arch in architectures(krate, options) {
-        let path = krate.ptx_file(arch);
-        let (committed, rebuilt) = (read(&path)?, build(toolchain, krate, arch, target)?);
-        if committed != rebuilt {
-            let lines = committed.lines().zip(rebuilt.lines());
-            let same = lines.take_while(|(committed, rebuilt)| committed == rebuilt).count();
-            bail!(
-                "{} is not what the sources give: line {} is\n  {}\nand should be\n  {}\nRun cargo xtask build-ptx.",
-                path.display(),
-                same + 1,
-                committed.lines().nth(same).unwrap_or("(the end)"),
-                rebuilt.lines().nth(same).unwrap_or("(the end)"),
-            );
-        }
-        eprintln!("{} is what the sources give, byte for byte", path.display());
+fn check(toolchain: &Toolchain, krate: &KernelCrate, arch: &str, target: &Path) -> Result<()> {
+    let path = krate.ptx_file(arch);
+    let (committed, rebuilt) = (read(&path)?, build(toolchain, krate, arch, target)?);
+    if committed != rebuilt {
+        let lines = committed.lines().zip(rebuilt.lines());
+        let same = lines.take_while(|(committed, rebuilt)| committed == rebuilt).count();
+        bail!(
+            "{} is not what the sources give: line {} is\n  {}\nand should be\n  {}\nRun cargo xtask build-ptx.",
+            path.display(),
+            same + 1,
+            committed.lines().nth(same).unwrap_or("(the end)"),
+            rebuilt.lines().nth(same).unwrap_or("(the end)"),
+        );
     }
+    eprintln!("{} is what the sources give, byte for byte", path.display());
     Ok(())
 }
 

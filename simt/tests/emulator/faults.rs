@@ -1,41 +1,14 @@
-//! One mistake a kernel, none of them a race: bounds, alignment, unwritten memory, meetings, panics.
+//! One mistake a kernel, none of them a race: bounds, alignment, unwritten memory, panics.
 
-use simt::emulator::{self, Absence, FaultKind, Options, SyncPoint, TexelFormat};
+use simt::emulator::{self, FaultKind, Options, TexelFormat};
 use simt::global::{In, Out};
-use simt::launch::{Arg, KernelEntry, LaunchConfig};
+use simt::launch::LaunchConfig;
 use simt::texture::Texture1d;
-use simt::warp::{self, FULL};
 use simt::{constant, kernel, shared, thread};
 
-use crate::support::{Device, config, planted};
+use crate::support::{Device, Source, config};
 
-/// The line of this file with the comment `// planted: NAME`.
-fn line(name: &str) -> u32 {
-    planted(include_str!("faults.rs"), name)
-}
-
-const FILE: &str = "simt/tests/emulator/faults.rs";
-
-/// Launches a kernel of one `Out<u32>` of 100 zeros that must fail on the planted line; returns the message without
-/// what is before "line:column: ".
-fn message(kernel: KernelEntry, config: LaunchConfig, planted: &str) -> String {
-    let mut device = Device::new();
-    let output = device.upload(&[0u32; 100]);
-    message_of(&mut device, kernel, config, &[output.arg::<u32>(true)], planted)
-}
-
-fn message_of(
-    device: &mut Device,
-    kernel: KernelEntry,
-    config: LaunchConfig,
-    arguments: &[Arg],
-    planted: &str,
-) -> String {
-    let fault = device.fault(kernel, config, arguments);
-    let place = fault.at.clone().expect("a place");
-    assert_eq!((place.file.as_str(), place.line), (FILE, line(planted)), "{fault}");
-    fault.kind.to_string()
-}
+const HERE: Source = Source { file: "simt/tests/emulator/faults.rs", text: include_str!("faults.rs") };
 
 #[kernel]
 unsafe fn store_beyond(output: Out<u32>) {
@@ -53,11 +26,11 @@ fn a_whole_message_reads_well() {
     assert!(matches!(fault.kind, FaultKind::Race { .. }), "threads 0 and 40 store the same: {fault}");
 
     let fault = device.fault(store_beyond::ENTRY, config([3, 1, 1], [40, 1, 1], 0), &[output.arg::<u32>(true)]);
-    let line = line("store_beyond");
+    let (file, line) = (HERE.file, HERE.line("store_beyond"));
     assert_eq!(
         fault.to_string(),
         format!(
-            "kernel store_beyond, block (2, 0, 0), thread (20, 0, 0) (warp 0, lane 20), {FILE}:{line}:16: \
+            "kernel store_beyond, block (2, 0, 0), thread (20, 0, 0) (warp 0, lane 20), {file}:{line}:16: \
              index 100 is outside the 100 elements of global output"
         )
     );
@@ -134,7 +107,7 @@ fn indices_into_buffers_are_checked() {
             "an access of 4 bytes at byte 0 of global input: its address 0x700000000002 is no multiple of 4",
         ),
     ] {
-        assert_eq!(message_of(&mut device, kernel, config, &arguments, name), expected);
+        assert_eq!(HERE.message_of(&mut device, kernel, config, &arguments, name), expected);
     }
 }
 
@@ -262,7 +235,7 @@ fn indices_into_shared_and_constant_memory_are_checked() {
             "shared array MEDIUM makes 240000 bytes of shared memory a block, and the limit is 232448",
         ),
     ] {
-        assert_eq!(message(kernel, config, name), expected);
+        assert_eq!(HERE.message(kernel, config, name), expected);
     }
 }
 
@@ -308,11 +281,11 @@ unsafe fn add_unwritten(output: Out<u32>) {
 fn reads_of_what_nobody_wrote_are_found() {
     let one = LaunchConfig::linear(1, 1);
     assert_eq!(
-        message(read_unwritten_shared::ENTRY, one, "read_unwritten_shared"),
+        HERE.message(read_unwritten_shared::ENTRY, one, "read_unwritten_shared"),
         "a read at byte 2 of shared BYTES, which nothing has written"
     );
     assert_eq!(
-        message(read_after_block::ENTRY, LaunchConfig::linear(2, 1), "read_after_block"),
+        HERE.message(read_after_block::ENTRY, LaunchConfig::linear(2, 1), "read_after_block"),
         "a read at byte 12 of shared SMALL, which nothing has written"
     );
     let mut device = Device::new();
@@ -321,18 +294,18 @@ fn reads_of_what_nobody_wrote_are_found() {
     let output = device.fresh::<u32>(2);
     let arguments = [input.arg::<u32>(false), output.arg::<u32>(true)];
     assert_eq!(
-        message_of(&mut device, read_unwritten_global::ENTRY, one, &arguments, "read_unwritten_global"),
+        HERE.message_of(&mut device, read_unwritten_global::ENTRY, one, &arguments, "read_unwritten_global"),
         "a read at byte 12 of global input, which nothing has written"
     );
     let texture = device.memory.texture_1d(input, TexelFormat::U32, 4);
     let arguments = [texture.arg(), output.arg::<u32>(true)];
     assert_eq!(
-        message_of(&mut device, fetch_unwritten::ENTRY, one, &arguments, "fetch_unwritten"),
+        HERE.message_of(&mut device, fetch_unwritten::ENTRY, one, &arguments, "fetch_unwritten"),
         "a read at byte 12 of texture texture, which nothing has written"
     );
     let output = device.fresh::<u32>(2);
     assert_eq!(
-        message_of(&mut device, add_unwritten::ENTRY, one, &[output.arg::<u32>(true)], "add_unwritten"),
+        HERE.message_of(&mut device, add_unwritten::ENTRY, one, &[output.arg::<u32>(true)], "add_unwritten"),
         "a read at byte 4 of global output, which nothing has written"
     );
 }
@@ -346,175 +319,6 @@ fn the_detectors_can_be_switched_off() {
     for kernel in [add_unwritten::ENTRY, read_unwritten_shared::ENTRY] {
         emulator::launch(&mut device.memory, &kernel, &one, &arguments, &options).unwrap();
     }
-}
-
-#[kernel]
-unsafe fn barrier_left(_output: Out<u32>) {
-    if thread::thread_idx_x() % 4 != 3 {
-        thread::sync_threads(); // planted: barrier_left
-    }
-}
-
-#[kernel]
-unsafe fn barriers_two(_output: Out<u32>) {
-    if thread::thread_idx_x() < 32 {
-        thread::sync_threads(); // planted: barriers_two
-    } else {
-        thread::sync_threads(); // planted: barriers_other
-    }
-}
-
-#[kernel]
-unsafe fn barrier_kinds(_output: Out<u32>) {
-    let count = |_: bool| thread::sync_threads_count(true); // planted: barrier_kinds
-    if thread::thread_idx_x() == 0 {
-        count(true);
-    }
-    thread::sync_threads(); // planted: barrier_kinds_other
-}
-
-#[test]
-fn barriers_that_some_lanes_miss_are_found() {
-    let config = config([2, 1, 1], [8, 4, 2], 0);
-    assert_eq!(
-        message(barrier_left::ENTRY, config, "barrier_left"),
-        "the thread waits in sync_threads, and thread (3, 0, 0) of the block has left the kernel"
-    );
-    let other = |name| format!("{FILE}:{}:", line(name));
-    let text = message(barriers_two::ENTRY, LaunchConfig::linear(1, 64), "barriers_two");
-    let start = "the thread waits in sync_threads, and thread (32, 0, 0) of the block waits in sync_threads at ";
-    assert_eq!(text, format!("{start}{}9", other("barriers_other")));
-    let text = message(barrier_kinds::ENTRY, LaunchConfig::linear(1, 64), "barrier_kinds");
-    let start = "the thread waits in sync_threads_count, and thread (1, 0, 0) of the block waits in sync_threads at ";
-    assert_eq!(text, format!("{start}{}5", other("barrier_kinds_other")));
-}
-
-#[kernel]
-unsafe fn lane_left(_output: Out<u32>) {
-    if warp::lane_id() != 5 {
-        warp::warp_shuffle_down(FULL, 1u32, 1, 32); // planted: lane_left
-    }
-}
-
-#[kernel]
-unsafe fn lane_elsewhere(_output: Out<u32>) {
-    if warp::lane_id() < 30 {
-        warp::sync_warp(FULL); // planted: lane_elsewhere
-    } else {
-        thread::sync_threads(); // planted: lane_elsewhere_other
-    }
-}
-
-#[kernel]
-unsafe fn masks_differ(_output: Out<u32>) {
-    let mask = if warp::lane_id() < 2 { 0x3 } else { 0xFFFF_FFFE };
-    warp::warp_vote_any(mask, true); // planted: masks_differ
-}
-
-#[kernel]
-unsafe fn masks_nested(_output: Out<u32>) {
-    let mask = if warp::lane_id() == 0 { 0x3 } else { 0x6 | u32::from(warp::lane_id() == 2) };
-    if warp::lane_id() < 3 {
-        warp::warp_vote_any(mask, true); // planted: masks_nested
-    }
-}
-
-#[kernel]
-unsafe fn not_in_mask(_output: Out<u32>) {
-    warp::warp_vote_ballot(0x7FFF_FFFF, true); // planted: not_in_mask
-}
-
-#[kernel]
-unsafe fn full_in_part(_output: Out<u32>) {
-    warp::sync_warp(FULL); // planted: full_in_part
-}
-
-#[kernel]
-unsafe fn source_out_of_mask(_output: Out<u32>) {
-    if warp::lane_id() < 4 {
-        warp::warp_shuffle_xor(0xF, 1.0f64, 4, 32); // planted: source_out_of_mask
-    }
-}
-
-#[kernel]
-unsafe fn odd_width(_output: Out<u32>) {
-    warp::warp_shuffle_up(FULL, 1.0f64, 4, 12); // planted: odd_width
-}
-
-#[test]
-fn warp_operations_that_cannot_meet_are_found() {
-    let two = LaunchConfig::linear(1, 64);
-    let other = |name| format!("{FILE}:{}:", line(name));
-    for (kernel, config, name, expected) in [
-        (
-            lane_left::ENTRY,
-            two,
-            "lane_left",
-            "warp_shuffle_down with mask 0xffffffff names lane 5, which has left the kernel".to_owned(),
-        ),
-        (
-            lane_elsewhere::ENTRY,
-            two,
-            "lane_elsewhere",
-            format!(
-                "sync_warp with mask 0xffffffff names lane 30, which waits in sync_threads at {}9",
-                other("lane_elsewhere_other")
-            ),
-        ),
-        (
-            masks_differ::ENTRY,
-            two,
-            "masks_differ",
-            "a warp vote with mask 0xfffffffe names lane 1, which has left the kernel".to_owned(),
-        ),
-        (
-            masks_nested::ENTRY,
-            two,
-            "masks_nested",
-            format!(
-                "a warp vote with mask 0x00000003 names lane 1, which waits in a warp vote with mask 0x00000006 at {}9",
-                other("masks_nested")
-            ),
-        ),
-        (
-            not_in_mask::ENTRY,
-            two,
-            "not_in_mask",
-            "a warp vote with mask 0x7fffffff, which leaves out the calling lane".to_owned(),
-        ),
-        (
-            full_in_part::ENTRY,
-            LaunchConfig::linear(1, 16),
-            "full_in_part",
-            "sync_warp with mask 0xffffffff names lane 16, which does not exist in this block".to_owned(),
-        ),
-        (
-            source_out_of_mask::ENTRY,
-            two,
-            "source_out_of_mask",
-            "warp_shuffle_xor reads lane 4, which its mask 0x0000000f leaves out".to_owned(),
-        ),
-        (
-            odd_width::ENTRY,
-            two,
-            "odd_width",
-            "warp_shuffle_up with width 12, which is no power of two from 1 to 32".to_owned(),
-        ),
-    ] {
-        assert_eq!(message(kernel, config, name), expected);
-    }
-}
-
-#[test]
-fn a_missed_meeting_names_both_lanes() {
-    let mut device = Device::new();
-    let output = device.fresh::<u32>(1);
-    let fault = device.fault(lane_elsewhere::ENTRY, LaunchConfig::linear(1, 64), &[output.arg::<u32>(true)]);
-    assert_eq!((fault.warp, fault.lane), (0, 0));
-    let FaultKind::WarpMask { sync_point: SyncPoint::SyncWarp, mask: FULL, lane: 30, absence } = fault.kind else {
-        panic!("{fault}");
-    };
-    assert!(matches!(absence, Absence::Waits { sync_point: SyncPoint::Barrier, mask: None, .. }));
 }
 
 #[kernel]
@@ -533,44 +337,13 @@ unsafe fn panics_with_words(_output: Out<u32>) {
 #[test]
 fn panics_become_faults() {
     assert_eq!(
-        message(panics::ENTRY, LaunchConfig::linear(1, 64), "panics"),
+        HERE.message(panics::ENTRY, LaunchConfig::linear(1, 64), "panics"),
         "panic: index out of bounds: the len is 3 but the index is 3"
     );
     assert_eq!(
-        message(panics_with_words::ENTRY, LaunchConfig::linear(1, 64), "panics_with_words"),
+        HERE.message(panics_with_words::ENTRY, LaunchConfig::linear(1, 64), "panics_with_words"),
         "panic: no such case: 0"
     );
-}
-
-/// Waits for another lane without a synchronisation point.
-#[kernel]
-unsafe fn spins(output: Out<u32>) {
-    if thread::thread_idx_x() == 0 {
-        while output.atomic_add(0, 0) == 0 {} // planted: spins
-    }
-    output.atomic_exchange(0, 1);
-}
-
-#[kernel]
-unsafe fn spins_shared(_output: Out<u32>) {
-    let bytes = shared::array::<BYTES>();
-    bytes.store(thread::thread_idx_x(), 0);
-    while bytes.load(thread::thread_idx_x()) == 0 {}
-}
-
-#[test]
-fn endless_waits_end() {
-    let mut device = Device::new();
-    let output = device.upload(&[0u32]);
-    let (two, options) = (LaunchConfig::linear(1, 2), Options { spin_limit: 1000, ..Options::default() });
-    let arguments = [output.arg::<u32>(true)];
-    let mut run = |kernel| emulator::launch(&mut device.memory, &kernel, &two, &arguments, &options).unwrap_err();
-    let error = run(spins::ENTRY).to_string();
-    assert!(error.contains(&format!(":{}:", line("spins"))), "{error}");
-    assert!(
-        error.ends_with("1000 accesses to memory without synchronising with another: it waits for what never comes")
-    );
-    assert!(run(spins_shared::ENTRY).to_string().contains("1000 accesses"));
 }
 
 struct CountsDrops<'a>(&'a std::cell::Cell<u32>);

@@ -7,6 +7,7 @@
 mod accesses;
 mod clean;
 mod faults;
+mod faults_meetings;
 mod launches;
 mod memory;
 mod mma;

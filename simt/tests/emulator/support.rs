@@ -74,3 +74,39 @@ pub const ORDERS: [(Order, Order); 5] = [
     (Order::Shuffled(1), Order::Shuffled(2)),
     (Order::Shuffled(3), Order::Reverse),
 ];
+
+/// A file of these tests: its name as faults give it, and its text, in which mistakes are planted.
+pub struct Source {
+    pub file: &'static str,
+    pub text: &'static str,
+}
+
+impl Source {
+    /// The line with the comment `// planted: NAME`.
+    pub fn line(&self, name: &str) -> u32 {
+        planted(self.text, name)
+    }
+
+    /// Launches a kernel of one `Out<u32>` of 100 zeros that must fail on the planted line; returns the message without
+    /// what is before "line:column: ".
+    pub fn message(&self, kernel: KernelEntry, config: LaunchConfig, planted: &str) -> String {
+        let mut device = Device::new();
+        let output = device.upload(&[0u32; 100]);
+        self.message_of(&mut device, kernel, config, &[output.arg::<u32>(true)], planted)
+    }
+
+    /// The same on a device that is there, with any arguments.
+    pub fn message_of(
+        &self,
+        device: &mut Device,
+        kernel: KernelEntry,
+        config: LaunchConfig,
+        arguments: &[Arg],
+        planted: &str,
+    ) -> String {
+        let fault = device.fault(kernel, config, arguments);
+        let place = fault.at.clone().expect("a place");
+        assert_eq!((place.file.as_str(), place.line), (self.file, self.line(planted)), "{fault}");
+        fault.kind.to_string()
+    }
+}

@@ -15,9 +15,10 @@ use halotile::occupancy::{Architecture, Demand};
 use halotile_lab::generate::{Generator, Pattern};
 use halotile_lab::primer;
 use halotile_lab::resources;
+use halotile_tests::measures::{self, Compared, Run};
 use halotile_tests::runner::{Checked, check, table};
 use halotile_tests::selftest;
-use halotile_tests::{apsp, arrays, measures, words};
+use halotile_tests::{apsp, arrays, words};
 
 /// Tests halotile's kernels on a GPU.
 #[derive(Parser)]
@@ -45,32 +46,26 @@ fn main() -> Result<()> {
     }
     ensure!(failed == 0, "{failed} cases failed");
     let engine = Engine::Devices(vec![Arc::clone(&device)]);
-    for kernel in [None, Some(Kernel::Measures), Some(Kernel::ColumnsMeasures)] {
-        let (results, worst) = measures::check::<f32>(&engine, kernel, usize::MAX)?;
-        let name = kernel.map_or("chosen", Kernel::name);
-        println!("measures f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-    }
-    for kernel in [None, Some(Kernel::MeasuresF64), Some(Kernel::ColumnsMeasuresF64)] {
-        let (results, worst) = measures::check::<f64>(&engine, kernel, usize::MAX)?;
-        let name = kernel.map_or("chosen", Kernel::name);
-        println!("measures f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-    }
-    use Kernel::{Band, BandCounted, Footprint, Tensor, TensorCounted};
-    for kernel in [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some) {
-        let (results, worst) = measures::check_one_sum(&engine, kernel, 8_000_000)?;
-        let name = kernel.map_or("chosen", Kernel::name);
-        println!("measures of one sum, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-    }
-    for kernel in [None, Some(Kernel::ColumnsSums)] {
-        let (results, worst) = measures::check_sums::<f32>(&engine, kernel, 10_000_000)?;
-        let name = kernel.map_or("chosen", Kernel::name);
-        println!("measures from sums f32, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-    }
-    for kernel in [None, Some(Kernel::ColumnsSumsF64)] {
-        let (results, worst) = measures::check_sums::<f64>(&engine, kernel, 10_000_000)?;
-        let name = kernel.map_or("chosen", Kernel::name);
-        println!("measures from sums f64, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
-    }
+    let results = |what: &str, kernels: &[Option<Kernel>], updates, check: fn(&[Run<'_>]) -> Result<Vec<Compared>>| {
+        let runs: Vec<Run<'_>> = kernels.iter().map(|&kernel| (&engine, kernel, updates)).collect();
+        for (kernel, (results, worst)) in kernels.iter().zip(check(&runs)?) {
+            let name = kernel.map_or("chosen", Kernel::name);
+            println!("{what}, {name}    {results} results, 0 failed, largest difference {worst:.2e}");
+        }
+        anyhow::Ok(())
+    };
+    use Kernel::{
+        Band, BandCounted, ColumnsMeasures, ColumnsMeasuresF64, ColumnsSums, ColumnsSumsF64, Footprint, Measures,
+        MeasuresF64, Tensor, TensorCounted,
+    };
+    let kernels = [None, Some(Measures), Some(ColumnsMeasures)];
+    results("measures f32", &kernels, usize::MAX, measures::check::<f32>)?;
+    let kernels = [None, Some(MeasuresF64), Some(ColumnsMeasuresF64)];
+    results("measures f64", &kernels, usize::MAX, measures::check::<f64>)?;
+    let kernels = [Tensor, TensorCounted, Band, BandCounted, Footprint].map(Some);
+    results("measures of one sum", &kernels, 8_000_000, |runs| measures::check_one_sum(1400, 1, runs))?;
+    results("measures from sums f32", &[None, Some(ColumnsSums)], 10_000_000, measures::check_sums::<f32>)?;
+    results("measures from sums f64", &[None, Some(ColumnsSumsF64)], 10_000_000, measures::check_sums::<f64>)?;
     the_arrays(&device, &table)?;
     let (cases, worst) = words::check(&device, 1)?;
     println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");

@@ -13,7 +13,7 @@ use halotile_tests::runner::{Checked, check, checked, compare};
 
 use crate::TABLE;
 
-fn emulated(count: usize) -> Engine {
+pub fn emulated(count: usize) -> Engine {
     let device = |i| Arc::new(EmulatedDevice::new(i, None)) as Arc<dyn Device>;
     Engine::Devices((0..count).map(device).collect())
 }
@@ -239,39 +239,6 @@ fn bands_and_devices_change_no_bit() {
         assert!(bands > 1, "{} bands: {}", bands, case.name);
         assert!(banded == whole, "{bands} bands: {}", case.name);
     }
-}
-
-/// Every measure in windows of every shape, through the library's own door.
-#[test]
-fn measures_on_every_engine() {
-    use halotile_tests::measures;
-    assert!(measures::check::<f32>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check::<f64>(&Engine::Cpu, None, usize::MAX).unwrap().0 > 500_000);
-    assert!(measures::check_large::<f32>().unwrap().0 > 10_000);
-    assert!(measures::check_large::<f64>().unwrap().0 > 10_000);
-    assert!(measures::check::<f32>(&emulated(2), None, 10_000).unwrap().0 > 10_000);
-    assert!(measures::check::<f64>(&emulated(1), None, 10_000).unwrap().0 > 10_000);
-    let columns = Some(Kernel::ColumnsMeasures);
-    assert!(measures::check::<f32>(&emulated(1), columns, 7_000_000).unwrap().0 > 500_000);
-    let columns = Some(Kernel::ColumnsMeasuresF64);
-    assert!(measures::check::<f64>(&emulated(2), columns, 10_000).unwrap().0 > 10_000);
-    assert!(measures::check_sums::<f32>(&emulated(1), Some(Kernel::ColumnsSums), 30_000_000).unwrap().0 > 500_000);
-    assert!(measures::check_sums::<f64>(&emulated(2), Some(Kernel::ColumnsSumsF64), 30_000_000).unwrap().0 > 500_000);
-    assert!(measures::check_sums::<f32>(&emulated(1), None, 1_000_000).unwrap().0 > 50_000);
-}
-
-/// Those that come from one sum, by the kernels on the tensor cores, and chosen without a name.
-#[test]
-fn measures_of_one_sum_on_the_tensor_cores() {
-    use halotile_tests::measures;
-    let wide =
-        [Kernel::Tensor, Kernel::TensorCounted, Kernel::Band, Kernel::BandCounted].map(|kernel| (kernel, 1_600_000));
-    for (kernel, updates) in wide.into_iter().chain([(Kernel::Footprint, 400_000)]) {
-        let (least, (compared, worst)) =
-            (10_000, measures::check_one_sum(&emulated(1), Some(kernel), updates).unwrap());
-        assert!(compared > least && worst < 1e-6, "{kernel}: {compared}, {worst}");
-    }
-    assert!(measures::check_one_sum(&emulated(2), None, 200_000).unwrap().0 > 10_000);
 }
 
 /// Base, levels and normalising are only a factor; the CPU engine and the devices must have the same one.

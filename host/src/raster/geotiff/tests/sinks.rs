@@ -1,0 +1,205 @@
+//! What the sinks write, read back; misuse of them, full disks and pipes.
+
+use std::io::{Cursor, Seek, SeekFrom, Write};
+
+use super::*;
+
+pub fn sink<T: crate::io::Number, W: Write + Seek>(
+    out: W,
+    shape: (usize, usize),
+    descriptions: &[&str],
+    georeference: Option<&Georeference>,
+    options: &[&str],
+) -> Result<GeoTiffSink<T, W>, FormatError> {
+    let options = CreationOptions::parse(options).unwrap();
+    GeoTiffSink::new(out, "h.tif", shape, descriptions, georeference, &options)
+}
+
+/// Values with NaN here and there, and all of them in some places.
+fn result(rows: usize, cols: usize, band: usize) -> Grid<f64> {
+    let value = |r: usize, c: usize| match pattern(band, r, c) % 7 {
+        0 => f64::NAN,
+        _ if r < 30 || r < 64 && c < 40 => f64::NAN,
+        n => n as f64 / (1 + r + c) as f64,
+    };
+    Grid::from_fn(rows, cols, value).unwrap()
+}
+
+#[test]
+fn sinks_write_what_readers_read() {
+    let (rows, cols) = (75, 100);
+    let planes: Vec<Grid<f64>> = (0..3).map(|band| result(rows, cols, band)).collect();
+    for options in [
+        &[][..],
+        &["COMPRESS=NONE"],
+        &["COMPRESS=LZW", "PREDICTOR=1", "BLOCKXSIZE=16", "BLOCKYSIZE=32"],
+        &["COMPRESS=ZSTD", "BIGTIFF=YES", "BLOCKXSIZE=32", "BLOCKYSIZE=16", "SPARSE_OK=YES"],
+        &["ZLEVEL=1", "TILED=NO", "BIGTIFF=NO", "BLOCKYSIZE=7"],
+        &["TILED=NO", "SPARSE_OK=TRUE", "BLOCKYSIZE=30"],
+        &["TILED=NO", "COMPRESS=NONE"],
+    ] {
+        let mut out = Cursor::new(Vec::new());
+        let mut sink = sink::<f64, _>(&mut out, (rows, cols), &["a", "b", "c"], None, options).unwrap();
+        let (height, width) = ResultSink::<f64>::block(&sink);
+        assert_eq!(ResultSink::<f64>::whole_rows(&sink), options.contains(&"TILED=NO"));
+        // Rectangles of two blocks by three.
+        for top in (0..rows).step_by(2 * height) {
+            for left in (0..cols).step_by(3 * width) {
+                let (r, c) = (top..rows.min(top + 2 * height), left..cols.min(left + 3 * width));
+                let views: Vec<_> = planes.iter().map(|plane| plane.view().rect(r.clone(), c.clone())).collect();
+                sink.write(top, left, &views).unwrap();
+            }
+        }
+        Box::new(sink).finish().unwrap();
+        let bytes = out.into_inner();
+        let file = TiffFile::from_bytes(bytes.clone()).unwrap();
+        assert_eq!(file.is_bigtiff(), options.contains(&"BIGTIFF=YES"));
+        let lengths = [file.ifd(0).unwrap().tile_byte_counts(), file.ifd(0).unwrap().strip_byte_counts()];
+        let left_out = lengths.iter().flatten().flatten().any(|&n| n == 0);
+        assert_eq!(left_out, options.iter().any(|o| o.starts_with("SPARSE")), "{options:?}");
+        for (band, plane) in planes.iter().enumerate() {
+            let tiff = open(&bytes, band + 1).unwrap();
+            assert_eq!((tiff.block(), tiff.bands()), ((height.min(tiff.block().0), width), 3));
+            let Values::F64(values) = tiff.read(0..rows, 0..cols).unwrap() else { panic!("{options:?}") };
+            let same = values.iter().zip(plane.as_slice()).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+            assert!(same, "{options:?}, band {band}");
+        }
+    }
+}
+
+#[test]
+fn classes_are_written_with_a_place() {
+    let grid = Grid::from_fn(70, 50, |r, c| if r < 32 { 0 } else { (pattern(0, r, c) % 16) as u8 }).unwrap();
+    for options in
+        [&["BLOCKXSIZE=16", "BLOCKYSIZE=16", "SPARSE_OK=ON"][..], &["PREDICTOR=2", "COMPRESS=LZW"], &["TILED=NO"]]
+    {
+        let options = CreationOptions::parse(options).unwrap();
+        let mut cells = GeoTiffCells::new(Cursor::new(Vec::new()), "g.tif", 70, 50, None, &options).unwrap();
+        cells.write(0, 0, grid.view()).unwrap();
+        let tiff = open(cells.finish().unwrap().get_ref(), 1).unwrap();
+        assert_eq!(tiff.read(0..70, 0..50).unwrap(), Values::U8(grid.as_slice().to_vec()));
+        assert_eq!(tiff.nodata(), None);
+        let place = tiff.georeference().unwrap();
+        assert_eq!(place.pixel_scale, Some(vec![30.0, 30.0, 0.0]));
+        assert_eq!(place.tiepoints, Some(vec![0.0, 0.0, 0.0, 4_320_250.0, 3_211_050.0, 0.0]));
+    }
+}
+
+#[test]
+fn descriptions_are_sound_xml() {
+    let mut out = Cursor::new(Vec::new());
+    let mut sink = sink::<f32, _>(&mut out, (1, 1), &["a < \"b\" & c > d", "é\n2"], None, &[]).unwrap();
+    let cell = GridView::new(&[1.0], 1, 1).unwrap();
+    sink.write(0, 0, &[cell, cell]).unwrap();
+    Box::new(sink).finish().unwrap();
+    let file = TiffFile::from_bytes(out.into_inner()).unwrap();
+    assert_eq!(
+        file.ifd(0).unwrap().tag(42112).unwrap().value.as_str(),
+        Some(
+            "<GDALMetadata>\n  \
+             <Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">a &amp;lt; &amp;quot;b&amp;quot; &amp;amp; c &amp;gt; d</Item>\n  \
+             <Item name=\"DESCRIPTION\" sample=\"1\" role=\"description\">é 2</Item>\n\
+             </GDALMetadata>\n"
+        )
+    );
+}
+
+#[test]
+fn misuse_of_a_sink_is_an_error() {
+    let message = |shape, descriptions: &[&str], options: &[&str]| {
+        sink::<f32, _>(Cursor::new(Vec::new()), shape, descriptions, None, options).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message((1, 1), &["a"], &["PREDICTOR=2"]),
+        "h.tif: PREDICTOR=2 is for whole numbers, and results are floating point; choose 1 or 3; change the creation options"
+    );
+    assert_eq!(
+        message((1, 1 << 31), &["a"], &[]),
+        "h.tif: a GeoTIFF has 1 to 2147483647 rows and columns, not 1 x 2147483648; choose another format or another grid"
+    );
+    assert!(message((0, 1), &["a"], &[]).contains("not 0 x 1"));
+    assert!(message((1, 1), &[], &[]).contains("a GeoTIFF has 1 to 65535 bands, not 0"));
+    assert_eq!(
+        message((40_000, 40_000), &["a"], &["BIGTIFF=NO", "COMPRESS=NONE"]),
+        "h.tif: the file would be longer than the 4 GiB that a classic TIFF may have; allow a BigTIFF with BIGTIFF=IF_NEEDED"
+    );
+    let cells = [0.0; 32 * 32];
+    let view = |rows, cols| GridView::new(&cells, rows, cols).unwrap();
+    let options = ["BLOCKXSIZE=16", "BLOCKYSIZE=16"];
+    let mut sink = sink::<f32, _>(Cursor::new(Vec::new()), (40, 40), &["a"], None, &options).unwrap();
+    for (top, left, planes) in [
+        (0, 0, vec![]),
+        (0, 0, vec![view(16, 16), view(16, 16)]),
+        (0, 0, vec![view(15, 16)]),
+        (8, 0, vec![view(16, 16)]),
+        (0, 32, vec![view(16, 16)]),
+        (48, 0, vec![view(16, 16)]),
+        (usize::MAX - 15, 0, vec![view(16, 16)]),
+    ] {
+        assert!(sink.write(top, left, &planes).is_err(), "{top} {left}");
+    }
+    sink.write(0, 0, &[view(16, 32)]).unwrap();
+    assert!(sink.write(0, 16, &[view(16, 16)]).unwrap_err().to_string().contains("already been written"));
+    let e = Box::new(sink).finish().unwrap_err();
+    assert!(e.to_string().contains("not all blocks were written: wrote 2 of 9"), "{e}");
+}
+
+/// A disk that is full after so many bytes.
+struct Full(Cursor<Vec<u8>>, usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.get_ref().len() + bytes.len() > self.1 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Full {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn a_full_disk_surfaces_wherever_it_is_met() {
+    let grid = result(64, 64, 0);
+    let write = |room| {
+        let full = Full(Cursor::new(Vec::new()), room);
+        let mut sink = sink::<f64, _>(full, (64, 64), &["a"], None, &["BLOCKXSIZE=16", "COMPRESS=NONE"])?;
+        sink.write(0, 0, &[grid.view()])?;
+        Box::new(sink).finish()
+    };
+    assert!(write(1 << 20).is_ok());
+    // In the header, in the blocks, in the tags.
+    for room in [0, 8, 16, 100, 30_000, 33_000] {
+        assert_eq!(
+            write(room).unwrap_err().to_string(),
+            "h.tif: writing failed: no storage space; make room or choose another disk"
+        );
+    }
+}
+
+#[test]
+fn no_geotiff_goes_to_or_comes_from_a_pipe() {
+    let e = GeoTiffCells::new(OutputFile::stdout(), "-", 1, 1, None, &CreationOptions::default()).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "-: a GeoTIFF cannot be written to a pipe; name a regular file, or choose another format"
+    );
+    let e = GeoTiff::open("-".as_ref(), 1).unwrap_err();
+    assert_eq!(e.to_string(), "-: a GeoTIFF is read from a file, not from a pipe; name the file");
+    #[cfg(unix)]
+    {
+        let null = OutputFile::create("/dev/null".as_ref(), false).unwrap();
+        assert!(GeoTiffCells::new(null, "-", 1, 1, None, &CreationOptions::default()).is_err());
+        assert!(GeoTiff::open("/dev/null".as_ref(), 1).unwrap_err().to_string().contains("not from a pipe"));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    assert!(GeoTiff::open(dir.path(), 1).unwrap_err().to_string().contains("name a file"));
+    assert!(GeoTiff::open(&dir.path().join("no.tif"), 1).unwrap_err().to_string().contains("check the name"));
+}
