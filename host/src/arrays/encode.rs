@@ -52,6 +52,16 @@ impl Encoder {
         Ok(Self { starts: table(queue, device, starts)?, codes, steps, keys, masked, width })
     }
 
+    /// Numbers between the grid's rows, if the kernel can read whole ones of those four numbers at a time.
+    fn fours(&self, cells: Cells<'_>, selection: &Selection<'_>) -> Option<usize> {
+        let bytes = cells.grid.value_type().bytes();
+        let is_plain = cells.mask.is_none() && matches!(selection, Selection::Window(_, 0));
+        // An access has four numbers, or 16 bytes.
+        let align = (4 * bytes).min(16);
+        let pitch = cells.grid.layout.pitch(align as u64)?;
+        (is_plain && (bytes == 1 || self.keys.1 > 0) && (pitch * bytes).is_multiple_of(align)).then_some(pitch)
+    }
+
     /// Enqueues the encoding of `rows` × `cols` cells to `out`, rows `pitch` codes apart. Then
     /// [`wait_for_codes`] returns the first cell whose number has no code.
     pub fn encode(
@@ -83,15 +93,8 @@ impl Encoder {
         };
         let blocks = blocks(device, &kernel, rows * pitch)?;
         let unmatched = small(device, blocks as usize * 8)?;
-        // Rows that can be read four numbers at a time.
-        let bytes = cells.grid.value_type().bytes();
-        let is_fast =
-            cells.mask.is_none() && matches!(selection, Selection::Window(_, 0)) && (bytes == 1 || self.keys.1 > 0);
-        let layout = &cells.grid.layout;
-        let pitch_there = layout
-            .pitch((4 * bytes as u64).min(16))
-            .filter(|pitch| is_fast && (pitch * bytes).is_multiple_of((4 * bytes).min(16)));
-        let aligned = pitch_there.map(|pitch| layout.rows_from(0, cells.grid.rows(), pitch));
+        let fours = self.fours(cells, selection).filter(|_| cols.is_multiple_of(4));
+        let aligned = fours.map(|pitch| cells.grid.layout.rows_from(0, cells.grid.rows(), pitch));
         let mut args = cells.buffers().to_vec();
         if let Some(rows) = &aligned {
             args[0] = rows.input::<u8>();
@@ -99,11 +102,11 @@ impl Encoder {
         args.extend([self.starts.input::<u64>(), self.codes.input::<u32>()]);
         args.push(named.as_ref().unwrap_or(&self.starts).input::<u32>());
         args.extend([out.output::<u8>(), unmatched.output::<u64>()]);
-        args.extend(cells.args_of(pitch_there));
+        args.extend(cells.args_of(fours));
         args.extend([count(self.steps), Arg::U32(self.masked.into()), count(cells.grid.cols())]);
         args.extend([named.is_some(), self.width > 1].map(|is| Arg::U32(is.into())));
         args.extend([top, left, rows, cols, pitch].map(count));
-        args.extend([Arg::U64(self.keys.0), count(self.keys.1), Arg::U32(pitch_there.is_some().into())]);
+        args.extend([Arg::U64(self.keys.0), count(self.keys.1), Arg::U32(fours.is_some().into())]);
         // SAFETY: grid and mask are of one shape and promise to hold their numbers; rows and columns are inside, as has just been checked, and
         // so is the room for codes; steps begin at 0, or there is a code for every key; rows are aligned where four numbers are
         // read at a time; there is a word for every block.
