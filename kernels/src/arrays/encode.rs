@@ -89,6 +89,21 @@ struct Task {
 }
 
 impl Task {
+    /// The first cell of four whose code is [`ENCODE_MISFIT`].
+    #[inline(always)]
+    fn first_misfit(&self, place: GridStride, codes: [u32; 4]) -> u64 {
+        let [a, b, c, d] = codes;
+        if a.max(b).max(c).max(d) < ENCODE_MISFIT {
+            return u64::MAX;
+        }
+        let row = u64::from(self.top + place.row) * u64::from(self.width);
+        let mut k = 0;
+        while k < 3 && codes[k] < ENCODE_MISFIT {
+            k += 1;
+        }
+        row + u64::from(self.left + 4 * place.col) + k as u64
+    }
+
     /// Writes four codes; [`ENCODE_MISFIT`] as 0.
     #[inline(always)]
     fn store(&self, place: GridStride, [a, b, c, d]: [u32; 4]) {
@@ -107,6 +122,10 @@ impl Task {
 /// Codes of the array's rows as they are, which begin at multiples of four numbers and of 16 bytes: as [`encode`].
 #[inline(always)]
 fn encode_fours<B: Bits>(task: &Task) -> u64 {
+    let code = |bits: B| match B::BITS {
+        8 => task.bytes.load(bits.wide() as u32),
+        _ => task.steps.direct(key(bits, task.kind)),
+    };
     let mut misfit = u64::MAX;
     let mut cursor = GridStride::new(task.pitch / 4);
     while cursor.row < task.rows {
@@ -121,26 +140,10 @@ fn encode_fours<B: Bits>(task: &Task) -> u64 {
             cursor.step();
         });
         four!(I => {
-            let place = places[I];
-            if place.row < task.rows {
-                let mut codes = [0; 4];
-                if let Some(four) = fours[I] {
-                    let code = |bits: B| {
-                        if B::BITS == 8 { task.bytes.load(bits.wide() as u32) } else { task.steps.direct(key(bits, task.kind)) }
-                    };
-                    codes = four.map(code);
-                }
-                if codes[0].max(codes[1]).max(codes[2]).max(codes[3]) == ENCODE_MISFIT {
-                    let first = u64::from(task.top + place.row) * u64::from(task.width) + u64::from(task.left + 4 * place.col);
-                    let mut k = 4;
-                    while k > 0 {
-                        k -= 1;
-                        if codes[k] == ENCODE_MISFIT {
-                            misfit = misfit.min(first + k as u64);
-                        }
-                    }
-                }
-                task.store(place, codes);
+            if places[I].row < task.rows {
+                let codes = fours[I].map_or([0; 4], |four| four.map(code));
+                misfit = misfit.min(task.first_misfit(places[I], codes));
+                task.store(places[I], codes);
             }
         });
     }

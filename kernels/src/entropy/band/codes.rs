@@ -81,7 +81,7 @@ fn codes<const NODATA: bool>(
     let (one, several) = (Single::<true, false>::new(0, scale), Single::<true, true>::new(0, scale));
     let nodata = if NODATA { 255 } else { 256 };
     let grid = (rows, cols, 4 * tiles.width);
-    let (strip, _) = strips(coded.cast(), out, table, grid, (first, out_stride), size, nodata, one);
+    let (strip, _) = strips(coded.cast(), out, table, grid, (first, out_stride), (size, nodata), one);
     let parts = Parts::new(cols, count.div_ceil(rows_each.max(1)));
     loop {
         let mut unit = 0;

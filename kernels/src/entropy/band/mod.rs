@@ -69,8 +69,7 @@ fn strips<M: Measure>(
     table: In<M::Entry>,
     (rows, cols, stride): (u32, u32, u32),
     (first, out_stride): (u32, u32),
-    size: u32,
-    nodata: u32,
+    (size, nodata): (u32, u32),
     measure: M,
 ) -> (Strip<M>, u32) {
     let entries = size * size + 1;
@@ -127,7 +126,7 @@ fn band<M: Measure, const NODATA: bool>(
         return;
     }
     let grid = (rows, cols, stride);
-    let (strip, warp_index) = strips(cells, out, table, grid, (first, out_stride), size, nodata, measure);
+    let (strip, warp_index) = strips(cells, out, table, grid, (first, out_stride), (size, nodata), measure);
     let warps = thread::block_dim_x() / 32;
     // Neighbours go to different multiprocessors, so that each has its share of the border.
     let mut unit = warp_index * thread::grid_dim_x() + thread::block_idx_x();

@@ -20,7 +20,7 @@ pub const COLUMNS_PLANE: u32 = 240;
 
 /// The word that [`entropy_band_codes`](fn@crate::entropy::entropy_band_codes) counts the tiles in that its warps have taken: 0 when tiles have been numbered.
 pub(in crate::entropy) const TAKEN: usize = COLUMNS_SURVEY as usize;
-/// Words before those of tiles: of a survey, and [`TAKEN`].
+/// Words before those of tiles: of a survey, and how many tiles have been taken.
 pub const COLUMNS_HEADER: u32 = COLUMNS_SURVEY + 1;
 
 /// Code of a class that another plane has: no sweep counts it.
