@@ -19,6 +19,7 @@
 
 mod blocks;
 mod decode;
+mod encode;
 mod image;
 mod layout;
 mod options;

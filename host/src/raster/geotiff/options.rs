@@ -17,8 +17,22 @@ const SMALL_WINDOW: usize = 21 * 21;
 const LONGEST_TILE: usize = 1 << 14;
 
 /// What can be asked for, as messages list it.
+#[cfg(not(feature = "native-codecs"))]
 const KNOWN: &str = "COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|2|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, \
                      BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO";
+#[cfg(feature = "native-codecs")]
+const KNOWN: &str = "COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..12, ZSTD_LEVEL=1..22, PREDICTOR=1|2|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, \
+                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO";
+
+/// The highest level of Deflate, and what messages say.
+const LEVELS: (usize, &str) =
+    if cfg!(feature = "native-codecs") { (12, "1 (fast) to 12 (small)") } else { (9, "1 (fast) to 9 (small)") };
+/// The same of Zstandard.
+const ZSTD_LEVELS: (usize, &str) = if cfg!(feature = "native-codecs") {
+    (22, "1 (fast) to 22 (small)")
+} else {
+    (1, "1, as this program was built without the feature native-codecs")
+};
 
 /// When a file is a BigTIFF, which may be longer than 4 GiB and which old programs do not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +52,8 @@ pub enum BigTiff {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreationOptions {
     pub(super) compression: Compression,
-    pub(super) level: Option<u32>,
+    pub(super) zlevel: Option<u32>,
+    pub(super) zstd_level: Option<u32>,
     /// As given: the default depends on the type of the cells.
     pub(super) predictor: Option<Predictor>,
     pub(super) tiled: bool,
@@ -52,7 +67,8 @@ impl Default for CreationOptions {
     fn default() -> Self {
         Self {
             compression: Compression::Deflate,
-            level: None,
+            zlevel: None,
+            zstd_level: None,
             predictor: None,
             tiled: true,
             block_rows: None,
@@ -94,15 +110,14 @@ impl CreationOptions {
     /// | key | values | default |
     /// |---|---|---|
     /// | `COMPRESS` | `DEFLATE`, `LZW`, `ZSTD`, `NONE` | `DEFLATE` |
-    /// | `ZLEVEL` | 1 to 9, with `DEFLATE` | 6 |
+    /// | `ZLEVEL` | 1 to 9 (12 with the feature `native-codecs`), with `DEFLATE` | 6 |
+    /// | `ZSTD_LEVEL` | 1 (to 22 with that feature), with `ZSTD` | 1 (9 with it) |
     /// | `PREDICTOR` | 1 (none), 2 (differences, whole numbers only), 3 (floating point only) | 3 for results, 1 for classes |
     /// | `TILED` | `YES`, or `NO` for strips | `YES` |
     /// | `BLOCKXSIZE` | columns of a tile, a multiple of 16 | 512 |
     /// | `BLOCKYSIZE` | rows of a tile, a multiple of 16, or of a strip, any number | 512, about 1 MiB |
     /// | `BIGTIFF` | `YES`, `NO`, `IF_NEEDED`, `IF_SAFER` | `IF_NEEDED` |
     /// | `SPARSE_OK` | `YES` to leave out blocks without data, `NO` | `NO` |
-    ///
-    /// The Zstandard encoder has one level, a fast one: its files are larger than Deflate's. Hence no `ZSTD_LEVEL`.
     ///
     /// ```
     /// use halotile::raster::geotiff::CreationOptions;
@@ -138,10 +153,14 @@ impl CreationOptions {
                     _ => return Err(wrong("COMPRESS", "DEFLATE, LZW, ZSTD or NONE")),
                 }
             }
-            "ZLEVEL" => match number(1..=9) {
-                // At most 9.
-                Some(level) => self.level = Some(level as u32),
-                None => return Err(wrong("ZLEVEL", "1 (fast) to 9 (small)")),
+            // Numbers of two digits at most.
+            "ZLEVEL" => match number(1..=LEVELS.0) {
+                Some(level) => self.zlevel = Some(level as u32),
+                None => return Err(wrong("ZLEVEL", LEVELS.1)),
+            },
+            "ZSTD_LEVEL" => match number(1..=ZSTD_LEVELS.0) {
+                Some(level) => self.zstd_level = Some(level as u32),
+                None => return Err(wrong("ZSTD_LEVEL", ZSTD_LEVELS.1)),
             },
             "PREDICTOR" => {
                 self.predictor = Some(match value {
@@ -180,9 +199,14 @@ impl CreationOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         let together = |what| Err(OptionError::Together(what));
-        if self.level.is_some() && self.compression != Compression::Deflate {
+        if self.zlevel.is_some() && self.compression != Compression::Deflate {
             return together(
                 "ZLEVEL is the level of COMPRESS=DEFLATE, and another codec was asked for; leave one of them out",
+            );
+        }
+        if self.zstd_level.is_some() && self.compression != Compression::Zstd {
+            return together(
+                "ZSTD_LEVEL is the level of COMPRESS=ZSTD, and another codec was asked for; leave one of them out",
             );
         }
         if self.compression == Compression::None && self.predictor.is_some_and(|p| p != Predictor::None) {
@@ -199,6 +223,11 @@ impl CreationOptions {
             return together("BLOCKYSIZE is no multiple of 16, as tiles need; choose one, or strips with TILED=NO");
         }
         Ok(())
+    }
+
+    /// The level of the codec, if one was asked for.
+    pub(super) fn level(&self) -> Option<u32> {
+        self.zlevel.or(self.zstd_level)
     }
 
     /// The same for results of windows of so many cells: where no predictor was named, small windows get none.
@@ -249,7 +278,8 @@ mod tests {
             CreationOptions::parse(&all).unwrap(),
             CreationOptions {
                 compression: Compression::Zstd,
-                level: None,
+                zlevel: None,
+                zstd_level: None,
                 predictor: Some(Predictor::FloatingPoint),
                 tiled: false,
                 block_rows: Some(7),
@@ -259,7 +289,7 @@ mod tests {
             }
         );
         let more = CreationOptions::parse(&["ZLEVEL=9", "BLOCKXSIZE=64", "BLOCKXSIZE=32", "BIGTIFF=YES"]).unwrap();
-        assert_eq!((more.level, more.block_cols, more.bigtiff), (Some(9), Some(32), BigTiff::Yes));
+        assert_eq!((more.level(), more.block_cols, more.bigtiff), (Some(9), Some(32), BigTiff::Yes));
         assert_eq!(CreationOptions::parse::<&str>(&[]), Ok(CreationOptions::default()));
     }
 
@@ -297,8 +327,10 @@ mod tests {
             "the creation option COMPRESS is \"JPEG\"; it takes DEFLATE, LZW, ZSTD or NONE"
         );
         for (options, part) in [
-            (&["ZLEVEL=10"][..], "1 (fast) to 9 (small)"),
-            (&["ZLEVEL=-1"], "1 (fast) to 9 (small)"),
+            (&["ZLEVEL=13"][..], LEVELS.1),
+            (&["ZLEVEL=-1"], LEVELS.1),
+            (&["COMPRESS=ZSTD", "ZSTD_LEVEL=23"], ZSTD_LEVELS.1),
+            (&["ZSTD_LEVEL=1"], "ZSTD_LEVEL is the level of COMPRESS=ZSTD"),
             (&["BLOCKXSIZE=100"], "a multiple of 16 up to 16384"),
             (&["BLOCKXSIZE=16400"], "a multiple of 16 up to 16384"),
             (&["BLOCKYSIZE=0"], "a multiple of 16 up to 16384"),

@@ -8,11 +8,11 @@ use std::fmt;
 use std::io::{BufWriter, ErrorKind, Seek, Write};
 
 use rayon::prelude::*;
-use tiff_core::{ByteOrder, Compression, PlanarConfiguration, Predictor, Tag};
-use tiff_writer::compress::{BlockEncodingOptions, compress_block};
+use tiff_core::{ByteOrder, Compression, PlanarConfiguration, Tag};
 use tiff_writer::{Error, ImageBuilder, ImageHandle, TiffVariant, TiffWriteSample, TiffWriter, WriteOptions};
 
 use super::blocks::{Block, Blocks};
+use super::encode::Coding;
 use super::options::{BigTiff, CreationOptions, TILE};
 use crate::grid::GridView;
 use crate::io::{FormatError, Place, Problem, write_failed};
@@ -42,9 +42,7 @@ pub(super) struct Image<'a, T> {
 struct Encoder<T> {
     blocks: Blocks,
     tiled: bool,
-    compression: Compression,
-    predictor: Predictor,
-    level: Option<u32>,
+    coding: Coding,
     beyond: T,
     is_nothing: Option<fn(T) -> bool>,
 }
@@ -60,8 +58,8 @@ pub(super) struct BlockWriter<T, W: Write + Seek> {
 
 impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, planes, encoder: Encoder { blocks, compression, .. }, .. } = self;
-        write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {compression:?})")
+        let Self { name, planes, encoder: Encoder { blocks, coding, .. }, .. } = self;
+        write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {:?})", coding.compression)
     }
 }
 
@@ -95,9 +93,7 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
         let encoder = Encoder {
             blocks,
             tiled: options.tiled,
-            compression: options.compression,
-            predictor,
-            level: options.level,
+            coding: Coding { compression: options.compression, predictor, level: options.level() },
             beyond,
             is_nothing: options.sparse.then_some(is_nothing),
         };
@@ -106,7 +102,7 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
         let mut builder = ImageBuilder::new(cols as u32, rows as u32)
             .sample_type::<T>()
             .samples_per_pixel(bands)
-            .compression(encoder.compression)
+            .compression(options.compression)
             .predictor(predictor);
         if bands > 1 {
             builder = builder.planar_configuration(PlanarConfiguration::Planar);
@@ -199,17 +195,7 @@ impl<T: TiffWriteSample> Encoder<T> {
             values.resize(values.len().next_multiple_of(width), self.beyond);
         }
         values.resize(height * width, self.beyond);
-        let options = BlockEncodingOptions {
-            byte_order: ByteOrder::LittleEndian,
-            compression: self.compression,
-            predictor: self.predictor,
-            samples_per_pixel: 1,
-            row_width_pixels: width,
-            jpeg_options: None,
-            jpeg_sampling: None,
-            deflate_level: self.level,
-        };
-        compress_block(&values, options, block.index).map(Some)
+        self.coding.encode(&values, width, block.index).map(Some)
     }
 }
 
