@@ -45,9 +45,10 @@ impl Encoder {
     ) -> Result<Self, DeviceError> {
         assert_eq!(starts.first(), Some(&0), "every key has a code");
         let steps = starts.len().min(codes.len());
-        let (keys, codes) = match direct(starts, codes) {
-            Some((base, codes)) => ((base, codes.len()), table(queue, device, &codes)?),
-            None => ((0, 0), table(queue, device, codes)?),
+        let (keys, codes, starts) = match direct(starts, codes) {
+            // Steps are not read.
+            Some((base, codes)) => ((base, codes.len()), table(queue, device, &codes)?, &starts[..1]),
+            None => ((0, 0), table(queue, device, codes)?, starts),
         };
         Ok(Self { starts: table(queue, device, starts)?, codes, steps, keys, masked, width })
     }

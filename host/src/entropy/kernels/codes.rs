@@ -1,38 +1,31 @@
 //! Codes of tiles counted on the tensor cores: in windows of up to 31 × 31, of tiles that have some dozens of classes. It stands in for the sweep of the columns
-//! kernel, which takes what tiles are left.
+//! kernel, which takes what tiles are left, and looks F up in the same table: of such small windows there is one for any number of valid cells, so that both
+//! give the same bits.
 
 use halotile_kernels::entropy as kernels;
 use simt::launch::{Arg, KernelEntry};
 
 use super::cut::Cut;
-use super::{BAND, Block, Common, Descriptor, Launch, Put, Question, Work, scratch_of};
+use super::{BAND, Common, Descriptor, Launch, Question, Work, scratch_of};
 use crate::entropy::frame::Frame;
 use crate::exec::{Buffer, DeviceError};
-use crate::measure::fixed::Nested;
 
-/// The kernel and its table.
+/// The kernel.
 pub(super) struct Codes {
     common: Common,
-    table: Buffer,
-    /// What sums are multiplied by.
-    scale: f64,
 }
 
 impl Codes {
     /// For codes of tiles on a device that has tensor cores, if there is shared memory for the table.
-    pub fn new(question: &Question<'_>, put: Put<'_>) -> Result<Option<Self>, DeviceError> {
-        let Question { device, work, scale, .. } = *question;
+    pub fn new(question: &Question<'_>) -> Result<Option<Self>, DeviceError> {
+        let Question { device, work, .. } = *question;
         let (limits, entry) = (device.limits(), entry(&work));
-        let few = Work { levels: usize::from(u8::MAX).min(work.levels), words: None, ..work };
-        let fits = BAND.shared_needed(&few) <= limits.shared_per_block && limits.lacks_arch(entry.arch).is_none();
+        let fits = BAND.shared_needed(&work) <= limits.shared_per_block && limits.lacks_arch(entry.arch).is_none();
         if !work.is_coded() || !work.has_small_windows() || !fits {
             return Ok(None);
         }
-        let block: Block = BAND.block(&few, limits.shared_per_block);
-        let tables = Nested::of(work.size, work.largest, work.levels, None);
-        let [.., units] = tables.units;
-        let table = put(bytemuck::cast_slice(&tables.entries))?;
-        Ok(Some(Self { common: Common::of_entry(entry, question, block)?, table, scale: scale / units }))
+        let block = BAND.block(&work, limits.shared_per_block);
+        Ok(Some(Self { common: Common::of_entry(entry, question, block)? }))
     }
 
     /// Classes of the tiles that are left, at least; `None` where there are no such tiles.
@@ -41,16 +34,17 @@ impl Codes {
         (self.common.work.levels > counted).then_some(kernels::BAND_CODES + 1)
     }
 
-    pub fn launch(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
+    /// The launch over a frame, by the table of F for all windows and what sums are multiplied by.
+    pub fn launch(&self, frame: &Frame<'_>, cut: &Cut, table: &Buffer, scale: f64) -> Launch {
         let Common { work, block, resident, .. } = &self.common;
         let Frame { rows, cols, first, count, out_stride, .. } = *frame;
         let warps = block.threads / 32;
         let units = kernels::band_codes_units(cols, count.div_ceil(cut.rows_each));
         let scratch = scratch_of(frame);
         let mut args =
-            vec![scratch.input::<u32>(), scratch.output::<u32>(), self.common.out(frame), self.table.input::<u32>()];
+            vec![scratch.input::<u32>(), scratch.output::<u32>(), self.common.out(frame), table.input::<u32>()];
         args.extend([rows, cols, first, count, out_stride, work.size as u32, cut.rows_each, cut.most].map(Arg::U32));
-        args.push(self.common.factor(self.scale));
+        args.push(self.common.factor(scale));
         self.common.launch([units.div_ceil(warps).clamp(1, *resident), 1, 1], args)
     }
 }

@@ -193,8 +193,6 @@ pub(super) struct Strips {
     tables: Option<Tables>,
     /// What sums are multiplied by.
     scale: f64,
-    /// What counts codes of tiles of not too many classes in place of the sweep, where there is such.
-    codes: Option<Codes>,
 }
 
 /// F in units of 32 bits; where windows may have few valid cells, in finer units for those.
@@ -202,6 +200,8 @@ struct Tables {
     entries: Buffer,
     /// Valid cells up to which each of the finer tables is for, and what sums are multiplied by there.
     finer: [(u32, f64); 2],
+    /// What counts codes of tiles of not too many classes in place of the sweep, where there is such.
+    codes: Option<Codes>,
 }
 
 impl Strips {
@@ -209,14 +209,14 @@ impl Strips {
         let Question { work, scale, .. } = *question;
         if has_heads(&work) || work.size as u32 > kernels::COLUMNS_SIZE {
             // Logarithms are computed, in bits.
-            return Ok(Self { common, tables: None, scale: scale * std::f64::consts::LN_2, codes: None });
+            return Ok(Self { common, tables: None, scale: scale * std::f64::consts::LN_2 });
         }
         let tables = Nested::of(work.size, work.largest, work.levels, work.finer());
         let [fine_scale, middle_scale, all] = tables.units.map(|units| scale / units);
         let finer = [(tables.cells[0] as u32, fine_scale), (tables.cells[1] as u32, middle_scale)];
         let entries = put(bytemuck::cast_slice(&tables.entries))?;
-        let codes = Codes::new(question, put)?;
-        Ok(Self { common, tables: Some(Tables { entries, finer }), scale: all, codes })
+        let codes = Codes::new(question)?;
+        Ok(Self { common, tables: Some(Tables { entries, finer, codes }), scale: all })
     }
 
     /// What a frame takes: codes of tiles first, all planes of them that a tile may have, as many at a time as there is memory for. A
@@ -243,11 +243,13 @@ impl Strips {
 
     /// What counts a frame's cells.
     fn counting(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<Launch> {
-        let Some(codes) = &self.codes else { return vec![self.launch(frame, cut, 0)] };
+        let Some(Tables { entries, codes: Some(codes), .. }) = &self.tables else {
+            return vec![self.launch(frame, cut, 0)];
+        };
         // Tiles with more classes have other planes too.
-        let mut launches: Vec<_> = (cut.plane == 0).then(|| codes.launch(frame, cut)).into_iter().collect();
-        launches.extend(codes.leaves().map(|least| self.launch(frame, cut, least)));
-        launches
+        let tensor = (cut.plane == 0).then(|| codes.launch(frame, cut, entries, self.scale));
+        let rest = codes.leaves().map(|least| self.launch(frame, cut, least));
+        tensor.into_iter().chain(rest).collect()
     }
 
     /// The sweeps over a frame; over codes, of tiles of at least so many classes.
@@ -324,8 +326,8 @@ impl Sweeping for Own {
         self.0.launch_of(kernels::entropy_columns_groups::ENTRY, frame.cells, own, frame, cut)
     }
 
-    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
-        self.0.launch(frame, cut, 0)
+    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<Launch> {
+        self.0.counting(frame, cut)
     }
 }
 

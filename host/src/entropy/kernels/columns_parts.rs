@@ -179,9 +179,9 @@ impl Sweeping for Parts {
         self.counting(kernels::entropy_columns_parts::ENTRY, &[groups, most], frame, cut)
     }
 
-    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Launch {
+    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<Launch> {
         let &Cut { strips_each, most, plane, planes, .. } = cut;
-        self.counting(kernels::entropy_columns_parts_many::ENTRY, &[strips_each, most, plane, planes], frame, cut)
+        vec![self.counting(kernels::entropy_columns_parts_many::ENTRY, &[strips_each, most, plane, planes], frame, cut)]
     }
 }
 

@@ -64,27 +64,27 @@ pub(super) struct Cut {
 impl Cut {
     /// How a frame of so many columns is cut, `count` rows of which are computed.
     pub fn of(common: &Common, cols: u32, count: u32) -> Self {
-        let least = if common.work.is_coded() { tile_rows_least(&common.work) } else { 1 };
-        Self::by_rows(common, cols, count, least)
+        Self::by_rows(common, cols, count, common.work.is_coded())
     }
 
     /// The same where strips are no tiles.
     pub fn of_strips(common: &Common, cols: u32, count: u32) -> Self {
-        Self::by_rows(common, cols, count, 1)
+        Self::by_rows(common, cols, count, false)
     }
 
-    /// With strips of at least so many rows.
-    fn by_rows(common: &Common, cols: u32, count: u32, least: u32) -> Self {
+    /// With strips whose rows are those of tiles, or not.
+    fn by_rows(common: &Common, cols: u32, count: u32, are_tiles: bool) -> Self {
         let Common { work, resident, .. } = common;
         let (across, warps) = (cols.div_ceil(kernels::COLUMNS_STRIP), kernels::COLUMNS_THREADS / 32);
         let size = work.size as u32;
         // A row of the first window costs about a sixth of an output row. On the tensor cores it costs two fifths, tiles overlap by the size of a window, and
         // those at two sides of the grid take twice as long.
-        let small = work.has_small_windows() && least > 1;
+        let small = work.has_small_windows() && are_tiles;
         let (startup, sides) = if small { (size * 3 / 4 + 2, across.min(2)) } else { (size / 6 + 1, 0) };
         // Tiles there may take twice as long as others.
         let wait = if small { 1.0 } else { SHORT_WAIT };
         let mut rows_each = share_rows(count, across + sides, resident * warps, startup, wait);
+        let least = if are_tiles { tile_rows_least(work) } else { 1 };
         if rows_each < least {
             rows_each = count.div_ceil(count.div_ceil(least));
         }

@@ -62,8 +62,8 @@ pub(super) trait Sweeping: Ready {
     fn sweep_costs(&self) -> [f64; 2];
     /// The launch of the first; nothing is done where a survey has found at most `most` sweeps, unless that is 0.
     fn own(&self, frame: &Frame<'_>, cut: &Cut, most: u32) -> Launch;
-    /// The launch of the second.
-    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Launch;
+    /// What counts codes of tiles.
+    fn coded(&self, frame: &Frame<'_>, cut: &Cut) -> Vec<Launch>;
 }
 
 /// What a frame takes.
@@ -76,7 +76,7 @@ pub(super) fn launches(kernel: &impl Sweeping, frame: &Frame<'_>) -> Vec<Launch>
     if !is_own(work) {
         for cut in coded.passes(work, frame) {
             launches.extend(cut.codes(common, frame, false));
-            launches.push(kernel.coded(frame, &cut));
+            launches.extend(kernel.coded(frame, &cut));
         }
         return launches;
     }
@@ -84,7 +84,7 @@ pub(super) fn launches(kernel: &impl Sweeping, frame: &Frame<'_>) -> Vec<Launch>
         most = sweeps_found(kernel, &coded);
         let cut = Cut { most, ..coded };
         launches.extend(cut.codes(common, frame, true));
-        launches.push(kernel.coded(frame, &cut));
+        launches.extend(kernel.coded(frame, &cut));
     }
     if kernel.has_heads() {
         launches.push(heads(common, frame, most));

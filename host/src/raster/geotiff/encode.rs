@@ -6,8 +6,8 @@
 //!   codec  ─── Deflate by libdeflate, Zstandard by its own library; LZW and none at all by tiff-writer
 //! ```
 //!
-//! Both libraries are in C, and so a feature, `native-codecs`, which is off by default. Without it all codecs are tiff-writer's: Deflate zlib-rs, which takes twice as
-//! long, and Zstandard ruzstd, which has a single level; what reads the files sees no difference. A block is compressed whole, since it is in memory whole, and a thread keeps its
+//! Both libraries are in C, and so a feature, `native-codecs`, which is off by default. Without it all codecs are tiff-writer's: Deflate zlib-rs, which takes
+//! longer, and Zstandard ruzstd, which has a single level; what reads the files sees no difference. A block is compressed whole, since it is in memory whole, and a thread keeps its
 //! compressor from block to block.
 
 use tiff_core::{ByteOrder, Compression, Predictor};
