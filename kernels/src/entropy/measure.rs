@@ -20,37 +20,19 @@ pub trait Measure: Copy {
     const STEP: u32;
 
     /// Whether classes are taken sixteen at a time. Then there are [groups](Self::groups) of them, and sums wait in the results until the last.
-    const GROUPED: bool = false;
+    const GROUPED: bool;
 
-    /// How many times a strip is marched over.
-    #[inline(always)]
-    fn groups(self) -> u32 {
-        1
-    }
+    /// The groups, and the one that is counted.
+    fn groups(self) -> Groups;
 
-    /// For one of them.
-    #[inline(always)]
-    fn of_group(self, _group: u32) -> Self {
-        self
-    }
-
-    /// The group's first class, in each byte of a word.
-    #[inline(always)]
-    fn first_class(self) -> u32 {
-        0
-    }
+    /// The same for another one of them.
+    fn of_groups(self, groups: Groups) -> Self;
 
     /// The sums of the groups before, if there are any.
-    #[inline(always)]
-    fn waiting(self, _out: Out<Self::Result>, _is_inside: bool, _at: usize) -> Option<[Self::Entry; 4]> {
-        None
-    }
+    fn waiting(self, out: Out<Self::Result>, is_inside: bool, at: usize) -> Option<[Self::Entry; 4]>;
 
     /// Has sums wait for the next group; false for the last.
-    #[inline(always)]
-    fn wait(self, _out: Out<Self::Result>, _is_inside: bool, _at: usize, _sums: [Self::Entry; 4]) -> bool {
-        false
-    }
+    fn wait(self, out: Out<Self::Result>, is_inside: bool, at: usize, sums: [Self::Entry; 4]) -> bool;
 
     /// 16 bytes of the row of the table for −`entry`.
     fn row(entry: Self::Entry) -> [u32; 4];
@@ -68,13 +50,42 @@ pub trait Measure: Copy {
     fn store(out: Out<Self::Result>, condition: bool, at: usize, results: [Self::Result; 4]);
 }
 
+/// Groups of sixteen classes, one of which is counted.
+#[derive(Clone, Copy)]
+pub struct Groups {
+    pub count: u32,
+    pub current: u32,
+}
+
+impl Groups {
+    /// The first of so many.
+    #[inline(always)]
+    pub fn new(count: u32) -> Self {
+        Self { count, current: 0 }
+    }
+
+    /// The first class of the one that is counted, in each byte of a word.
+    #[inline(always)]
+    pub fn first_class(self) -> u32 {
+        self.current * 0x1010_1010
+    }
+
+    #[inline(always)]
+    fn are_before(self) -> bool {
+        self.current > 0
+    }
+
+    #[inline(always)]
+    fn are_left(self) -> bool {
+        self.current + 1 < self.count
+    }
+}
+
 /// An [`OneSum`], whose scale is for 1 / (N · [`ROW`]). With `SHANNON` that is known to be its formula; with `GROUPED` there are more than 16 classes.
 #[derive(Clone, Copy)]
 pub struct Single<const SHANNON: bool, const GROUPED: bool> {
     sum: OneSum,
-    groups: u32,
-    /// The one that is counted.
-    group: u32,
+    groups: Groups,
 }
 
 impl<const SHANNON: bool, const GROUPED: bool> Single<SHANNON, GROUPED> {
@@ -83,19 +94,19 @@ impl<const SHANNON: bool, const GROUPED: bool> Single<SHANNON, GROUPED> {
     pub fn new(formula: u32, scale: f32) -> Self {
         let scale = scale * ROW as f32;
         let (sum, groups) = if GROUPED { OneSum::grouped(formula, scale) } else { (OneSum::new(formula, scale), 1) };
-        Self { sum, groups, group: 0 }
+        Self { sum, groups: Groups::new(groups) }
     }
 
     /// The same of so many groups.
     #[inline(always)]
-    pub fn with_groups(self, groups: u32) -> Self {
-        Self { groups, ..self }
+    pub fn with_groups(self, count: u32) -> Self {
+        Self { groups: Groups::new(count), ..self }
     }
 
     /// The measure of one group, whose norms a kernel finds by itself.
     #[inline(always)]
     pub fn of_sum(sum: OneSum) -> Self {
-        Self { sum, groups: 1, group: 0 }
+        Self { sum, groups: Groups::new(1) }
     }
 
     #[inline(always)]
@@ -113,23 +124,18 @@ impl<const SHANNON: bool, const GROUPED: bool> Measure for Single<SHANNON, GROUP
     const GROUPED: bool = GROUPED;
 
     #[inline(always)]
-    fn groups(self) -> u32 {
+    fn groups(self) -> Groups {
         self.groups
     }
 
     #[inline(always)]
-    fn of_group(self, group: u32) -> Self {
-        Self { group, ..self }
-    }
-
-    #[inline(always)]
-    fn first_class(self) -> u32 {
-        self.group * 0x1010_1010
+    fn of_groups(self, groups: Groups) -> Self {
+        Self { groups, ..self }
     }
 
     #[inline(always)]
     fn waiting(self, out: Out<f32>, is_inside: bool, at: usize) -> Option<[u32; 4]> {
-        if !GROUPED || self.group == 0 {
+        if !GROUPED || !self.groups.are_before() {
             return None;
         }
         Some(if is_inside { out.cast::<u32>().load4(at) } else { [0; 4] })
@@ -137,7 +143,7 @@ impl<const SHANNON: bool, const GROUPED: bool> Measure for Single<SHANNON, GROUP
 
     #[inline(always)]
     fn wait(self, out: Out<f32>, is_inside: bool, at: usize, sums: [u32; 4]) -> bool {
-        let waits = GROUPED && self.group + 1 < self.groups;
+        let waits = GROUPED && self.groups.are_left();
         if waits {
             out.cast::<u32>().store4_if(is_inside, at, sums);
         }
@@ -181,16 +187,15 @@ impl<const SHANNON: bool, const GROUPED: bool> Measure for Single<SHANNON, GROUP
 pub struct Double<const GROUPED: bool> {
     /// What 1 / (N · [`ROW`]) is multiplied by.
     scale: f64,
-    groups: u32,
-    /// The one that is counted.
-    group: u32,
+    groups: Groups,
 }
 
 impl<const GROUPED: bool> Double<GROUPED> {
     /// By how many groups there are, as [`Single`] is given them, and what 1/N is multiplied by.
     #[inline(always)]
     pub fn new(formula: u32, scale: f64) -> Self {
-        Self { scale: scale * f64::from(ROW), groups: if GROUPED { formula >> ONE_SUM_GROUPS } else { 1 }, group: 0 }
+        let groups = Groups::new(if GROUPED { formula >> ONE_SUM_GROUPS } else { 1 });
+        Self { scale: scale * f64::from(ROW), groups }
     }
 }
 
@@ -203,23 +208,18 @@ impl<const GROUPED: bool> Measure for Double<GROUPED> {
     const GROUPED: bool = GROUPED;
 
     #[inline(always)]
-    fn groups(self) -> u32 {
+    fn groups(self) -> Groups {
         self.groups
     }
 
     #[inline(always)]
-    fn of_group(self, group: u32) -> Self {
-        Self { group, ..self }
-    }
-
-    #[inline(always)]
-    fn first_class(self) -> u32 {
-        self.group * 0x1010_1010
+    fn of_groups(self, groups: Groups) -> Self {
+        Self { groups, ..self }
     }
 
     #[inline(always)]
     fn waiting(self, out: Out<f64>, is_inside: bool, at: usize) -> Option<[u64; 4]> {
-        if !GROUPED || self.group == 0 {
+        if !GROUPED || !self.groups.are_before() {
             return None;
         }
         let words = out.cast::<u32>();
@@ -231,7 +231,7 @@ impl<const GROUPED: bool> Measure for Double<GROUPED> {
 
     #[inline(always)]
     fn wait(self, out: Out<f64>, is_inside: bool, at: usize, sums: [u64; 4]) -> bool {
-        let waits = GROUPED && self.group + 1 < self.groups;
+        let waits = GROUPED && self.groups.are_left();
         if waits {
             store_doubles(out, is_inside, at, sums.map(f64::from_bits));
         }

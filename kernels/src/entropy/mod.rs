@@ -218,13 +218,15 @@ fn load_cells(
 /// Writes four numbers of 64 bits from element `at` on, a multiple of 4, if `condition` holds; in two accesses, to memory aligned to 16 bytes.
 #[inline(always)]
 fn store_doubles(out: Out<f64>, condition: bool, at: usize, [a, b, c, d]: [f64; 4]) {
-    let pair = |a: f64, b: f64| {
-        let (a, b) = (a.to_bits(), b.to_bits());
-        [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
-    };
     let words = out.cast::<u32>();
-    words.store4_if(condition, 2 * at, pair(a, b));
-    words.store4_if(condition, 2 * at + 4, pair(c, d));
+    words.store4_if(condition, 2 * at, words_of(a.to_bits(), b.to_bits()));
+    words.store4_if(condition, 2 * at + 4, words_of(c.to_bits(), d.to_bits()));
+}
+
+/// The words of two numbers of 64 bits, in their order in memory.
+#[inline(always)]
+fn words_of(a: u64, b: u64) -> [u32; 4] {
+    [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
 }
 
 /// 0xFF in each byte in which `a` and `b` are equal, 0 in the others.

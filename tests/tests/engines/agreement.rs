@@ -302,7 +302,7 @@ fn a_survey_of_few_classes_changes_no_bit() {
     let few = |r: usize, c: usize| 12 * ((r / 240 + c / 240) % 3) + (r * r + c) % 12;
     let many = |r: usize, c: usize| (r * 37 + c * c * 11 + r * c) % 36;
     let mixed = |r: usize, c: usize| if c < 300 { many(r, c) } else { c / 100 };
-    for (map, size) in [(&few as &dyn Fn(usize, usize) -> usize, 33), (&many, 7), (&mixed, 33)] {
+    for (map, size) in [(&few as &dyn Fn(usize, usize) -> usize, 33), (&few, 7), (&many, 7), (&mixed, 33)] {
         let cells = Grid::from_fn(725, 730, |r, c| map(r, c) as u8).unwrap();
         let run = |kernel| {
             let mut out = Grid::<f32>::zeros(725, 730).unwrap();

@@ -106,10 +106,10 @@ impl<M: Measure> Strip<M> {
         if !M::GROUPED {
             return self.march_unit::<NODATA>(work);
         }
-        let mut group = 0;
-        while group < self.measure.groups() {
-            Self { measure: self.measure.of_group(group), ..*self }.march_unit::<NODATA>(work);
-            group += 1;
+        let mut groups = self.measure.groups();
+        while groups.current < groups.count {
+            Self { measure: self.measure.of_groups(groups), ..*self }.march_unit::<NODATA>(work);
+            groups.current += 1;
         }
     }
 
@@ -148,7 +148,7 @@ impl<M: Measure> Strip<M> {
         let pack = |cells: [u32; 2]| {
             if M::GROUPED {
                 let missing = |word: u32| if !EDGE && NODATA { equal_bytes(word, nodata) & compared } else { 0 };
-                cells.map(|word| Selectors::of_group(word | missing(word), self.measure.first_class()))
+                cells.map(|word| Selectors::of_group(word | missing(word), self.measure.groups().first_class()))
             } else if !EDGE && NODATA {
                 cells.map(|word| Selectors::new::<true>(word | equal_bytes(word, nodata) & compared))
             } else if EDGE {

@@ -21,7 +21,7 @@ use simt::shared::Shared;
 use simt::{four, kernel, shared, thread, unroll, warp};
 
 use super::strip::Frame;
-use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, TAKEN, Tiles, Walk, surveyed};
+use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, Tiles, Walk, surveyed};
 use super::{COLUMNS_CLASSES, COLUMNS_THREADS};
 
 shared! {
@@ -174,10 +174,7 @@ pub unsafe fn entropy_columns_recode(
         return;
     }
     if t == 0 {
-        coded.store(Tiles::classes_at(tile), classes);
-        if tile == 0 {
-            coded.store(TAKEN, 0);
-        }
+        Tiles::store_classes(coded, tile, classes);
     }
 
     let mut plane = 0;

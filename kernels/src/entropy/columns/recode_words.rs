@@ -18,7 +18,7 @@ use simt::shared::Shared;
 use simt::{four, kernel, shared, thread, unroll, warp};
 
 use super::COLUMNS_THREADS;
-use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, TAKEN, Tiles, Walk};
+use super::tiles::{Area, COLUMNS_PLANE, Cut, NO_DATA, OTHER, Tiles, Walk};
 
 /// Warps of a block.
 const WARPS: u32 = COLUMNS_THREADS / 32;
@@ -217,10 +217,7 @@ pub unsafe fn entropy_columns_recode_words(
     let entries = all.slice(WARPS * words, 2 * words).cast::<u64>();
     let (numbers, classes) = Numbers::of(all, entries, words, nodata);
     if t == 0 && plane == 0 {
-        coded.store(Tiles::classes_at(tile), classes);
-        if tile == 0 {
-            coded.store(TAKEN, 0);
-        }
+        Tiles::store_classes(coded, tile, classes);
     }
     let (codes, last) = (all.cast::<u8>(), 32 * words - 1);
     let mut n = 0;

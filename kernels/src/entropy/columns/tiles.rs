@@ -7,7 +7,7 @@
 //!
 //! Tiles overlap, since a class has another number in each: at 21 × 21, 1.5 bytes are kept for a cell.
 
-use simt::global::In;
+use simt::global::{In, Out};
 use simt::{four, thread, unroll, warp};
 
 use super::strip::Frame;
@@ -113,6 +113,15 @@ impl Tiles {
     #[inline(always)]
     pub(in crate::entropy) fn classes_at(tile: u32) -> usize {
         (COLUMNS_HEADER + tile) as usize
+    }
+
+    /// Writes how many classes a tile has; and once, that no tile has been taken.
+    #[inline(always)]
+    pub(super) fn store_classes(coded: Out<u32>, tile: u32, classes: u32) {
+        coded.store(Self::classes_at(tile), classes);
+        if tile == 0 {
+            coded.store(TAKEN, 0);
+        }
     }
 
     /// The word of the codes of a tile in plane `n` of those in memory, from row `row` and word `col` of its area.

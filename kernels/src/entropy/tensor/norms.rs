@@ -6,6 +6,7 @@ use simt::math::{byte_permute, fused_multiply_add, reciprocal_fast};
 use simt::warp;
 
 use super::super::measure::{Double, Measure, Single};
+use super::super::words_of;
 use super::ROW;
 
 /// What the bits of addresses are multiplied by, −127 · 2^120: the upper bytes are those of [`Cells::marks`](super::cells::Cells::marks).
@@ -107,8 +108,7 @@ impl Norms for Double<false> {
         let own = halves.own && lane != 0 && lane != 31;
         let is_second = lane % 2 == 1;
         let [a, b, c, d] = results.map(f64::to_bits);
-        let words = |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-        let (low, high) = (words(a, b), words(c, d));
+        let (low, high) = (words_of(a, b), words_of(c, d));
         // Two lanes side by side write the 32 bytes of the first together, then those of the second: a lane's own 32 bytes in two accesses would be half a sector
         // each, which takes memory a fifth longer.
         let (kept, given) = if is_second { (high, low) } else { (low, high) };
