@@ -14,6 +14,7 @@ import numbers
 import operator
 import os
 import sys
+import typing
 from collections.abc import Mapping
 
 import numpy as np
@@ -161,7 +162,7 @@ class Plan:
     """What is computed of every window, and where. Its fields are those of `EntropyOptions` in ``python/src/entropy.rs``."""
 
     size: int
-    footprint: tuple | str | None
+    footprint: "Window | str | None"
     measures: tuple
     base: str
     normalize: bool
@@ -184,9 +185,9 @@ class Plan:
                 raise ValueError(f'footprint={footprint!r}: "disk", "square" or an array')
             footprint = None if footprint == "square" else footprint
         elif footprint is not None:
-            footprint = _cells_of_window(footprint)
+            footprint = Window.of(footprint)
             # A footprint that is too large is refused as one.
-            size = min(max(footprint[:2]) | 1, MAX_SIZE)
+            size = min(max(footprint.rows, footprint.cols) | 1, MAX_SIZE)
         size = whole_number("size", size)
         if not 1 <= size <= MAX_SIZE or size % 2 == 0:
             raise ValueError(f"size={size}: an odd number from 1 to {MAX_SIZE}")
@@ -234,7 +235,8 @@ class Plan:
     @property
     def radius(self):
         """Rows and columns that a window reaches to each side."""
-        rows, cols = self.footprint[:2] if isinstance(self.footprint, tuple) else (self.size, self.size)
+        window = self.footprint
+        rows, cols = (window.rows, window.cols) if isinstance(window, Window) else (self.size, self.size)
         return rows // 2, cols // 2
 
     def native(self):
@@ -246,11 +248,37 @@ class Plan:
 @functools.lru_cache(maxsize=32)
 def _native_plan(plan):
     fields = {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)}
+    if isinstance(plan.footprint, Window):
+        fields["footprint"] = (plan.footprint.rows, plan.footprint.cols, list(map(bool, plan.footprint.cells)))
     return _native.Plan(fields | {"measures": list(plan.measures)})
 
 
+class Window(typing.NamedTuple):
+    """An array of the cells of a window, as a value that does not change: options that have it can be kept."""
+
+    rows: int
+    cols: int
+    # 1 where a cell belongs to the window, row by row.
+    cells: bytes
+
+    @classmethod
+    def of(cls, footprint):
+        """The window that an array of numbers or booleans draws."""
+        if isinstance(footprint, cls):
+            return footprint
+        if hasattr(footprint, "__cuda_array_interface__") and hasattr(footprint, "get"):
+            # CuPy's. It is a few bytes, and where windows lie is decided by the host.
+            footprint = footprint.get()
+        footprint = np.asarray(footprint)
+        if footprint.dtype.kind not in _KINDS:
+            raise TypeError(f"footprint: its type is {footprint.dtype}; give numbers or booleans")
+        if footprint.ndim != 2:
+            raise ValueError(f"footprint: it has {footprint.ndim} dimensions, and a window has 2")
+        return cls(*footprint.shape, (footprint != 0).tobytes())
+
+
 # Values of these types do not change, and two that are equal are the same.
-_PLAIN = frozenset((int, float, bool, str, type, type(None)))
+_PLAIN = frozenset((int, float, bool, str, type, type(None), Window))
 
 
 def _kept(function):
@@ -259,6 +287,8 @@ def _kept(function):
 
     @functools.wraps(function)
     def call(*args, **options):
+        if isinstance(options.get("footprint"), np.ndarray):
+            options["footprint"] = Window.of(options["footprint"])
         plain = _PLAIN.issuperset(map(type, args)) and _PLAIN.issuperset(map(type, options.values()))
         # A file of classes may have changed since.
         return (kept if plain and options.get("classes") is None else function)(*args, **options)
@@ -306,17 +336,6 @@ def options(
         levels=levels, classes=classes, bins=bins, binning=binning, nodata=nodata, normalize=normalize
     )
     return plan, meaning
-
-
-def _cells_of_window(footprint):
-    """An array of numbers or booleans as rows, columns and cells."""
-    footprint = np.asarray(footprint)
-    if footprint.dtype.kind not in _KINDS:
-        raise TypeError(f"footprint: its type is {footprint.dtype}; give numbers or booleans")
-    if footprint.ndim != 2:
-        raise ValueError(f"footprint: it has {footprint.ndim} dimensions, and a window has 2")
-    rows, cols = footprint.shape
-    return rows, cols, tuple((footprint != 0).ravel().tolist())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 import halotile
-from halotile import _arguments
+from halotile import _arguments, _gpu
 
 __all__ = ["entropy"]
 
@@ -30,7 +30,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
     image : array_like, shape (rows, cols)
         uint8 or uint16; others become uint8 as scikit-image has it, with a warning.
     footprint : ndarray
-        The neighbourhood: greater than 0 where a pixel belongs to it. Its centre is at ``shape // 2``.
+        The neighbourhood: greater than 0 where a pixel belongs to it. Its centre is at ``shape // 2``. For an image on a GPU it may be CuPy's.
     out : ndarray, optional
         Where the result goes, converted to its type.
     mask : array_like, optional
@@ -68,7 +68,8 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
            [1.459, 1.352, 0.65 ],
            [1.5  , 1.252, 0.   ]])
     """
-    image = image if hasattr(image, "__cuda_array_interface__") else np.asanyarray(image)
+    on_gpu = _gpu.is_remote(image)
+    image = image if on_gpu else np.asanyarray(image)
     if image.ndim not in (2, 3):
         raise ValueError(f"`image` must have 2 or 3 dimensions, got {image.ndim}.")
     shifts = {"shift_x": shift_x, "shift_y": shift_y, "shift_z": shift_z}
@@ -103,7 +104,8 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
                 stacklevel=3,
             )
     shifts = {name: int(value) for name, value in shifts.items()}
-    window = _window(np.asarray(footprint) > 0, shifts["shift_y"], shifts["shift_x"])
+    footprint = footprint.get() if _gpu.is_remote(footprint) and hasattr(footprint, "get") else np.asarray(footprint)
+    window = _window(footprint > 0, shifts["shift_y"], shifts["shift_x"])
     if max(window.shape) > _arguments.MAX_SIZE:
         return _by_skimage(image, footprint, out, mask, shifts, "its neighbourhoods are more than 4095 pixels across")
     if not window.any():
@@ -116,7 +118,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
     )
     try:
         # scikit-image knows no masked arrays.
-        given = image if hasattr(image, "__cuda_array_interface__") else np.asarray(image)
+        given = image if on_gpu else np.asarray(image)
         result = halotile._entropy.compute(given, mask, plan, meaning)
     except (ValueError, halotile.DeviceError) as error:
         # All values and a mask, which leave no code for what it hides, or more of them than GPUs count in float64.
@@ -138,7 +140,8 @@ def _window(footprint, shift_y, shift_x):
             raise ValueError(f"shift_{name}={shift}: the centre is outside the footprint, whose shape is {footprint.shape}")
         radius = max(centre, length - 1 - centre)
         sides.append((radius - centre, radius - (length - 1 - centre)))
-    return np.pad(footprint, sides)
+    # Padding by nothing takes as long as a good part of a GPU's work.
+    return np.pad(footprint, sides) if any(map(any, sides)) else footprint
 
 
 def _given(result, out):
@@ -160,7 +163,7 @@ def _skimage(reason):
 
 def _by_skimage(image, footprint, out, mask, shifts, reason):
     """scikit-image's own result, with its own warnings and errors."""
-    if hasattr(image, "__cuda_array_interface__"):
+    if _gpu.is_remote(image):
         raise ValueError(f"image: {reason}, which halotile does not do on a GPU")
     # Where it is defined: `rank.entropy` may have been replaced, as by the function above.
     generic = _skimage(reason).filters.rank.generic

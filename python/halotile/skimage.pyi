@@ -13,7 +13,7 @@ _Out = TypeVar("_Out", bound=NDArray[Any])
 @overload
 def entropy(
     image: _OnCuda,
-    footprint: NDArray[Any],
+    footprint: NDArray[Any] | _OnCuda,
     out: Any = None,
     mask: Any = None,
     shift_x: int = 0,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import halotile
+from halotile import _arguments
 
 CELLS = np.arange(12).reshape(3, 4)
 
@@ -114,6 +115,16 @@ def test_what_is_no_window(footprint, message):
 def test_a_window_of_no_numbers_is_a_type_error(footprint):
     with pytest.raises(TypeError, match="footprint"):
         halotile.entropy(CELLS, footprint=footprint)
+
+
+def test_options_are_made_once_for_windows_that_are_the_same():
+    window = np.eye(3, dtype=int)
+    plan, _ = _arguments.options(footprint=window)
+    assert _arguments.options(footprint=window.astype(bool))[0] is plan
+    # What an array is now counts, not which one it is.
+    window[0, 0] = 0
+    assert _arguments.options(footprint=window)[0] != plan
+    assert _arguments.options(footprint=window.reshape(1, 9))[0].radius == (0, 4)
 
 
 @pytest.mark.parametrize("measure", ["foo", "", "Shannon", "renyi", "renyi:-1", "hill:nan", "shannon:1", [], ["shannon", "foo"], ["shannon"] * 65])

@@ -198,8 +198,9 @@ def test_the_drop_in_and_dask_on_the_gpu():
 
     array, window = cells(), np.ones((5, 5))
     mask = cells(levels=5, seed=2) > 0
-    for over in (None, mask):
-        here = entropy(cupy.asarray(array), window, mask=None if over is None else cupy.asarray(over))
+    # cuCIM's users have their neighbourhoods on the GPU, too.
+    for over, given in itertools.product((None, mask), (window, cupy.asarray(window))):
+        here = entropy(cupy.asarray(array), given, mask=None if over is None else cupy.asarray(over))
         assert np.allclose(cupy.asnumpy(here), entropy(array, window, mask=over), rtol=0, atol=1e-12)
     da = pytest.importorskip("dask.array")
     from halotile import dask as on_dask
