@@ -9,6 +9,8 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -95,9 +97,68 @@ pub(crate) fn wait_until(mut so: impl FnMut() -> bool) {
     }
 }
 
+/// Something that another thread will have done, and that the thread waits for that has made this.
+pub(crate) struct Done {
+    is_set: AtomicBool,
+    waiting: Thread,
+}
+
+impl Done {
+    /// Not done yet; the calling thread is the one to wait.
+    pub fn awaited_here() -> Self {
+        Self { is_set: AtomicBool::new(false), waiting: std::thread::current() }
+    }
+
+    /// It is done. What was written before is seen by the thread that waits.
+    pub fn set(&self) {
+        self.is_set.store(true, Ordering::Release);
+        self.waiting.unpark();
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    /// Waits for it. One of rayon's threads runs other jobs meanwhile, any other sleeps.
+    pub fn wait(&self) {
+        if rayon::current_thread_index().is_some() || std::thread::current().id() != self.waiting.id() {
+            return wait_until(|| self.is_set());
+        }
+        while !self.is_set() {
+            std::thread::park();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_done_elsewhere_is_waited_for() {
+        let mut all = vec![0; 100];
+        for (i, place) in all.iter_mut().enumerate() {
+            let done = Arc::new(Done::awaited_here());
+            let (number, theirs) = (Arc::new(std::sync::atomic::AtomicUsize::new(0)), done.clone());
+            let to = number.clone();
+            let work = move || {
+                to.store(i + 1, Ordering::Relaxed);
+                theirs.set();
+            };
+            // By a thread that may be ready before, and, on a pool's only thread, by the one that waits.
+            if i % 2 == 0 {
+                rayon::spawn(work);
+                done.wait();
+            } else {
+                Threads::new(1).unwrap().run(|| {
+                    rayon::spawn(work);
+                    done.wait();
+                });
+            }
+            *place = number.load(Ordering::Relaxed);
+        }
+        assert!(all.into_iter().eq(1..=100));
+    }
 
     /// What the streaming plan does: a thread of its own, which has the pool of its caller work.
     #[test]

@@ -29,7 +29,7 @@ const TASKS: usize = 64;
 #[cfg(feature = "geotiff")]
 mod sealed {
     /// The bound is the crate's own affair: it lets results go into a TIFF.
-    pub trait Sealed: tiff_writer::TiffWriteSample {}
+    pub trait Sealed: tiff_writer::TiffWriteSample + bytemuck::NoUninit {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

@@ -166,7 +166,7 @@ pub trait ResultSink<T>: Send {
     fn whole_rows(&self) -> bool;
 
     /// Takes a rectangle, the first cell of which is at (`top`, `left`): a view a measure, in their order. Rectangles come in
-    /// rows of rectangles, left to right in each, from top to bottom.
+    /// rows of rectangles, left to right in each, from top to bottom. An error may be that of a rectangle which came before.
     fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError>;
 
     /// Writes what must come last. Nothing is written afterwards.

@@ -3,16 +3,17 @@
 //! ```text
 //! predictor ─── differences between neighbours, or of bytes of numbers sorted by significance: what codecs make less of
 //!     │
-//!   codec  ─── Deflate by libdeflate, Zstandard by its own library; LZW and none at all by tiff-writer
+//!   codec  ─── Deflate by libdeflate, Zstandard by its own library; LZW by tiff-writer
 //! ```
 //!
-//! Both libraries are in C, and so a feature, `native-codecs`, which is off by default. Without it all codecs are tiff-writer's: Deflate zlib-rs, which takes
-//! longer, and Zstandard ruzstd, which has a single level; what reads the files sees no difference. A block is compressed whole, since it is in memory whole, and a thread keeps its
-//! compressor from block to block.
+//! Both libraries are in C, and so a feature, `native-codecs`. Without it all codecs are tiff-writer's: Deflate zlib-rs, which takes longer, and Zstandard
+//! ruzstd, which has a single level; what reads the files sees no difference. A block is compressed whole, since it is in memory whole, and a thread keeps its
+//! compressor from block to block. So is all memory: blocks are larger than what allocators keep, and new memory costs a page fault every 4 KiB, which took
+//! longer than the codec.
 
-use tiff_core::{ByteOrder, Compression, Predictor};
-use tiff_writer::compress::{BlockEncodingOptions, compress_block};
-use tiff_writer::{Error, TiffWriteSample};
+use tiff_core::{Compression, Predictor};
+use tiff_writer::Error;
+use tiff_writer::compress::compress_with_level;
 
 /// How blocks become bytes.
 #[derive(Debug, Clone, Copy)]
@@ -23,38 +24,62 @@ pub(super) struct Coding {
     pub(super) level: Option<u32>,
 }
 
+/// The bytes of a block as they are stored, in memory that is used again for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    room: Vec<u8>,
+    length: usize,
+}
+
+impl Stored {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.room[..self.length]
+    }
+
+    /// Room for so many bytes, whatever is in it.
+    #[cfg(feature = "native-codecs")]
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.room.len() < bytes {
+            self.room.resize(bytes, 0);
+        }
+        &mut self.room[..bytes]
+    }
+}
+
 impl Coding {
-    /// The bytes of a block of rows of so many samples.
-    pub(super) fn encode<T: TiffWriteSample>(
+    /// Whether the bytes are stored as they are.
+    pub(super) fn is_plain(self) -> bool {
+        self.compression == Compression::None && self.predictor == Predictor::None
+    }
+
+    /// Encodes a block of rows of `row` bytes, of numbers of `size` bytes, the lowest first. What is left in `bytes` is of no use.
+    pub(super) fn encode(
         self,
-        samples: &[T],
-        width: usize,
+        bytes: &mut Vec<u8>,
+        (row, size): (usize, usize),
         index: usize,
-    ) -> Result<Vec<u8>, Error> {
+        stored: &mut Stored,
+    ) -> Result<(), Error> {
+        predict(self.predictor, bytes, row, size);
+        if self.compression == Compression::None {
+            std::mem::swap(bytes, &mut stored.room);
+            stored.length = stored.room.len();
+            return Ok(());
+        }
         #[cfg(feature = "native-codecs")]
         if let Some(codec) = native::codec(self) {
-            let row = width * T::BYTES_PER_SAMPLE;
-            let bytes =
-                predicted(self.predictor, T::encode_slice(samples, ByteOrder::LittleEndian), row, T::BYTES_PER_SAMPLE);
-            return codec(&bytes).map_err(|reason| Error::CompressionFailed { index, reason });
+            stored.length = codec(bytes, stored).map_err(|reason| Error::CompressionFailed { index, reason })?;
+            return Ok(());
         }
-        let options = BlockEncodingOptions {
-            byte_order: ByteOrder::LittleEndian,
-            compression: self.compression,
-            predictor: self.predictor,
-            samples_per_pixel: 1,
-            row_width_pixels: width,
-            jpeg_options: None,
-            jpeg_sampling: None,
-            deflate_level: self.level.filter(|_| self.compression == Compression::Deflate),
-        };
-        compress_block(samples, options, index)
+        let level = self.level.filter(|_| self.compression == Compression::Deflate);
+        stored.room = compress_with_level(bytes, self.compression, level, index)?;
+        stored.length = stored.room.len();
+        Ok(())
     }
 }
 
 /// Rows of `row` bytes, of numbers of `size` bytes in little-endian order, as the predictor has them.
-#[cfg(feature = "native-codecs")]
-fn predicted(predictor: Predictor, mut bytes: Vec<u8>, row: usize, size: usize) -> Vec<u8> {
+fn predict(predictor: Predictor, bytes: &mut [u8], row: usize, size: usize) {
     match predictor {
         Predictor::None => {}
         Predictor::Horizontal => bytes.chunks_exact_mut(row).for_each(|row| horizontal(row, size)),
@@ -63,11 +88,9 @@ fn predicted(predictor: Predictor, mut bytes: Vec<u8>, row: usize, size: usize) 
             bytes.chunks_exact_mut(row).for_each(|row| floating_point(row, size, &mut sorted));
         }
     }
-    bytes
 }
 
 /// Each number less the one before it.
-#[cfg(feature = "native-codecs")]
 fn horizontal(row: &mut [u8], size: usize) {
     macro_rules! differences {
         ($t:ty, $n:literal) => {{
@@ -88,7 +111,6 @@ fn horizontal(row: &mut [u8], size: usize) {
 }
 
 /// The highest bytes of all numbers, then the next ones, each less the byte before it.
-#[cfg(feature = "native-codecs")]
 fn floating_point(row: &mut [u8], size: usize, sorted: &mut [u8]) {
     fn sort<const N: usize>(row: &[u8], sorted: &mut [u8]) {
         let count = row.len() / N;
@@ -117,10 +139,11 @@ mod native {
 
     use libdeflater::{CompressionLvl, Compressor};
     use tiff_core::Compression;
+    use zstd::zstd_safe::compress_bound;
 
-    use super::Coding;
+    use super::{Coding, Stored};
 
-    /// The level of Deflate where none is asked for: zlib's and GDAL's.
+    /// The level of Deflate where none is asked for.
     const DEFLATE: i32 = 6;
     /// The same of Zstandard: GDAL's.
     const ZSTD: i32 = 9;
@@ -130,51 +153,60 @@ mod native {
         static ZSTDS: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
     }
 
-    /// What compresses the bytes of a block, or says why it cannot; none where they are not for these codecs.
-    pub(super) fn codec(coding: Coding) -> Option<impl Fn(&[u8]) -> Result<Vec<u8>, String>> {
+    /// What compresses the bytes of a block and returns how many there are then, or says why it cannot; none where they are not for these codecs.
+    pub(super) fn codec(coding: Coding) -> Option<impl Fn(&[u8], &mut Stored) -> Result<usize, String>> {
         let level = |usual: i32| coding.level.map_or(usual, |level| level as i32);
-        let (compress, level): (fn(&[u8], i32) -> _, i32) = match coding.compression {
+        let (compress, level): (fn(&[u8], i32, &mut Stored) -> _, i32) = match coding.compression {
             Compression::Deflate => (deflate, level(DEFLATE)),
             Compression::Zstd => (zstd, level(ZSTD)),
             _ => return None,
         };
-        Some(move |bytes: &[u8]| compress(bytes, level))
+        Some(move |bytes: &[u8], stored: &mut Stored| compress(bytes, level, stored))
     }
 
-    fn deflate(bytes: &[u8], level: i32) -> Result<Vec<u8>, String> {
+    fn deflate(bytes: &[u8], level: i32, stored: &mut Stored) -> Result<usize, String> {
+        // What zlib has by these levels takes libdeflate one more, and less time; libtiff has the same.
+        let level = if (6..10).contains(&level) { level + 1 } else { level };
         DEFLATERS.with_borrow_mut(|kept| {
             if kept.as_ref().is_none_or(|(kept, _)| *kept != level) {
                 let level_of = CompressionLvl::new(level).map_err(|_| format!("Deflate has no level {level}"))?;
                 *kept = Some((level, Compressor::new(level_of)));
             }
             let (_, compressor) = kept.as_mut().ok_or("no compressor")?;
-            let mut out = vec![0; compressor.zlib_compress_bound(bytes.len())];
-            let length = compressor.zlib_compress(bytes, &mut out).map_err(|e| e.to_string())?;
-            out.truncate(length);
-            Ok(out)
+            let room = stored.room(compressor.zlib_compress_bound(bytes.len()));
+            compressor.zlib_compress(bytes, room).map_err(|e| e.to_string())
         })
     }
 
-    fn zstd(bytes: &[u8], level: i32) -> Result<Vec<u8>, String> {
+    fn zstd(bytes: &[u8], level: i32, stored: &mut Stored) -> Result<usize, String> {
         ZSTDS.with_borrow_mut(|kept| {
             if kept.as_ref().is_none_or(|(kept, _)| *kept != level) {
                 *kept = Some((level, zstd::bulk::Compressor::new(level).map_err(|e| e.to_string())?));
             }
             let (_, compressor) = kept.as_mut().ok_or("no compressor")?;
-            compressor.compress(bytes).map_err(|e| e.to_string())
+            let room = stored.room(compress_bound(bytes.len()));
+            compressor.compress_to_buffer(bytes, room).map_err(|e| e.to_string())
         })
     }
 }
 
-#[cfg(all(test, feature = "native-codecs"))]
+#[cfg(test)]
 mod tests {
     use std::io::Read;
+
+    use tiff_core::ByteOrder;
+    use tiff_writer::TiffWriteSample;
+    use tiff_writer::compress::{BlockEncodingOptions, compress_block};
 
     use super::*;
     use crate::raster::geotiff::decode::codec::Codec;
 
-    const CODECS: [(Compression, Codec); 2] =
-        [(Compression::Deflate, Codec::Deflate), (Compression::Zstd, Codec::Zstd)];
+    const CODECS: [(Compression, Codec); 4] = [
+        (Compression::None, Codec::None),
+        (Compression::Deflate, Codec::Deflate),
+        (Compression::Lzw, Codec::Lzw),
+        (Compression::Zstd, Codec::Zstd),
+    ];
 
     #[test]
     fn predictors_are_those_of_tiff_writer() {
@@ -183,10 +215,19 @@ mod tests {
         let words: Vec<u16> = (0..35u32).map(|i| (i * i * 997 % 65_521) as u16).collect();
         let bytes: Vec<u8> = words.iter().map(|&word| word as u8).collect();
         fn same<T: TiffWriteSample>(samples: &[T], predictor: Predictor) {
-            let plain = Coding { compression: Compression::None, predictor, level: None };
-            let expected = plain.encode(samples, 7, 0).unwrap();
-            let bytes = T::encode_slice(samples, ByteOrder::LittleEndian);
-            assert_eq!(predicted(predictor, bytes, 7 * T::BYTES_PER_SAMPLE, T::BYTES_PER_SAMPLE), expected);
+            let theirs = BlockEncodingOptions {
+                byte_order: ByteOrder::LittleEndian,
+                compression: Compression::None,
+                predictor,
+                samples_per_pixel: 1,
+                row_width_pixels: 7,
+                jpeg_options: None,
+                jpeg_sampling: None,
+                deflate_level: None,
+            };
+            let mut bytes = T::encode_slice(samples, ByteOrder::LittleEndian);
+            predict(predictor, &mut bytes, 7 * T::BYTES_PER_SAMPLE, T::BYTES_PER_SAMPLE);
+            assert_eq!(bytes, compress_block(samples, theirs, 0).unwrap());
         }
         same(&numbers, Predictor::FloatingPoint);
         same(&doubles, Predictor::FloatingPoint);
@@ -194,17 +235,20 @@ mod tests {
         same(&bytes, Predictor::Horizontal);
     }
 
+    /// One memory for all of them, longer and shorter blocks by turns: what an earlier one left is no part of a later one.
     #[test]
     fn what_is_compressed_is_decoded() {
-        let bytes: Vec<u8> = (0..70_000u64).map(|i| ((i * i) >> 9) as u8).collect();
+        let all: Vec<u8> = (0..70_000u64).map(|i| ((i * i) >> 9) as u8).collect();
+        let mut stored = Stored::default();
         for (compression, codec) in CODECS {
-            for level in [None, Some(1), Some(9), Some(2)] {
+            for (level, length) in [(None, 70_000), (Some(1), 700), (Some(9), 35_000), (Some(2), 70_000)] {
                 let coding = Coding { compression, predictor: Predictor::None, level };
-                let stored = coding.encode(&bytes, 700, 0).unwrap();
-                assert!(stored.len() < bytes.len());
+                let mut bytes = all[..length].to_vec();
+                coding.encode(&mut bytes, (700, 1), 0, &mut stored).unwrap();
                 let mut read = Vec::new();
-                codec.open(std::io::Cursor::new(stored)).unwrap().read_to_end(&mut read).unwrap();
-                assert!(read == bytes, "{compression:?} {level:?}");
+                let open = codec.open(std::io::Cursor::new(stored.bytes().to_vec()));
+                open.unwrap().read_to_end(&mut read).unwrap();
+                assert!(read == all[..length], "{compression:?} {level:?}");
             }
         }
     }

@@ -20,6 +20,7 @@
 mod blocks;
 mod decode;
 mod encode;
+mod encoders;
 mod image;
 mod layout;
 mod options;

@@ -117,7 +117,7 @@ impl<W: Write + Seek> GeoTiffCells<W> {
     /// [`block`](Self::block) and ends at some or at the grid's edge.
     ///
     /// # Errors
-    /// Failed writes, and rectangles that are no whole blocks or have come before.
+    /// Failed writes, and rectangles that are no whole blocks or have come before: of those that came before this one, too.
     pub fn write(&mut self, top: usize, left: usize, cells: GridView<'_, u8>) -> Result<(), FormatError> {
         self.0.write(top, left, &[cells])
     }

@@ -1,24 +1,26 @@
 //! Rectangles of cells to blocks of a TIFF, as they come.
 //!
-//! A rectangle is made of whole blocks. A batch of them at a time is cut out, prepared (predictor) and compressed, in parallel, and
-//! appended to the file in its order; what is held is the batch. `tiff-writer` keeps where each block went and writes the tags
+//! A rectangle is made of whole blocks. They are cut out one by one, prepared (predictor) and compressed by all threads (`encoders`), and
+//! appended to the file in their order; some may be on their way when the next rectangle comes. `tiff-writer` keeps where each block went and writes the tags
 //! at the very end, when it is known whether the offsets fit 32 bits. It puts the tables of blocks number by number: hence the buffer.
 
 use std::fmt;
 use std::io::{BufWriter, ErrorKind, Seek, Write};
 
+use bytemuck::NoUninit;
 use rayon::prelude::*;
 use tiff_core::{ByteOrder, Compression, PlanarConfiguration, Tag};
 use tiff_writer::{Error, ImageBuilder, ImageHandle, TiffVariant, TiffWriteSample, TiffWriter, WriteOptions};
 
 use super::blocks::{Block, Blocks};
 use super::encode::Coding;
+use super::encoders::{Encoders, Room};
 use super::options::{BigTiff, CreationOptions, TILE};
 use crate::grid::GridView;
 use crate::io::{FormatError, Place, Problem, write_failed};
 
-/// Bytes of cells in a batch, unless that leaves threads idle.
-const BATCH: usize = 16 << 20;
+/// Blocks whose cells are cut out at once.
+const CUT_AT_ONCE: usize = 64;
 /// Bytes of a strip whose height was not chosen.
 const STRIP: usize = 1 << 20;
 /// Rows and columns there can be: readers hold them as signed numbers of 32 bits.
@@ -37,12 +39,11 @@ pub(super) struct Image<'a, T> {
     pub(super) is_nothing: fn(T) -> bool,
 }
 
-/// How a block becomes bytes.
+/// Which cells make a block.
 #[derive(Clone, Copy)]
-struct Encoder<T> {
+struct Cutter<T> {
     blocks: Blocks,
     tiled: bool,
-    coding: Coding,
     beyond: T,
     is_nothing: Option<fn(T) -> bool>,
 }
@@ -53,17 +54,19 @@ pub(super) struct BlockWriter<T, W: Write + Seek> {
     image: ImageHandle,
     name: String,
     planes: usize,
-    encoder: Encoder<T>,
+    cutter: Cutter<T>,
+    coding: Coding,
+    encoders: Encoders,
 }
 
 impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, planes, encoder: Encoder { blocks, coding, .. }, .. } = self;
+        let Self { name, planes, cutter: Cutter { blocks, .. }, coding, .. } = self;
         write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {:?})", coding.compression)
     }
 }
 
-impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
+impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
     pub(super) fn new(out: W, image: Image<'_, T>, options: &CreationOptions) -> Result<Self, FormatError> {
         let Image { name, rows, cols, planes, tags, beyond, is_nothing } = image;
         let refuse = |what: String, advice: &str| Problem::new(what, advice).at(name, Place::FILE);
@@ -90,13 +93,10 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
             return Err(too_long(name));
         }
         let blocks = blocks(rows, cols, T::BYTES_PER_SAMPLE, options);
-        let encoder = Encoder {
-            blocks,
-            tiled: options.tiled,
-            coding: Coding { compression: options.compression, predictor, level: options.level() },
-            beyond,
-            is_nothing: options.sparse.then_some(is_nothing),
-        };
+        let coding = Coding { compression: options.compression, predictor, level: options.level() };
+        let cutter = Cutter { blocks, tiled: options.tiled, beyond, is_nothing: options.sparse.then_some(is_nothing) };
+        let size = size_of::<T>();
+        let encoders = Encoders::new(coding, (blocks.width * size, size), blocks.height);
         // All of these are below 2^31.
         let (height, width) = (blocks.height as u32, blocks.width as u32);
         let mut builder = ImageBuilder::new(cols as u32, rows as u32)
@@ -113,44 +113,76 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
         let mut tiff = TiffWriter::new(out, WriteOptions { byte_order: ByteOrder::LittleEndian, variant })
             .map_err(|e| explain(e, name))?;
         let image = tiff.add_image(builder).map_err(|e| explain(e, name))?;
-        Ok(Self { tiff, image, name: name.to_owned(), planes, encoder })
+        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, coding, encoders })
     }
 
     pub(super) fn block(&self) -> (usize, usize) {
-        (self.encoder.blocks.height, self.encoder.blocks.width)
+        (self.cutter.blocks.height, self.cutter.blocks.width)
     }
 
     pub(super) fn is_tiled(&self) -> bool {
-        self.encoder.tiled
+        self.cutter.tiled
     }
 
     /// Writes a rectangle of whole blocks.
     pub(super) fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
         self.check(top, left, planes)?;
-        let encoder = self.encoder;
-        let blocks = encoder.blocks;
+        let Cutter { blocks, .. } = self.cutter;
         let (rows, cols) = (top..top + planes[0].rows(), left..left + planes[0].cols());
-        let tasks: Vec<(usize, Block)> =
-            (0..planes.len()).flat_map(|p| blocks.over(&rows, &cols).map(move |block| (p, block))).collect();
-        let bytes = blocks.height * blocks.width * T::BYTES_PER_SAMPLE;
-        let batch = (BATCH / bytes).max(2 * rayon::current_num_threads());
-        for tasks in tasks.chunks(batch) {
-            let task = |(plane, block): &(usize, Block)| encoder.encode(planes[*plane], top, left, block);
-            let encoded: Vec<_> = tasks.par_iter().map(task).collect();
-            for ((plane, block), encoded) in tasks.iter().zip(encoded) {
-                let index = plane * blocks.count() + block.index;
-                let written = encoded.and_then(|encoded| match encoded {
-                    Some(bytes) => self.tiff.write_block_raw(&self.image, index, &bytes),
-                    None => self.tiff.write_block_sparse(&self.image, index),
-                });
-                written.map_err(|e| explain(e, &self.name))?;
+        let all = planes.iter().enumerate().flat_map(|(p, &plane)| {
+            let index = move |block: &Block| p * blocks.count() + block.index;
+            blocks.over(&rows, &cols).map(move |block| (index(&block), plane, block))
+        });
+        let mut all = all.peekable();
+        while all.peek().is_some() {
+            while self.append(false)? {}
+            let mut rooms = self.encoders.rooms(CUT_AT_ONCE);
+            while rooms.is_empty() {
+                self.append(true)?;
+                rooms = self.encoders.rooms(CUT_AT_ONCE);
             }
+            // A few at a time, by all threads where that many are free: as they are if blocks are stored without a codec.
+            let cut: Vec<_> = all.by_ref().take(rooms.len()).collect();
+            let cutter = self.cutter;
+            let cells = |((_, plane, block), room): (&(usize, GridView<'_, T>, Block), &mut Room)| {
+                cutter.cut(*plane, (top, left), block, &mut room.cells)
+            };
+            let kept: Vec<bool> = if let ([one], [room]) = (cut.as_slice(), rooms.as_mut_slice()) {
+                vec![cells((one, room))]
+            } else {
+                cut.par_iter().zip(&mut rooms).map(cells).collect()
+            };
+            let mut rooms = rooms.into_iter();
+            for ((kept, (index, ..)), room) in kept.into_iter().zip(cut).zip(rooms.by_ref()) {
+                if kept {
+                    self.encoders.begin(index, room);
+                } else {
+                    self.encoders.leave_out(index);
+                    self.encoders.give_back(room);
+                }
+            }
+            rooms.for_each(|room| self.encoders.give_back(room));
         }
         Ok(())
     }
 
+    /// Appends the block that comes next to the file, if there is one and it is encoded or to be waited for.
+    fn append(&mut self, wait: bool) -> Result<bool, FormatError> {
+        let Some((index, encoded)) = self.encoders.next(wait) else { return Ok(false) };
+        let written = encoded.and_then(|room| match room {
+            Some(room) => {
+                self.tiff.write_block_raw(&self.image, index, room.bytes())?;
+                self.encoders.give_back(room);
+                Ok(())
+            }
+            None => self.tiff.write_block_sparse(&self.image, index),
+        });
+        written.map_err(|e| explain(e, &self.name))?;
+        Ok(true)
+    }
+
     fn check(&self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
-        let Blocks { rows, cols, height, width } = self.encoder.blocks;
+        let Blocks { rows, cols, height, width } = self.cutter.blocks;
         let misuse = |what: String| Err(write_failed(&self.name, std::io::Error::new(ErrorKind::InvalidInput, what)));
         if planes.len() != self.planes {
             return misuse(format!("{} planes came for {} bands", planes.len(), self.planes));
@@ -172,30 +204,38 @@ impl<T: TiffWriteSample, W: Write + Seek> BlockWriter<T, W> {
     }
 
     /// Writes the tags and gives the file back. Blocks that did not come are an error.
-    pub(super) fn finish(self) -> Result<W, FormatError> {
+    pub(super) fn finish(mut self) -> Result<W, FormatError> {
+        while self.append(true)? {}
         let out = self.tiff.finish().map_err(|e| explain(e, &self.name))?;
         out.into_inner().map_err(|e| write_failed(&self.name, e.into_error()))
     }
 }
 
-impl<T: TiffWriteSample> Encoder<T> {
-    /// A block's bytes; none where it may be left out.
-    fn encode(&self, plane: GridView<'_, T>, top: usize, left: usize, block: &Block) -> Result<Option<Vec<u8>>, Error> {
+impl<T: NoUninit> Cutter<T> {
+    /// Cuts a block's cells out of a plane whose first cell is at `corner`; false where it may be left out.
+    fn cut(&self, plane: GridView<'_, T>, corner: (usize, usize), block: &Block, cells: &mut Vec<u8>) -> bool {
         let Blocks { height, width, .. } = self.blocks;
         // Tiles are written whole, the last strip ends with the grid.
         let height = if self.tiled { height } else { block.rows.len() };
-        let cells = (0..block.rows.len())
-            .map(|r| &plane.row(block.rows.start - top + r)[block.cols.start - left..block.cols.end - left]);
-        if self.is_nothing.is_some_and(|is_nothing| cells.clone().all(|row| row.iter().all(|&cell| is_nothing(cell)))) {
-            return Ok(None);
+        let rows = (block.rows.start - corner.0)..(block.rows.end - corner.0);
+        let cols = (block.cols.start - corner.1)..(block.cols.end - corner.1);
+        let rows = rows.map(|row| &plane.row(row)[cols.clone()]);
+        if self.is_nothing.is_some_and(|is_nothing| rows.clone().all(|row| row.iter().all(|&cell| is_nothing(cell)))) {
+            return false;
         }
-        let mut values = Vec::with_capacity(height * width);
-        for row in cells {
-            values.extend_from_slice(row);
-            values.resize(values.len().next_multiple_of(width), self.beyond);
+        let (size, beyond) = (size_of::<T>(), [self.beyond]);
+        let beyond = |cells: usize| bytemuck::cast_slice::<T, u8>(&beyond).iter().copied().cycle().take(cells * size);
+        cells.clear();
+        cells.reserve_exact(height * width * size);
+        for row in rows {
+            cells.extend_from_slice(bytemuck::cast_slice(row));
+            cells.extend(beyond(width - row.len()));
         }
-        values.resize(height * width, self.beyond);
-        self.coding.encode(&values, width, block.index).map(Some)
+        cells.extend(beyond((height - block.rows.len()) * width));
+        if cfg!(target_endian = "big") {
+            cells.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        true
     }
 }
 

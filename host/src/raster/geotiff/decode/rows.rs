@@ -76,7 +76,7 @@ impl Format {
     }
 
     /// Whether bytes of a row are those of its cells, but for their order and a predictor.
-    fn is_direct(&self) -> bool {
+    pub(super) fn is_direct(&self) -> bool {
         self.samples == 1 && self.sample == Sample::Plain
     }
 

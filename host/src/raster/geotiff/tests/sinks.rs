@@ -139,9 +139,13 @@ fn misuse_of_a_sink_is_an_error() {
         assert!(sink.write(top, left, &planes).is_err(), "{top} {left}");
     }
     sink.write(0, 0, &[view(16, 32)]).unwrap();
-    assert!(sink.write(0, 16, &[view(16, 16)]).unwrap_err().to_string().contains("already been written"));
     let e = Box::new(sink).finish().unwrap_err();
     assert!(e.to_string().contains("not all blocks were written: wrote 2 of 9"), "{e}");
+    // Found when the block would go to the file, at the end if not before.
+    let mut again = super::sink::<f32, _>(Cursor::new(Vec::new()), (40, 40), &["a"], None, &options).unwrap();
+    let twice = [16, 16].into_iter().try_for_each(|left| again.write(0, left, &[view(16, 16)]));
+    let e = twice.and_then(|()| Box::new(again).finish()).unwrap_err();
+    assert!(e.to_string().contains("already been written"), "{e}");
 }
 
 /// A disk that is full after so many bytes.
