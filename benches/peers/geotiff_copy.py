@@ -49,7 +49,7 @@ def entropy(program, source, target, size, options, threads):
 
 
 def copy(source, target, options, threads):
-    given = dict(option.split("=") for option in options) or {"COMPRESS": "DEFLATE", "ZLEVEL": "6", "PREDICTOR": "1"}
+    given = dict(option.split("=") for option in options) or {"COMPRESS": "DEFLATE", "PREDICTOR": "1"}
     if given["COMPRESS"] == "NONE":
         given.pop("PREDICTOR", None)
     tiles = {"TILED": "YES", "BLOCKXSIZE": "512", "BLOCKYSIZE": "512", "NUM_THREADS": str(threads)}

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use crate::workspace::{cargo, program, succeed, target_dir};
+use crate::workspace::{program, released, succeed};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -26,14 +26,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let target = target_dir()?;
     // Whatever tests have built is there already; the program is the one that users have.
     let mut soak = Command::new(program("soak")?);
-    if options.bin.is_none() {
-        succeed(cargo().args(["build", "--quiet", "--release", "--package", "halotile-cli"]))?;
-    }
-    let exe = |name: &str| target.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    soak.arg("--bin").arg(options.bin.clone().unwrap_or_else(|| exe("release/halotile")));
+    soak.arg("--bin").arg(options.bin.clone().map_or_else(released, Ok)?);
     soak.arg("--minutes").arg(options.minutes.to_string());
     for (name, value) in [("--seed", options.seed), ("--jobs", options.jobs)] {
         soak.args(value.map(|value| [name.to_owned(), value.to_string()]).into_iter().flatten());

@@ -71,7 +71,14 @@ pub fn cargo() -> Command {
     command
 }
 
-/// A program of the workspace, built.
+/// The program `halotile` as users have it, built.
+pub fn released() -> Result<PathBuf> {
+    // As README's example builds it: for the program alone.
+    succeed(cargo().args(["build", "--quiet", "--release", "--package", "halotile-cli"]))?;
+    Ok(target_dir()?.join("release/halotile").with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+/// A program of the workspace, built for tests.
 pub fn program(name: &str) -> Result<PathBuf> {
     // With the features that the whole workspace asks for: those of one package alone are others, and all it depends on would be compiled
     // once more than for the tests.

@@ -144,8 +144,8 @@ pub struct EntropyArgs {
     pub output_format: Option<OutputFormat>,
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each
     ///
-    /// COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N,
-    /// BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO.
+    /// COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..12 (fast to small), ZSTD_LEVEL=1..22, PREDICTOR=1|3, TILED=YES|NO,
+    /// BLOCKXSIZE=N, BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO.
     #[arg(help_heading = OUTPUT, long = "co", value_name = "KEY=VALUE")]
     pub creation_options: Vec<String>,
     /// Decimals in text and seed-lines, 0 to 17

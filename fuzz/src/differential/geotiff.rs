@@ -18,7 +18,8 @@ fn options(case: &mut Case<'_>) -> Option<CreationOptions> {
     let mut add = |chance: bool, word: String| words.extend(chance.then_some(word));
     let compression = case.one(&["DEFLATE", "LZW", "ZSTD", "NONE"]);
     add(true, format!("COMPRESS={compression}"));
-    add(case.seldom(8), format!("ZLEVEL={}", case.number(1, 9)));
+    add(case.seldom(8), format!("ZLEVEL={}", case.number(1, 12)));
+    add(case.seldom(8), format!("ZSTD_LEVEL={}", case.number(1, 22)));
     add(case.flip(), format!("PREDICTOR={}", case.number(1, 3)));
     let tiled = case.flip();
     add(true, format!("TILED={}", if tiled { "YES" } else { "NO" }));

@@ -138,13 +138,15 @@ mod native {
     use std::cell::RefCell;
 
     use libdeflater::{CompressionLvl, Compressor};
-    use tiff_core::Compression;
+    use tiff_core::{Compression, Predictor};
     use zstd::zstd_safe::compress_bound;
 
     use super::{Coding, Stored};
 
-    /// The level of Deflate where none is asked for.
-    const DEFLATE: i32 = 6;
+    /// The level of Deflate where none is asked for. For results of 5 × 5 windows, which repeat each other, level 4 takes half of the time of level 6 and
+    /// makes files a sixth larger. What the predictor is for has little in it that any level finds: to the first one 2 % are missing.
+    const DEFLATE: i32 = 4;
+    const DEFLATE_PREDICTED: i32 = 1;
     /// The same of Zstandard: GDAL's.
     const ZSTD: i32 = 9;
 
@@ -153,11 +155,15 @@ mod native {
         static ZSTDS: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
     }
 
+    /// Compresses bytes by a level.
+    type Codec = fn(&[u8], i32, &mut Stored) -> Result<usize, String>;
+
     /// What compresses the bytes of a block and returns how many there are then, or says why it cannot; none where they are not for these codecs.
     pub(super) fn codec(coding: Coding) -> Option<impl Fn(&[u8], &mut Stored) -> Result<usize, String>> {
         let level = |usual: i32| coding.level.map_or(usual, |level| level as i32);
-        let (compress, level): (fn(&[u8], i32, &mut Stored) -> _, i32) = match coding.compression {
-            Compression::Deflate => (deflate, level(DEFLATE)),
+        let (compress, level): (Codec, i32) = match coding.compression {
+            Compression::Deflate if coding.predictor == Predictor::None => (deflate, level(DEFLATE)),
+            Compression::Deflate => (deflate, level(DEFLATE_PREDICTED)),
             Compression::Zstd => (zstd, level(ZSTD)),
             _ => return None,
         };

@@ -7,8 +7,8 @@ use super::codec::Codec;
 use super::rows::{Format, Rows};
 use super::{Fault, lerc, zeros};
 
-/// Decoded bytes of the largest block that is decoded at once.
-pub(crate) const AT_ONCE: u64 = if cfg!(feature = "native-codecs") { 2 << 20 } else { 0 };
+/// Decoded bytes of the largest block that is decoded at once, by codecs that do that.
+pub(crate) const AT_ONCE: u64 = 2 << 20;
 
 /// What all blocks of an image have in common.
 pub(crate) struct Decoder {

@@ -187,7 +187,7 @@ impl Image {
         let streams = !matches!(self.layout.codec, Codec::Lerc(_));
         // All of it with what is stored of it, where it is small enough.
         let all = format.row_bytes().saturating_mul(height as u64);
-        let whole = if all <= AT_ONCE { 2 * all } else { 0 };
+        let whole = if cfg!(feature = "native-codecs") && all <= AT_ONCE { 2 * all } else { 0 };
         let one = if streams {
             block.saturating_add(state + whole)
         } else {
