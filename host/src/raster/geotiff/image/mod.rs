@@ -182,14 +182,15 @@ impl Image {
         let row = width as u64 * format.size() as u64;
         let block = row.saturating_mul(height.min(rows) as u64);
         // A chunk of the file, a group of rows as they are stored, the codec's own, and what allocators leave.
-        let codec = self.window.saturating_mul(2) + (256 << 10);
-        let state = (CHUNK as u64 + (128 << 10) + codec).saturating_add(format.row_bytes().saturating_mul(2));
+        let codec = self.window.saturating_mul(2).saturating_add(256 << 10);
+        let state =
+            codec.saturating_add(CHUNK as u64 + (128 << 10)).saturating_add(format.row_bytes().saturating_mul(2));
         let streams = !matches!(self.layout.codec, Codec::Lerc(_));
         // All of it with what is stored of it, where it is small enough.
         let all = format.row_bytes().saturating_mul(height as u64);
-        let whole = if cfg!(feature = "native-codecs") && all <= AT_ONCE { 2 * all } else { 0 };
+        let decoded = if cfg!(feature = "native-codecs") && all <= AT_ONCE { 2 * all } else { 0 };
         let one = if streams {
-            block.saturating_add(state + whole)
+            block.saturating_add(state).saturating_add(decoded)
         } else {
             // The blob, its numbers and its mask for all bands, and the band.
             all.saturating_mul(2)
@@ -197,7 +198,8 @@ impl Image {
                 .saturating_add(width as u64 * height as u64)
                 .saturating_add(state)
         };
-        let cursors = if streams { (state + (256 << 10) + 2 * row).saturating_mul(across) } else { u64::MAX };
+        let cursor = state.saturating_add((256 << 10) + 2 * row);
+        let cursors = if streams { cursor.saturating_mul(across) } else { u64::MAX };
         let at_once = (budget / 2 / one).min(threads);
         let small = block <= SMALL;
         let whole_row = block.saturating_mul(across).saturating_add(at_once * one) <= budget;
