@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tiff_writer::Error;
 
 use super::encode::{Coding, Stored};
+use crate::profile::stage;
 use crate::threads::Done;
 
 /// Bytes of cells in all rooms, unless that leaves threads idle.
@@ -83,6 +84,7 @@ impl Encoders {
         self.begun.push_back((index, Begun::Encoding(encoding.clone())));
         let (coding, row) = (self.coding, self.row);
         let encode = move || {
+            let _stage = stage("encode block");
             let mut kept = encoding.room.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, error) = &mut *kept;
             // A panic here would end the process.

@@ -10,6 +10,7 @@ use super::permits::Permits;
 use super::{Image, Mode};
 use crate::io::{FormatError, Place, Problem};
 use crate::numbers::ValueType;
+use crate::profile::stage;
 use crate::raster::Values;
 use crate::raster::geotiff::blocks::{Block, Blocks};
 use crate::raster::geotiff::decode::Fault;
@@ -220,6 +221,7 @@ impl Image {
         let cells = match cache.get(key) {
             Some(cells) => cells,
             None => {
+                let _stage = stage("decode block");
                 let shape = (block.rows.len(), block.cols.len());
                 let cells = Arc::new(self.decoder.block(place, self.sample(band), shape)?);
                 cache.put(key, &cells);
