@@ -47,11 +47,6 @@ impl Stored {
 }
 
 impl Coding {
-    /// Whether the bytes are stored as they are.
-    pub(super) fn is_plain(self) -> bool {
-        self.compression == Compression::None && self.predictor == Predictor::None
-    }
-
     /// Encodes a block of rows of `row` bytes, of numbers of `size` bytes, the lowest first. What is left in `bytes` is of no use.
     pub(super) fn encode(
         self,
@@ -67,8 +62,8 @@ impl Coding {
             return Ok(());
         }
         #[cfg(feature = "native-codecs")]
-        if let Some(codec) = native::codec(self) {
-            stored.length = codec(bytes, stored).map_err(|reason| Error::CompressionFailed { index, reason })?;
+        if let Some(encoded) = native::encode(self, bytes, stored) {
+            stored.length = encoded.map_err(|reason| Error::CompressionFailed { index, reason })?;
             return Ok(());
         }
         let level = self.level.filter(|_| self.compression == Compression::Deflate);
@@ -136,6 +131,7 @@ fn floating_point(row: &mut [u8], size: usize, sorted: &mut [u8]) {
 #[cfg(feature = "native-codecs")]
 mod native {
     use std::cell::RefCell;
+    use std::thread::LocalKey;
 
     use libdeflater::{CompressionLvl, Compressor};
     use tiff_core::{Compression, Predictor};
@@ -150,48 +146,58 @@ mod native {
     /// The same of Zstandard: GDAL's.
     const ZSTD: i32 = 9;
 
+    /// A compressor, and the level that it is of.
+    type Kept<C> = RefCell<Option<(i32, C)>>;
+
     thread_local! {
-        static DEFLATERS: RefCell<Option<(i32, Compressor)>> = const { RefCell::new(None) };
-        static ZSTDS: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+        static DEFLATERS: Kept<Compressor> = const { RefCell::new(None) };
+        static ZSTDS: Kept<zstd::bulk::Compressor<'static>> = const { RefCell::new(None) };
     }
 
-    /// Compresses bytes by a level.
-    type Codec = fn(&[u8], i32, &mut Stored) -> Result<usize, String>;
-
-    /// What compresses the bytes of a block and returns how many there are then, or says why it cannot; none where they are not for these codecs.
-    pub(super) fn codec(coding: Coding) -> Option<impl Fn(&[u8], &mut Stored) -> Result<usize, String>> {
+    /// Compresses the bytes of a block and returns how many there are then, or why it cannot; none where they are not for these codecs.
+    pub(super) fn encode(coding: Coding, bytes: &[u8], stored: &mut Stored) -> Option<Result<usize, String>> {
         let level = |usual: i32| coding.level.map_or(usual, |level| level as i32);
-        let (compress, level): (Codec, i32) = match coding.compression {
-            Compression::Deflate if coding.predictor == Predictor::None => (deflate, level(DEFLATE)),
-            Compression::Deflate => (deflate, level(DEFLATE_PREDICTED)),
-            Compression::Zstd => (zstd, level(ZSTD)),
-            _ => return None,
-        };
-        Some(move |bytes: &[u8], stored: &mut Stored| compress(bytes, level, stored))
+        match coding.compression {
+            Compression::Deflate if coding.predictor == Predictor::None => Some(deflate(bytes, level(DEFLATE), stored)),
+            Compression::Deflate => Some(deflate(bytes, level(DEFLATE_PREDICTED), stored)),
+            Compression::Zstd => Some(zstd(bytes, level(ZSTD), stored)),
+            _ => None,
+        }
     }
 
     fn deflate(bytes: &[u8], level: i32, stored: &mut Stored) -> Result<usize, String> {
         // What zlib has by these levels takes libdeflate one more, and less time; libtiff has the same.
         let level = if (6..10).contains(&level) { level + 1 } else { level };
-        DEFLATERS.with_borrow_mut(|kept| {
-            if kept.as_ref().is_none_or(|(kept, _)| *kept != level) {
-                let level_of = CompressionLvl::new(level).map_err(|_| format!("Deflate has no level {level}"))?;
-                *kept = Some((level, Compressor::new(level_of)));
-            }
-            let (_, compressor) = kept.as_mut().ok_or("no compressor")?;
+        let new = |level| {
+            CompressionLvl::new(level).map_or(Err(format!("Deflate has no level {level}")), |l| Ok(Compressor::new(l)))
+        };
+        of_level(&DEFLATERS, level, new, |compressor| {
             let room = stored.room(compressor.zlib_compress_bound(bytes.len()));
             compressor.zlib_compress(bytes, room).map_err(|e| e.to_string())
         })
     }
 
     fn zstd(bytes: &[u8], level: i32, stored: &mut Stored) -> Result<usize, String> {
-        ZSTDS.with_borrow_mut(|kept| {
-            if kept.as_ref().is_none_or(|(kept, _)| *kept != level) {
-                *kept = Some((level, zstd::bulk::Compressor::new(level).map_err(|e| e.to_string())?));
-            }
-            let (_, compressor) = kept.as_mut().ok_or("no compressor")?;
+        let new = |level| zstd::bulk::Compressor::new(level).map_err(|e| e.to_string());
+        of_level(&ZSTDS, level, new, |compressor| {
             let room = stored.room(compress_bound(bytes.len()));
             compressor.compress_to_buffer(bytes, room).map_err(|e| e.to_string())
+        })
+    }
+
+    /// Hands this thread's compressor over: the one of the block before, unless that had another level.
+    fn of_level<C>(
+        kept: &'static LocalKey<Kept<C>>,
+        level: i32,
+        new: impl FnOnce(i32) -> Result<C, String>,
+        compress: impl FnOnce(&mut C) -> Result<usize, String>,
+    ) -> Result<usize, String> {
+        kept.with_borrow_mut(|kept| {
+            let compressor = match kept.take() {
+                Some((same, compressor)) if same == level => compressor,
+                _ => new(level)?,
+            };
+            compress(&mut kept.insert((level, compressor)).1)
         })
     }
 }

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tiff_core::Compression;
 use tiff_writer::Error;
 
 use super::encode::{Coding, Stored};
@@ -72,6 +73,11 @@ impl Encoders {
         Self { coding, row: (row, size), most, free: Vec::new(), begun: VecDeque::new() }
     }
 
+    /// How blocks become bytes.
+    pub(super) fn coding(&self) -> Coding {
+        self.coding
+    }
+
     /// Rooms for at most so many blocks; none where all rooms are in use, until one has come back from [`next`](Self::next).
     pub(super) fn rooms(&mut self, most: usize) -> Vec<Room> {
         let count = self.most.saturating_sub(self.begun.len()).min(most);
@@ -97,7 +103,8 @@ impl Encoders {
             drop(kept);
             encoding.done.set();
         };
-        if coding.is_plain() { encode() } else { rayon::spawn_fifo(encode) }
+        // Without a codec there is nothing that would be worth the handing over.
+        if coding.compression == Compression::None { encode() } else { rayon::spawn_fifo(encode) }
     }
 
     /// Notes that block `index` is not in the file.
@@ -137,7 +144,7 @@ impl Encoders {
 
 #[cfg(test)]
 mod tests {
-    use tiff_core::{Compression, Predictor};
+    use tiff_core::Predictor;
 
     use super::*;
 

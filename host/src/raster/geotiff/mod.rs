@@ -3,7 +3,9 @@
 //! ```text
 //! reader ── a window of one band ── Values          sink ─── results, a band a measure ─┐
 //!    │                                               └────── cells ─────────────────────┤
-//!    ├──── tags ─ georeference, nodata, descriptions ─────── writer ── blocks, encoded in parallel
+//!    ├──── tags ─ georeference, nodata, descriptions ─────── writer ── blocks in the file's order
+//!    │                                                          ├── encoders ── blocks on their way, by all threads
+//!    │                                                          │   encode ── from the cells of a block to its bytes
 //!  image ── layout ─ how samples are stored                     │
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
@@ -14,7 +16,7 @@
 //!
 //! `tiff-reader` reads the directories, `tiff-writer` writes files; blocks are decoded here, by the codecs' own crates, so that none has to
 //! be held whole. This module knows what GDAL makes of the tags, and is the only one that sees those crates. Files are never
-//! read or held whole: a window costs its blocks or rows, a rectangle of results a batch of them. Memory beyond that is 16 bytes a block
+//! read or held whole: a window costs its blocks or rows, a rectangle of results the blocks that are being encoded. Memory beyond that is 16 bytes a block
 //! for the tables of where blocks lie, 24 while a file is written.
 
 mod blocks;

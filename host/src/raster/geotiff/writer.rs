@@ -19,8 +19,6 @@ use super::options::{BigTiff, CreationOptions, TILE};
 use crate::grid::GridView;
 use crate::io::{FormatError, Place, Problem, write_failed};
 
-/// Blocks whose cells are cut out at once.
-const CUT_AT_ONCE: usize = 64;
 /// Bytes of a strip whose height was not chosen.
 const STRIP: usize = 1 << 20;
 /// Rows and columns there can be: readers hold them as signed numbers of 32 bits.
@@ -55,14 +53,13 @@ pub(super) struct BlockWriter<T, W: Write + Seek> {
     name: String,
     planes: usize,
     cutter: Cutter<T>,
-    coding: Coding,
     encoders: Encoders,
 }
 
 impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, planes, cutter: Cutter { blocks, .. }, coding, .. } = self;
-        write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {:?})", coding.compression)
+        let Self { name, planes, cutter: Cutter { blocks, .. }, encoders, .. } = self;
+        write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {:?})", encoders.coding().compression)
     }
 }
 
@@ -113,7 +110,7 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         let mut tiff = TiffWriter::new(out, WriteOptions { byte_order: ByteOrder::LittleEndian, variant })
             .map_err(|e| explain(e, name))?;
         let image = tiff.add_image(builder).map_err(|e| explain(e, name))?;
-        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, coding, encoders })
+        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, encoders })
     }
 
     pub(super) fn block(&self) -> (usize, usize) {
@@ -129,31 +126,29 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         self.check(top, left, planes)?;
         let Cutter { blocks, .. } = self.cutter;
         let (rows, cols) = (top..top + planes[0].rows(), left..left + planes[0].cols());
-        let all = planes.iter().enumerate().flat_map(|(p, &plane)| {
-            let index = move |block: &Block| p * blocks.count() + block.index;
-            blocks.over(&rows, &cols).map(move |block| (index(&block), plane, block))
-        });
-        let mut all = all.peekable();
-        while all.peek().is_some() {
+        let of_plane =
+            |(p, &plane)| blocks.over(&rows, &cols).map(move |block| (p * blocks.count() + block.index, plane, block));
+        let all: Vec<_> = planes.iter().enumerate().flat_map(of_plane).collect();
+        let mut left_over = all.as_slice();
+        while !left_over.is_empty() {
             while self.append(false)? {}
-            let mut rooms = self.encoders.rooms(CUT_AT_ONCE);
+            let mut rooms = self.encoders.rooms(left_over.len());
             while rooms.is_empty() {
                 self.append(true)?;
-                rooms = self.encoders.rooms(CUT_AT_ONCE);
+                rooms = self.encoders.rooms(left_over.len());
             }
-            // A few at a time, by all threads where that many are free: as they are if blocks are stored without a codec.
-            let cut: Vec<_> = all.by_ref().take(rooms.len()).collect();
+            let (now, later) = left_over.split_at(rooms.len());
+            left_over = later;
             let cutter = self.cutter;
-            let cells = |((_, plane, block), room): (&(usize, GridView<'_, T>, Block), &mut Room)| {
+            let cut = |((_, plane, block), room): (&(usize, GridView<'_, T>, Block), &mut Room)| {
                 cutter.cut(*plane, (top, left), block, &mut room.cells)
             };
-            let kept: Vec<bool> = if let ([one], [room]) = (cut.as_slice(), rooms.as_mut_slice()) {
-                vec![cells((one, room))]
-            } else {
-                cut.par_iter().zip(&mut rooms).map(cells).collect()
+            // Mostly one has come back. Several are cut out by all threads: one thread's copying would hold up blocks that take no encoding.
+            let kept: Vec<bool> = match now {
+                [_] => now.iter().zip(&mut rooms).map(cut).collect(),
+                _ => now.par_iter().zip(&mut rooms).map(cut).collect(),
             };
-            let mut rooms = rooms.into_iter();
-            for ((kept, (index, ..)), room) in kept.into_iter().zip(cut).zip(rooms.by_ref()) {
+            for ((kept, &(index, ..)), room) in kept.into_iter().zip(now).zip(rooms) {
                 if kept {
                     self.encoders.begin(index, room);
                 } else {
@@ -161,7 +156,6 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
                     self.encoders.give_back(room);
                 }
             }
-            rooms.for_each(|room| self.encoders.give_back(room));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The codecs, each as a stream of decoded bytes, and two of them also for all bytes of a block.
 //!
-//! Deflate is flate2's with zlib-rs, Zstandard ruzstd's, LZW weezl's: all of them are in the program anyway, for writing. LERC has no rows: it
+//! Deflate is flate2's with zlib-rs, Zstandard ruzstd's, LZW weezl's: all of them are in the program anyway, tiff-writer's. LERC has no rows: it
 //! is decoded as a block ([`lerc`](super::lerc)). With the feature `native-codecs` libdeflate and Zstandard's own library decode blocks that are small
 //! enough to be decoded whole, in half of the time and less.
 
@@ -47,9 +47,8 @@ impl Codec {
     }
 
     /// Whether [`decode`](Self::decode) knows it.
-    #[cfg(feature = "native-codecs")]
     pub(super) fn is_native(self) -> bool {
-        matches!(self, Self::Deflate | Self::Zstd)
+        cfg!(feature = "native-codecs") && matches!(self, Self::Deflate | Self::Zstd)
     }
 
     /// Decodes a block that has room in `out`; the number of its bytes, or none where it is damaged, has more than there is room for, or the codec is
@@ -69,6 +68,12 @@ impl Codec {
             Self::Zstd => ZSTD.with_borrow_mut(|zstd| zstd.as_mut()?.decompress_to_buffer(stored, out).ok()),
             _ => None,
         }
+    }
+
+    /// Without such codecs.
+    #[cfg(not(feature = "native-codecs"))]
+    pub(super) fn decode(self, _stored: &[u8], _out: &mut [u8]) -> Option<usize> {
+        None
     }
 
     /// What messages call it.

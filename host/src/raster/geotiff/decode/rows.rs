@@ -3,7 +3,7 @@
 //! Bytes come from the codec some rows at a time, so that its inner loops run long: one that is asked for a row of 512 bytes spends half of its
 //! time on beginnings and ends. Where a row of the block is a row of cells, it is decoded to where it is wanted.
 
-use std::io::{ErrorKind, Read};
+use std::io::{Cursor, ErrorKind, Read};
 
 use tiff_reader::source::SharedSource;
 
@@ -76,7 +76,7 @@ impl Format {
     }
 
     /// Whether bytes of a row are those of its cells, but for their order and a predictor.
-    pub(super) fn is_direct(&self) -> bool {
+    fn is_direct(&self) -> bool {
         self.samples == 1 && self.sample == Sample::Plain
     }
 
@@ -152,6 +152,15 @@ impl Rows {
         let stored = Stored::new(source.clone(), place, reversed);
         let failure = stored.failure();
         let decoded = codec.open(stored).map_err(|fault| first(&failure, fault))?;
+        Self::new(decoded, failure, codec, format)
+    }
+
+    /// The rows of a block whose bytes have been decoded by `codec`.
+    pub(crate) fn of_decoded(block: Vec<u8>, codec: Codec, format: Format) -> Result<Self, Fault> {
+        Self::new(Box::new(Cursor::new(block)), Failure::default(), codec, format)
+    }
+
+    fn new(decoded: Box<dyn Read + Send>, failure: Failure, codec: Codec, format: Format) -> Result<Self, Fault> {
         let row_bytes = format.row_bytes();
         let row_bytes = usize::try_from(row_bytes).map_err(|_| Fault::Memory(usize::MAX))?;
         Ok(Self { decoded, failure, codec, format, row_bytes, group: Vec::new(), scratch: Vec::new() })

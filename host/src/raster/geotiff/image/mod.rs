@@ -28,7 +28,7 @@ use permits::Permits;
 
 use super::blocks::Blocks;
 use super::damaged;
-use super::decode::block::{AT_ONCE, Decoder};
+use super::decode::block::Decoder;
 use super::decode::cache::Cache;
 use super::decode::codec::{Codec, zstd_window};
 use super::decode::stored::CHUNK;
@@ -186,13 +186,12 @@ impl Image {
         let state =
             codec.saturating_add(CHUNK as u64 + (128 << 10)).saturating_add(format.row_bytes().saturating_mul(2));
         let streams = !matches!(self.layout.codec, Codec::Lerc(_));
-        // All of it with what is stored of it, where it is small enough.
-        let all = format.row_bytes().saturating_mul(height as u64);
-        let decoded = if cfg!(feature = "native-codecs") && all <= AT_ONCE { 2 * all } else { 0 };
         let one = if streams {
-            block.saturating_add(state).saturating_add(decoded)
+            // All of it with what is stored of it, where it is decoded at once.
+            block.saturating_add(state).saturating_add(2 * self.decoder.whole().unwrap_or(0))
         } else {
             // The blob, its numbers and its mask for all bands, and the band.
+            let all = format.row_bytes().saturating_mul(height as u64);
             all.saturating_mul(2)
                 .saturating_add(block)
                 .saturating_add(width as u64 * height as u64)
