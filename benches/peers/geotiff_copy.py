@@ -3,7 +3,7 @@
     python geotiff_copy.py HALOTILE [OLD ...] [--side 12000] [--runs 3] [--threads 2]
 
 HALOTILE and OLD are programs: every one of them is timed in turn, run by run. The map is clustered land cover of 16 classes, compressed with Deflate;
-windows are 5 x 5 and 21 x 21, results f32 in tiles of 512 x 512 without a predictor. halotile's time is that of the whole program: reading, computing and writing. GDAL
+windows are 5 x 5 and 21 x 21, results f32 in tiles of 512 x 512, without a predictor but for halotile's defaults. halotile's time is that of the whole program: reading, computing and writing. GDAL
 (rasterio's, with as many threads) opens the result of the first program, copies it, and closes the copy. Files lie in a temporary folder; each is read once
 before, so that neither waits for the disk, and what is written is a new file: to replace one takes the file system as long as some runs. What halotile has written is compared with its copy cell by cell. Prints a line for each option, then one JSON object
 with every time and size.

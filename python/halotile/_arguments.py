@@ -253,6 +253,13 @@ def _native_plan(plan):
     return _native.Plan(fields | {"measures": list(plan.measures)})
 
 
+def on_host(window):
+    """An array of a window's cells as NumPy's. CuPy's are copied: they are few bytes, and the host decides where windows lie."""
+    if hasattr(window, "__cuda_array_interface__") and hasattr(window, "get"):
+        window = window.get()
+    return np.asarray(window)
+
+
 class Window(typing.NamedTuple):
     """An array of the cells of a window, as a value that does not change: options that have it can be kept."""
 
@@ -266,10 +273,7 @@ class Window(typing.NamedTuple):
         """The window that an array of numbers or booleans draws."""
         if isinstance(footprint, cls):
             return footprint
-        if hasattr(footprint, "__cuda_array_interface__") and hasattr(footprint, "get"):
-            # CuPy's. It is a few bytes, and where windows lie is decided by the host.
-            footprint = footprint.get()
-        footprint = np.asarray(footprint)
+        footprint = on_host(footprint)
         if footprint.dtype.kind not in _KINDS:
             raise TypeError(f"footprint: its type is {footprint.dtype}; give numbers or booleans")
         if footprint.ndim != 2:

@@ -104,8 +104,7 @@ def entropy(image, footprint, out=None, mask=None, shift_x=0, shift_y=0, shift_z
                 stacklevel=3,
             )
     shifts = {name: int(value) for name, value in shifts.items()}
-    footprint = footprint.get() if _gpu.is_remote(footprint) and hasattr(footprint, "get") else np.asarray(footprint)
-    window = _window(footprint > 0, shifts["shift_y"], shifts["shift_x"])
+    window = _window(_arguments.on_host(footprint) > 0, shifts["shift_y"], shifts["shift_x"])
     if max(window.shape) > _arguments.MAX_SIZE:
         return _by_skimage(image, footprint, out, mask, shifts, "its neighbourhoods are more than 4095 pixels across")
     if not window.any():
