@@ -7,10 +7,12 @@ pub struct Isa(Kind);
 
 /// The instruction sets, as something to match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "found on x86-64 only"))]
+#[allow(dead_code, reason = "each architecture has its own")]
 pub enum Kind {
-    /// Whatever the target's baseline has.
+    /// Whatever the compiler makes of loops with the target's baseline.
     Portable,
+    /// AArch64: 16 bytes a register, lookups of bytes in 64.
+    Neon,
     /// 32 bytes a register.
     Avx2,
     /// 64 bytes a register, masks, and permutations of 16-bit words across a whole register.
@@ -20,8 +22,11 @@ pub enum Kind {
 impl Isa {
     /// All sets that this machine has, worst first.
     pub fn available() -> Vec<Isa> {
-        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut, reason = "nothing to detect"))]
+        #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_mut, reason = "no other"))]
         let mut sets = vec![Isa(Kind::Portable)];
+        // Part of the baseline.
+        #[cfg(target_arch = "aarch64")]
+        sets.push(Isa(Kind::Neon));
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx2") {

@@ -3,6 +3,7 @@
 //! Users of halotile need none of it: the PTX that `build-ptx` makes and the report that `ptx-report` makes of it
 //! are committed. A change to a kernel takes both; CI runs them with `--check`, and looks at the benchmark report in a browser.
 
+mod aarch64_test;
 mod browser_test;
 mod build_ptx;
 mod fuzz;
@@ -44,6 +45,8 @@ enum Command {
     Sass(sass::Options),
     /// Run the kernels' tests on this machine's GPU, or pack them for another machine
     GpuTest(gpu_test::Options),
+    /// Run the CPU engine's tests on an emulated AArch64
+    Aarch64Test(aarch64_test::Options),
     /// Look at the benchmark report in a browser
     BrowserTest,
     /// Exchange GeoTIFFs with rasterio, which is GDAL
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::OccupancyCheck => occupancy_check::run(),
         Command::Sass(options) => sass::run(&options),
         Command::GpuTest(options) => gpu_test::run(&options),
+        Command::Aarch64Test(options) => aarch64_test::run(&options),
         Command::BrowserTest => browser_test::run(),
         Command::RasterTest(options) => raster_test::run(&options),
         Command::GraphTest(options) => graph_test::run(&options),

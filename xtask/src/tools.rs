@@ -3,13 +3,15 @@
 //!
 //! For PTX two things: the compiler of device code, by the system's packages where they have its version and by rustup
 //! otherwise, and NVIDIA's assembler, disassemblers and occupancy calculator, which come as Python wheels. The wheels are only unpacked,
-//! below the target directory: nothing of Python's is changed. With `--fuzz` only the C++ compiler that `cargo xtask fuzz` takes.
+//! below the target directory: nothing of Python's is changed. With `--fuzz` only the C++ compiler that `cargo xtask fuzz` takes; with `--aarch64` the compiler, and what
+//! `cargo xtask aarch64-test` takes besides.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::aarch64_test;
 use crate::browser_test;
 use crate::fuzz;
 use crate::nvidia;
@@ -37,6 +39,9 @@ pub struct Options {
     /// Install only a C++ compiler for `fuzz`
     #[arg(long, conflicts_with = "browser")]
     fuzz: bool,
+    /// Install only a linker, a C library and an emulator for `aarch64-test`, and the device compiler, which compiles for AArch64 too
+    #[arg(long, conflicts_with_all = ["browser", "fuzz"])]
+    aarch64: bool,
 }
 
 pub fn run(options: &Options) -> Result<()> {
@@ -47,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
         return compiler();
     }
     device_compiler()?;
-    nvidia_programs()
+    if options.aarch64 { aarch64() } else { nvidia_programs() }
 }
 
 /// Debian's Chromium, with a font: without any, text has no size.
@@ -69,6 +74,18 @@ fn compiler() -> Result<()> {
     }
     fuzz::compiler()?;
     eprintln!("C++ compiler: it is here");
+    Ok(())
+}
+
+/// A linker for AArch64, a C library, and an emulator that runs its programs.
+fn aarch64() -> Result<()> {
+    if aarch64_test::Machine::find().is_err() {
+        apt(&["update"])?;
+        let packages = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
+        apt(&[["install", "--no-install-recommends"].as_slice(), packages.as_slice()].concat())?;
+    }
+    aarch64_test::Machine::find()?;
+    eprintln!("AArch64: a linker and an emulator are here");
     Ok(())
 }
 

@@ -20,7 +20,7 @@ host memory to host memory, \"of copy\" the share of the copy bandwidth measured
 \"faster\" is than the rung before (or the kernel that it changes), by the same clock.
 
 Beside what --kernels all has there are, by name: huang (a sliding histogram in plain Rust, which cpu is told to be so many times \
-faster than); planes-portable, planes-avx2, planes-avx512, slide-portable, slide-avx2 and slide-avx512 (the CPU engine with one of the two ways that \
+faster than); planes-portable, planes-avx2, planes-avx512, planes-neon and slide-portable to slide-neon (the CPU engine with one of the two ways that \
 it chooses from for each tile, on one instruction set); auto (a call that leaves the kernel to the library, from an array in the \
 first device's memory to a result there, and from host to host on all devices); occurring, known-u8, known-u32, survey-u8, survey-u32 and \
 bins-u32 (the same of arrays of such numbers, whose classes are those that occur, known, found by a survey, or bins); pinned (such a call from page-locked memory to \

@@ -89,8 +89,8 @@ fn what_is_refused() {
         ),
         (
             "--sweep --kernels cpu",
-            "--sweep is of what the library chooses, or of one of planes-portable, planes-avx2, planes-avx512, slide-portable, slide-avx2, \
-             slide-avx512"
+            "--sweep is of what the library chooses, or of one of planes-portable, planes-avx2, planes-avx512, planes-neon, slide-portable, \
+             slide-avx2, slide-avx512, slide-neon"
                 .to_owned(),
         ),
         (

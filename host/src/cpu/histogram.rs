@@ -26,7 +26,9 @@ use super::table::Tables;
 #[cfg(target_arch = "x86_64")]
 use super::x86_histogram::{Strip, WINDOWS};
 use super::{Job, Summed, Tile};
-use crate::isa::{Isa, Kind};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Columns that slide together.
 const LANES: usize = 4;
@@ -42,9 +44,10 @@ pub fn together<T: Summed>(isa: Isa) -> usize {
 
 /// Computes a tile.
 pub fn run<T: Summed>(job: &Job<'_, T>, tile: &mut Tile<'_, T>, isa: Isa) {
-    #[cfg(target_arch = "x86_64")]
-    if let (Kind::Avx512, Some(tables)) = (isa.kind(), T::Sum::single(job.tables)) {
-        return strips(job, tile, tables);
+    match (isa.kind(), T::Sum::single(job.tables)) {
+        #[cfg(target_arch = "x86_64")]
+        (Kind::Avx512, Some(tables)) => return strips(job, tile, tables),
+        _ => {}
     }
     let (radius, cols) = (job.layout.task.size / 2, job.layout.task.cells.cols());
     let (start, end) = (tile.left, tile.left + tile.width());

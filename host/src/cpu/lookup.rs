@@ -6,12 +6,14 @@
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
 
+#[cfg(target_arch = "x86_64")]
+use super::lanes::avx2;
+#[cfg(target_arch = "aarch64")]
+use super::lanes::neon;
 use super::table::{Fixed, Tables};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use crate::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::isa::Kind;
+use crate::isa::{Isa, Kind};
 
 /// Cells that are looked up together; rows of counts are padded to a multiple of it.
 pub const BLOCK: usize = 64;
@@ -82,7 +84,12 @@ impl Lookup for u32 {
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
             Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums, None) },
-            // For AVX2 the compiler would make slower gathers of the lookups.
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above; counts of windows of at most 63 cells are below 64.
+            Kind::Avx2 => unsafe { avx2::small(counts, group, tables, sums) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Kind::Neon => unsafe { neon::small(counts, group, tables, sums) },
             _ => small(counts, group, tables, sums),
         }
     }
@@ -93,6 +100,12 @@ impl Lookup for u32 {
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
             Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums, None) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kind::Avx2 => unsafe { avx2::large(counts, group, tables, sums) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Kind::Neon => unsafe { neon::large(counts, group, tables, sums) },
             _ => large(counts, group, tables, sums),
         }
     }

@@ -18,10 +18,12 @@
 //! counts in a column.
 //!
 //! The files, in reading order: `table` (why integers, how many bits), `window` (from cells to counts),
-//! `lookup`, `log` and `x86` (from counts to sums), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
+//! `lookup`, `log`, `x86` and `lanes` (from counts to sums; `lanes` is what AVX2 and NEON share), `consumer` and `finish` (from sums to entropies), the engines by planes: `planes`, which
 //! hands large windows to `sliding_counts` (with `x86_sliding_counts`; `count` is how wide its counts are), and `bits` (with `x86_bits`); `histogram`
 //! (with `x86_histogram`), `plan`, `few` (windows of which nodata leaves little); then `measures`, which has a histogram and a plan of its
 //! own; and `wide`, for maps of more than 256 classes, which cuts them into tiles that mostly have fewer.
+
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "some tables and formulas are AVX-512's alone"))]
 
 use std::ops::Range;
 
@@ -41,6 +43,8 @@ mod count;
 mod few;
 mod finish;
 mod histogram;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod lanes;
 mod log;
 mod lookup;
 pub(crate) mod measures;

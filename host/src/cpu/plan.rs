@@ -105,6 +105,7 @@ fn plane(isa: Isa, size: usize, largest: usize, single: bool) -> f64 {
         Kind::Avx512 if single && largest <= SMALL => 0.13,
         Kind::Avx512 if single && slides(isa, size, largest) => 0.19 + 0.0004 * size as f64,
         Kind::Avx512 if single => 0.06 * steps,
+        Kind::Avx2 | Kind::Neon if largest > SMALL && slides(isa, size, largest) => 0.27 + 0.0006 * size as f64,
         _ if largest <= SMALL => 0.25,
         _ => 0.11 * steps,
     }

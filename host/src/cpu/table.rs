@@ -65,6 +65,17 @@ pub fn low_bits(levels: usize, largest: usize) -> u32 {
     (12..15).find(|&low| fits(levels, largest, low)).unwrap_or(15)
 }
 
+/// How many low parts 16-bit lanes can add, on top of what a carry leaves there. (The first 16 of 12
+/// bits find nothing there yet.)
+pub const fn flush_after(low_bits: u32) -> usize {
+    match low_bits {
+        12 => 16,
+        13 => 7,
+        14 => 3,
+        _ => 1,
+    }
+}
+
 /// Whether the result is within 1.3e-6 nats with so many low bits, wherever the roundings all fall on one side.
 fn fits(levels: usize, largest: usize, low: u32) -> bool {
     // At most one level in two cells has an entry: F(1) is 0.
@@ -204,6 +215,8 @@ pub struct Tables<S: Fixed> {
     pub low: Vec<u16>,
     /// The words above `low`.
     pub high: Vec<u16>,
+    /// The bytes of both, the lower ones first.
+    pub bytes: [Vec<u8>; 4],
     /// The same words of the steps.
     pub step_low: Vec<u16>,
     /// The words above `step_low`.
@@ -254,9 +267,12 @@ impl<S: Fixed> Tables<S> {
         });
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
         let (step_low, step_high) = S::words(&entries.step[..=largest], low_bits);
+        let bytes_of = |words: &[u16]| words.iter().map(|word| word.to_le_bytes()).map(<(u8, u8)>::from).unzip();
+        let ((b0, b1), (b2, b3)) = (bytes_of(&low), bytes_of(&high));
+        let bytes = [b0, b1, b2, b3];
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
         let few = few(levels, largest, unit);
-        Self { low, high, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
+        Self { low, high, bytes, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
     }
 
     /// A table for windows of so many cells that a count takes 32 bits.
@@ -306,6 +322,7 @@ impl<S: Fixed> Tables<S> {
             pairs,
             low,
             high,
+            bytes: Default::default(),
             step_low: Vec::new(),
             step_high: Vec::new(),
             limbs,
@@ -343,6 +360,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn low_words_do_not_overflow_before_their_carry() {
+        for bits in 12..=15 {
+            let left = if bits == 12 { 0 } else { (1 << bits) - 1 };
+            assert!(left + flush_after(bits) * ((1 << bits) - 1) <= 0xffff, "{bits} bits");
+        }
+        // With 12 bits nothing is left because one flush is enough for any group.
+        assert_eq!(flush_after(12), crate::cpu::lookup::GROUP);
+    }
+
+    #[test]
     fn words_give_the_entries_back() {
         for (levels, largest, expected) in
             [(2, 65_025, 12), (16, 25, 12), (256, 441, 13), (64, 65_025, 13), (128, 65_025, 14), (256, 65_025, 15)]
@@ -353,6 +380,11 @@ mod tests {
             for n in 0..=largest {
                 let word = (u32::from(tables.high[n]) << bits) + u32::from(tables.low[n]);
                 assert_eq!(word, tables.f[n], "{levels} levels, n = {n}");
+                let [b0, b1, b2, b3] = [0, 1, 2, 3].map(|i| tables.bytes[i][n]);
+                assert_eq!(
+                    [u16::from_le_bytes([b0, b1]), u16::from_le_bytes([b2, b3])],
+                    [tables.low[n], tables.high[n]]
+                );
             }
         }
     }

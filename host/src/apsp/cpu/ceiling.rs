@@ -9,7 +9,9 @@ use std::time::Instant;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Vector;
 use crate::apsp::Distance;
-use crate::isa::{Isa, Kind};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Steps of a run: some milliseconds. Tests look at everything but the rate.
 const STEPS: usize = if cfg!(test) { 1 << 14 } else { 1 << 19 };

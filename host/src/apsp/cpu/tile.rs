@@ -9,11 +9,12 @@
 //! The left factor comes *replicated*: each cell as often as 32 bits hold it ([`Lanes::replicate`](super::vector::Lanes::replicate)). The right
 //! one comes as a *panel*: as many columns as the product takes at once, row k of them contiguous with row k - 1.
 
-use super::vector::Lanes;
 #[cfg(target_arch = "x86_64")]
-use super::vector::Vector;
+use super::vector::{Lanes, Vector};
 use crate::apsp::{Distance, SIDE};
-use crate::isa::{Isa, Kind};
+use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Kind;
 
 /// Cells of a tile.
 pub(super) const CELLS: usize = SIDE * SIDE;

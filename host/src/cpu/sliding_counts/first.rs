@@ -95,21 +95,21 @@ fn occurrences<'a>(
     width: usize,
 ) {
     // Four values share the load of a cell, and 64 columns stay in registers while the rows go by.
-    let mut x = 0;
-    #[cfg(target_arch = "x86_64")]
-    if isa.kind() == Kind::Avx512 && values.len() == TOGETHER {
-        while x + 64 <= width {
-            let four = [values[0], values[1], values[2], values[3]];
-            // SAFETY: an `Isa` of this kind exists only on machines that have the features.
-            let counts = unsafe {
-                x86_sliding_counts::occurrences_avx512(four, rows.clone().filter_map(|row| row[x..].first_chunk()))
-            };
-            for (i, counts) in counts.iter().enumerate() {
-                columns[i * stride + x..][..64].copy_from_slice(counts);
+    let x = match (isa.kind(), values) {
+        #[cfg(target_arch = "x86_64")]
+        (Kind::Avx512, &[a, b, c, d]) => {
+            for x in (0..width / 64).map(|block| 64 * block) {
+                let rows = rows.clone().filter_map(|row| row[x..].first_chunk());
+                // SAFETY: an `Isa` of this kind exists only on machines that have the features.
+                let counts = unsafe { x86_sliding_counts::occurrences_avx512([a, b, c, d], rows) };
+                for (i, counts) in counts.iter().enumerate() {
+                    columns[i * stride + x..][..64].copy_from_slice(counts);
+                }
             }
-            x += 64;
+            width / 64 * 64
         }
-    }
+        _ => 0,
+    };
     for (i, &value) in values.iter().enumerate() {
         let columns = &mut columns[i * stride + x..][..width - x];
         columns.fill(0);

@@ -34,9 +34,7 @@ use super::consumer::{Consumer, prefetch};
 use super::count::Count;
 use super::lookup::{BLOCK, GROUP, Group};
 use super::{Layout, TileRect};
-use crate::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::isa::Kind;
+use crate::isa::{Isa, Kind};
 
 mod changes;
 mod first;
@@ -91,11 +89,7 @@ impl<C: Count> Scratch<C> {
 
 /// Whether there is code of its own for an instruction set.
 pub fn has(isa: Isa) -> bool {
-    match isa.kind() {
-        #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => true,
-        _ => false,
-    }
+    isa.kind() != Kind::Portable
 }
 
 /// Computes a tile.

@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 
 use super::arithmetic::Far;
-use super::words::{Words, flush_after, put};
+use super::words::{Words, put};
 use crate::cpu::lookup::{BLOCK, Group};
-use crate::cpu::table::Tables;
+use crate::cpu::table::{Tables, flush_after};
 
 /// 16-bit counts, lookups in the stretch of the table around one of them. How many of them are not 0 is added to `classes`, where they are
 /// asked for.

@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::words::{Words, flush_after, interleave, put};
+use super::words::{Words, interleave, put};
 use crate::cpu::lookup::{BLOCK, Group};
-use crate::cpu::table::{LIMB, LIMBS, Tables};
+use crate::cpu::table::{LIMB, LIMBS, Tables, flush_after};
 
 /// Byte-sized counts, all lookups in registers. How many of them are not 0 is added to `classes`, where they are asked for.
 ///

@@ -4,17 +4,6 @@ use std::arch::x86_64::*;
 
 use crate::cpu::lookup::BLOCK;
 
-/// How many low parts 16-bit lanes can add, on top of what a carry leaves there. (The first 16 of 12
-/// bits find nothing there yet.)
-pub(super) const fn flush_after(low_bits: u32) -> usize {
-    match low_bits {
-        12 => 16,
-        13 => 7,
-        14 => 3,
-        _ => 1,
-    }
-}
-
 /// Sums of the low and the high words of 32 cells.
 #[derive(Clone, Copy)]
 pub struct Words {
@@ -79,19 +68,4 @@ pub(super) fn interleave() -> (__m512i, __m512i) {
         _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
         _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::flush_after;
-
-    #[test]
-    fn low_words_do_not_overflow_before_their_carry() {
-        for bits in 12..=15 {
-            let left = if bits == 12 { 0 } else { (1 << bits) - 1 };
-            assert!(left + flush_after(bits) * ((1 << bits) - 1) <= 0xffff, "{bits} bits");
-        }
-        // With 12 bits nothing is left because one flush is enough for any group.
-        assert_eq!(flush_after(12), crate::cpu::lookup::GROUP);
-    }
 }

@@ -29,13 +29,15 @@ const fn named(name: &'static str, idea: &'static str, engine: Engine, set: Inst
 const PLANES: &str = "planes of counts in every tile";
 const SLIDING: &str = "the sliding histogram in every tile";
 
-pub(super) static PARTS: [Named; 6] = [
+pub(super) static PARTS: [Named; 8] = [
     named("planes-portable", PLANES, Engine::Planes, InstructionSet::Portable),
     named("planes-avx2", PLANES, Engine::Planes, InstructionSet::Avx2),
     named("planes-avx512", PLANES, Engine::Planes, InstructionSet::Avx512),
+    named("planes-neon", PLANES, Engine::Planes, InstructionSet::Neon),
     named("slide-portable", SLIDING, Engine::Histogram, InstructionSet::Portable),
     named("slide-avx2", SLIDING, Engine::Histogram, InstructionSet::Avx2),
     named("slide-avx512", SLIDING, Engine::Histogram, InstructionSet::Avx512),
+    named("slide-neon", SLIDING, Engine::Histogram, InstructionSet::Neon),
 ];
 
 /// The part of this name.
