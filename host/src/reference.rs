@@ -36,14 +36,15 @@ pub fn entropy_at<C: Code>(cells: GridView<'_, C>, size: usize, nodata: Option<C
     if Some(cells.row(row)[col]) == nodata {
         return f64::NAN;
     }
-    let mut count = vec![0u32; C::LEVELS];
+    let mut counts = Counts::default();
     for y in row.saturating_sub(r)..(row + r + 1).min(rows) {
         for &value in &cells.row(y)[col.saturating_sub(r)..(col + r + 1).min(cols)] {
             if Some(value) != nodata {
-                count[usize::from(value.get())] += 1;
+                counts.add(value);
             }
         }
     }
+    let Counts(count) = counts;
     let total: u32 = count.iter().sum();
     let mut h = 0.0;
     for n in count.into_iter().filter(|&n| n > 0) {
@@ -52,6 +53,20 @@ pub fn entropy_at<C: Code>(cells: GridView<'_, C>, size: usize, nodata: Option<C
     }
     // A window of one value sums to −(1·ln 1) = −0: say 0.
     h + 0.0
+}
+
+/// How often each value occurs, up to the largest that does: of 16-bit words there may be many more.
+#[derive(Default)]
+struct Counts(Vec<u32>);
+
+impl Counts {
+    fn add(&mut self, value: impl Code) {
+        let value = usize::from(value.get());
+        if value >= self.0.len() {
+            self.0.resize(value + 1, 0);
+        }
+        self.0[value] += 1;
+    }
 }
 
 /// How windows are laid over a grid and in what units results come: what [`measures`] is asked beside the measures.
@@ -133,19 +148,20 @@ pub fn measures_at<C: Code>(
     if Some(cells.row(row)[col]) == nodata && !fill {
         return nothing;
     }
-    let mut count = vec![0u32; C::LEVELS];
+    let mut counts = Counts::default();
     for r in 0..footprint.rows() {
         for c in (0..footprint.cols()).filter(|&c| footprint.contains(r, c)) {
             let y = edge.seen((row + r) as isize - (footprint.rows() / 2) as isize, cells.rows());
             let x = edge.seen((col + c) as isize - (footprint.cols() / 2) as isize, cells.cols());
             match (y, x) {
-                (Some(y), Some(x)) if Some(cells.row(y)[x]) != nodata => count[usize::from(cells.row(y)[x].get())] += 1,
+                (Some(y), Some(x)) if Some(cells.row(y)[x]) != nodata => counts.add(cells.row(y)[x]),
                 (Some(_), Some(_)) => {}
                 _ if edge == Edge::Nodata => return nothing,
                 _ => {}
             }
         }
     }
+    let Counts(count) = counts;
     let total: u32 = count.iter().sum();
     if total == 0 || f64::from(total) / (footprint.count() as f64) < min_valid {
         return nothing;
