@@ -90,10 +90,15 @@ impl Inherited {
 /// Waits for a condition that nothing notifies of. One of rayon's threads runs other jobs meanwhile.
 pub(crate) fn wait_until(mut so: impl FnMut() -> bool) {
     while !so() {
-        let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
-        if !lent {
-            std::thread::sleep(Duration::from_micros(50));
-        }
+        wait_a_turn();
+    }
+}
+
+/// A turn of waiting for what nothing notifies of: another job, on one of rayon's threads where there is one, or a short sleep.
+pub(crate) fn wait_a_turn() {
+    let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
+    if !lent {
+        std::thread::sleep(Duration::from_micros(50));
     }
 }
 

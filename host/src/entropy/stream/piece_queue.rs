@@ -20,6 +20,7 @@ use super::piece::Piece;
 use crate::entropy::Error;
 use crate::exec::HostMemory;
 use crate::observe::{Cancelled, Observer};
+use crate::threads::wait_a_turn;
 
 /// Memory for a piece: cells and results.
 pub(super) struct Memory {
@@ -88,9 +89,7 @@ impl<'m, 'o> PieceQueue<'m, 'o> {
                 // One of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread would be left
                 // for the jobs that the others spawn there.
                 drop(state);
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                    std::thread::sleep(Duration::from_micros(50));
-                }
+                wait_a_turn();
                 state = self.lock();
             } else {
                 // With a timeout: the observer does not notify when it wants to stop.
