@@ -1,4 +1,4 @@
-"""What several test files share: the definition of every measure in plain NumPy, and the program `halotile`.
+"""What several test files share: the definition of every measure in plain NumPy, comparisons, and the program `halotile`.
 
 The environment variable HALOTILE names the program. Where it is not set, tests that compare with it are skipped.
 """
@@ -14,6 +14,14 @@ import pytest
 _PAD = {"shrink": "constant", "nodata": "constant", "symmetric": "symmetric", "reflect": "reflect", "replicate": "edge"}
 # Codes of the oracle: cells without data, and places that are no cells.
 NODATA, BEYOND = -1, -2
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+REALS = ["f2", "f4", "f8"]
+MEASURES = ["shannon", "simpson", "richness", "evenness", "renyi:0", "renyi:0.5", "renyi:1", "renyi:1.01", "renyi:2", "renyi:3.5", "renyi:inf"]
+MEASURES += ["hill:0", "hill:0.3", "hill:1", "hill:0.99", "hill:2", "hill:7", "hill:inf"]
+EDGES = ["shrink", "nodata", "symmetric", "reflect", "replicate"]
+# No two of its symmetries are the same.
+HOOK = np.array([[1, 1, 0, 0, 0], [1, 0, 0, 1, 0], [0, 0, 0, 0, 0]])
 
 
 def disk(size):
@@ -74,6 +82,19 @@ def oracle(codes, footprint=5, measure="shannon", *, edge="shrink", base=np.e, l
     return np.where(nothing, np.nan, result)
 
 
+def close(got, expected, tolerance=1e-12):
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance, equal_nan=True)
+
+
+def same(got, expected):
+    """Equal bit for bit, but for the bits of NaN."""
+    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+    bits = f"u{got.itemsize}"
+    both = np.isnan(got) & np.isnan(expected)
+    assert (both | (np.ascontiguousarray(got).view(bits) == np.ascontiguousarray(expected).view(bits))).all()
+
+
 @pytest.fixture(scope="session")
 def definition():
     return oracle
@@ -82,6 +103,12 @@ def definition():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261122)
+
+
+@pytest.fixture
+def codes(rng):
+    """Classes 0 to 6, all of which occur, in 13 rows of 17."""
+    return rng.permutation(np.arange(13 * 17) % 7).reshape(13, 17)
 
 
 @pytest.fixture(scope="session")

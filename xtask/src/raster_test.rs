@@ -1,7 +1,7 @@
 //! `cargo xtask raster-test`: GeoTIFFs between halotile and rasterio, which is GDAL with a Python face.
 //!
 //! rasterio comes as wheels with GDAL in them and goes into a virtual environment below the target directory, at fixed versions:
-//! another GDAL may write other files. The checks are in `tests/python/raster_roundtrip.py`; it runs the library through halotile-tests'
+//! another GDAL may write other files. The checks are in `tests/python/raster_*.py`; they run the library through halotile-tests'
 //! program `raster-io`, and the program `halotile` as users have it: some of the rasters are large.
 
 use std::process::{Command, Stdio};
