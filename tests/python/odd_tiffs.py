@@ -1,6 +1,6 @@
 """TIFF files that no writer in use makes any more, or that are made wrongly, and that GDAL reads all the same: made by hand, byte by byte.
 
-`FILES` names them; `raster_roundtrip.py` writes each and compares every cell that the library reads with what rasterio (GDAL) reads; what
+`FILES` names them; `raster_files.py` writes each and compares every cell that the library reads with what rasterio (GDAL) reads; what
 rasterio cannot read, the library must refuse. `REFUSED` names files that are not read, with the words of the refusal; `OTHERWISE` those of
 `FILES` in which the library departs from GDAL, and why. A file is a header, the blocks, the directory and its tables, in
 this order; `tiff` takes every tag as it is, so that it can be wrong.

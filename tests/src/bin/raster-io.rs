@@ -1,4 +1,4 @@
-//! `cargo xtask raster-test`'s hand in the library: it reads rasters and writes results for `tests/python/raster_roundtrip.py`, which
+//! `cargo xtask raster-test`'s hand in the library: it reads rasters and writes results for `tests/python/raster_files.py`, which
 //! knows from rasterio (GDAL) what they must be.
 //!
 //! Rasters are read in windows that fit no block; results are written from NPY files, two blocks down and three across at a time.

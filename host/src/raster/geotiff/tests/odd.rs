@@ -1,5 +1,5 @@
 //! Files that GDAL reads although no writer in use makes them so, made byte by byte. What they hold is what GDAL reads:
-//! `tests/python/raster_roundtrip.py` compares more of their kind with rasterio.
+//! `tests/python/raster_files.py` compares more of their kind with rasterio.
 
 use std::io::Write as _;
 
