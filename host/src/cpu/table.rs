@@ -21,7 +21,7 @@
 //! The entries of an f32 output for windows of more than [`SMALL`] cells are what [`Log`] makes of n, so that they need not
 //! be looked up; all others are n·ln n, rounded.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::log::{self, Log};
 
@@ -215,8 +215,8 @@ pub struct Tables<S: Fixed> {
     pub low: Vec<u16>,
     /// The words above `low`.
     pub high: Vec<u16>,
-    /// The bytes of both, the lower ones first.
-    pub bytes: [Vec<u8>; 4],
+    /// [`Tables::bytes`], once they were asked for: not every instruction set does.
+    bytes: OnceLock<[Vec<u8>; 4]>,
     /// The same words of the steps.
     pub step_low: Vec<u16>,
     /// The words above `step_low`.
@@ -267,17 +267,23 @@ impl<S: Fixed> Tables<S> {
         });
         let (low, high) = S::words(&entries.f[..=largest], low_bits);
         let (step_low, step_high) = S::words(&entries.step[..=largest], low_bits);
-        let bytes_of = |words: &[u16]| words.iter().map(|word| word.to_le_bytes()).map(<(u8, u8)>::from).unzip();
-        let ((b0, b1), (b2, b3)) = (bytes_of(&low), bytes_of(&high));
-        let bytes = [b0, b1, b2, b3];
         let factor = (0..=largest).map(|n| if n == 0 { 0.0 } else { scale * unit / n as f64 }).collect();
         let few = few(levels, largest, unit);
-        Self { low, high, bytes, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
+        Self { low, high, step_low, step_high, factor, mask: S::mask(bits), log, low_bits, unit, few, ..entries }
     }
 
     /// A table for windows of so many cells that a count takes 32 bits.
     pub fn wide(wide: Arc<Vec<S>>) -> Self {
         Self { largest: wide.len() - 1, wide, ..Self::of(0, |_| S::default()) }
+    }
+
+    /// The bytes of the words, those of `low` first and of both the lower ones.
+    pub fn bytes(&self) -> &[Vec<u8>; 4] {
+        let of = |words: &[u16]| words.iter().map(|word| word.to_le_bytes()).map(<(u8, u8)>::from).unzip();
+        self.bytes.get_or_init(|| {
+            let ((b0, b1), (b2, b3)) = (of(&self.low), of(&self.high));
+            [b0, b1, b2, b3]
+        })
     }
 
     /// F(n) of every number of cells that a window can have, from 0 on.
@@ -322,7 +328,7 @@ impl<S: Fixed> Tables<S> {
             pairs,
             low,
             high,
-            bytes: Default::default(),
+            bytes: OnceLock::new(),
             step_low: Vec::new(),
             step_high: Vec::new(),
             limbs,
@@ -380,7 +386,7 @@ mod tests {
             for n in 0..=largest {
                 let word = (u32::from(tables.high[n]) << bits) + u32::from(tables.low[n]);
                 assert_eq!(word, tables.f[n], "{levels} levels, n = {n}");
-                let [b0, b1, b2, b3] = [0, 1, 2, 3].map(|i| tables.bytes[i][n]);
+                let [b0, b1, b2, b3] = [0, 1, 2, 3].map(|i| tables.bytes()[i][n]);
                 assert_eq!(
                     [u16::from_le_bytes([b0, b1]), u16::from_le_bytes([b2, b3])],
                     [tables.low[n], tables.high[n]]

@@ -109,7 +109,7 @@ unsafe fn add_pair<L: Lanes>(words: &mut [L; 2], [lower, upper]: [&Vec<u8>; 2], 
 /// of `sums` must be a multiple of [`BLOCK`].
 #[inline(always)]
 pub unsafe fn small<L: Lanes>(counts: &[u8], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
-    let bytes = &tables.bytes;
+    let bytes = tables.bytes();
     assert!(bytes.iter().all(|table| table.len() >= STRETCH) && sums.len().is_multiple_of(BLOCK));
     // No carry is due before the last level.
     debug_assert_eq!(tables.low_bits, 12);
@@ -147,7 +147,7 @@ fn one_by_one(tables: &Tables<u32>, counts: &[u16; STEP], sums: &mut [u32; STEP]
 /// of `sums` must be a multiple of [`BLOCK`].
 #[inline(always)]
 pub unsafe fn large<L: Lanes>(counts: &[u16], group: Group<'_>, tables: &Tables<u32>, sums: &mut [u32]) {
-    let (bytes, bits) = (&tables.bytes, tables.low_bits);
+    let (bytes, bits) = (tables.bytes(), tables.low_bits);
     assert!(sums.len().is_multiple_of(BLOCK));
     let entries = bytes.iter().map(Vec::len).min().unwrap_or(0);
     // Windows of at most 63 cells have no entry beyond the first 64.
