@@ -6,10 +6,8 @@
 //! lookup (a 64 × 64 table of pair sums, 16 or 32 KiB of which a 5 × 5 window touches 5 or 10);
 //! larger windows take one lookup a level.
 
-#[cfg(target_arch = "x86_64")]
-use super::lanes::avx2;
-#[cfg(target_arch = "aarch64")]
-use super::lanes::neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::lanes;
 use super::table::{Fixed, Tables};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -20,6 +18,23 @@ pub const BLOCK: usize = 64;
 
 /// Most levels of a group.
 pub const GROUP: usize = 16;
+
+/// Entries of a stretch of the table that follow each other, which instruction sets that permute look up for 32 cells at a time.
+pub const STRETCH: usize = 64;
+
+/// The two of 32 cells whose counts a stretch lies around.
+pub const ANCHORS: [usize; 2] = [3, 28];
+
+/// Where the counts of a quarter of the levels spread too far for a stretch, how many times 32 cells go without a look: a branch that is not
+/// predicted costs as much as what is done without the stretch.
+pub const ROUGH: usize = 15;
+
+/// Where the stretch around two counts starts. `short`: the table has no more than one.
+#[inline(always)]
+pub fn stretch_around(left: u16, right: u16, short: bool) -> usize {
+    let middle = (usize::from(left) + usize::from(right)) / 2;
+    if short { 0 } else { middle.saturating_sub(STRETCH / 2) }
+}
 
 /// The counts of a group of levels: level g of cell x at g · stride + x.
 #[derive(Clone, Copy)]
@@ -84,12 +99,9 @@ impl Lookup for u32 {
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
             Kind::Avx512 => unsafe { x86::small_avx512(counts, group, tables, sums, None) },
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             // SAFETY: as above; counts of windows of at most 63 cells are below 64.
-            Kind::Avx2 => unsafe { avx2::small(counts, group, tables, sums) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: as above.
-            Kind::Neon => unsafe { neon::small(counts, group, tables, sums) },
+            Kind::Avx2 | Kind::Neon => unsafe { lanes::small(counts, group, tables, sums) },
             _ => small(counts, group, tables, sums),
         }
     }
@@ -100,12 +112,9 @@ impl Lookup for u32 {
             // SAFETY: an `Isa` of this kind exists only on machines that have the features, and
             // `add_group` checked the lengths.
             Kind::Avx512 => unsafe { x86::large_avx512(counts, group, tables, sums, None) },
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             // SAFETY: as above.
-            Kind::Avx2 => unsafe { avx2::large(counts, group, tables, sums) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: as above.
-            Kind::Neon => unsafe { neon::large(counts, group, tables, sums) },
+            Kind::Avx2 | Kind::Neon => unsafe { lanes::large(counts, group, tables, sums) },
             _ => large(counts, group, tables, sums),
         }
     }

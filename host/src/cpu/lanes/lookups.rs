@@ -2,18 +2,11 @@
 //! another; words are added in lanes of 16 bits, with a carry now and then.
 
 use super::Lanes;
-use crate::cpu::lookup::{BLOCK, Group};
+use crate::cpu::lookup::{ANCHORS, BLOCK, Group, ROUGH, STRETCH, stretch_around};
 use crate::cpu::table::{Tables, flush_after};
 
 /// Cells at a time.
 const STEP: usize = 32;
-
-/// Entries of a stretch.
-const STRETCH: usize = 64;
-
-/// Where the counts of a quarter of the levels spread too far for a stretch, how many times 32 cells go without a look: a test that
-/// fails costs as much as the lookups one by one.
-const ROUGH: usize = 15;
 
 /// Sums of the low and of the high words of 32 cells, in the order that lookups give them.
 #[derive(Clone, Copy)]
@@ -95,9 +88,10 @@ unsafe fn put_eight<L: Lanes>(values: L, sums: *mut u32, first: bool) {
 /// Each table must have 64 entries from `base` on.
 #[inline(always)]
 unsafe fn add_pair<L: Lanes>(words: &mut [L; 2], [lower, upper]: [&Vec<u8>; 2], base: usize, index: L::Index) {
-    // SAFETY: the caller says so.
-    let (lower, upper) =
-        unsafe { (L::look_up(lower.as_ptr().add(base), index), L::look_up(upper.as_ptr().add(base), index)) };
+    // SAFETY: the caller says so, of this table and of the next.
+    let lower = unsafe { L::look_up(lower.as_ptr().add(base), index) };
+    // SAFETY: as above.
+    let upper = unsafe { L::look_up(upper.as_ptr().add(base), index) };
     let [first, second] = lower.zip8(upper);
     *words = [words[0].add16(first), words[1].add16(second)];
 }
@@ -170,8 +164,7 @@ pub unsafe fn large<L: Lanes>(counts: &[u16], group: Group<'_>, tables: &Tables<
         let (mut added, mut spread) = (0, 0);
         for g in 0..group.levels {
             let n = step(counts, group, g, x);
-            let middle = (usize::from(n[3]) + usize::from(n[28])) / 2;
-            let base = if short { 0 } else { middle.saturating_sub(STRETCH / 2) };
+            let base = stretch_around(n[ANCHORS[0]], n[ANCHORS[1]], short);
             // SAFETY: `n` is 64 readable bytes.
             let (left, right) = unsafe { (L::load(n.as_ptr().cast()), L::load(n[STEP / 2..].as_ptr().cast())) };
             let (left, right) = (left.sub16_all(base as u16), right.sub16_all(base as u16));

@@ -18,9 +18,14 @@ mod changes;
 mod lookups;
 
 #[cfg(target_arch = "x86_64")]
-pub mod avx2;
+mod avx2;
 #[cfg(target_arch = "aarch64")]
-pub mod neon;
+mod neon;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::{add_changes, large, small};
+#[cfg(target_arch = "aarch64")]
+pub use neon::{add_changes, large, small};
 
 /// 32 bytes in two lanes of 16: what permutes does so within a lane.
 ///

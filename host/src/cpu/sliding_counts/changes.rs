@@ -1,11 +1,11 @@
 //! How the counts of 16 levels change from a row to the next, and the sums of that along a row.
 
 use crate::cpu::count::Count;
-#[cfg(target_arch = "aarch64")]
-use crate::cpu::lanes::neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::cpu::lanes;
 use crate::cpu::lookup::{BLOCK, GROUP};
 #[cfg(target_arch = "x86_64")]
-use crate::cpu::{lanes::avx2, x86_sliding_counts};
+use crate::cpu::x86_sliding_counts;
 use crate::isa::{Isa, Kind};
 
 /// The lane of a cell that is of no level of a group: one behind the last.
@@ -91,12 +91,9 @@ pub(super) fn add_changes<C: Count>(isa: Isa, counts: &mut [C], stride: usize, o
         // SAFETY: an `Isa` of this kind exists only on machines that have the features; all offsets were made by `offset`,
         // of lanes up to NONE.
         Kind::Avx512 => unsafe { x86_sliding_counts::add_avx512(counts, stride, offsets, size) },
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         // SAFETY: as above.
-        Kind::Avx2 => unsafe { avx2::add_changes(counts, stride, offsets, size) },
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: as above.
-        Kind::Neon => unsafe { neon::add_changes(counts, stride, offsets, size) },
+        Kind::Avx2 | Kind::Neon => unsafe { lanes::add_changes(counts, stride, offsets, size) },
         _ => add_plain(counts, stride, offsets, size),
     }
 }

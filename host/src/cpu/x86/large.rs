@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::arithmetic::Far;
 use super::words::{Words, put};
-use crate::cpu::lookup::{BLOCK, Group};
+use crate::cpu::lookup::{ANCHORS, BLOCK, Group, ROUGH, stretch_around};
 use crate::cpu::table::{Tables, flush_after};
 
 /// 16-bit counts, lookups in the stretch of the table around one of them. How many of them are not 0 is added to `classes`, where they are
@@ -37,10 +37,6 @@ pub unsafe fn large_avx512(
     }
 }
 
-/// Where the counts of a quarter of the levels spread too far for the table, how many times 32 cells go without a look:
-/// an unpredictable branch costs as much as the arithmetic.
-const ROUGH: usize = 15;
-
 /// A table as words, of which 64 that follow each other are looked up in registers.
 #[derive(Clone, Copy)]
 pub struct Stretches<'a> {
@@ -64,8 +60,7 @@ impl<'a> Stretches<'a> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub fn look_up(&self, n: __m512i, left: u16, right: u16) -> Option<(__m512i, __m512i)> {
-        let middle = (usize::from(left) + usize::from(right)) / 2;
-        let base = if self.short { 0 } else { middle.saturating_sub(32) };
+        let base = stretch_around(left, right, self.short);
         let index = _mm512_sub_epi16(n, _mm512_set1_epi16(base as i16));
         let near = _mm512_cmplt_epu16_mask(index, _mm512_set1_epi16(64));
         if near != !0 || base + 64 > self.entries {
@@ -131,8 +126,10 @@ unsafe fn large_words<const LOW: u32, const CLASSES: bool>(
                     if CLASSES {
                         present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
                     }
+                    let [left, right] = ANCHORS;
                     // SAFETY: as above.
-                    let (left, right) = unsafe { (*counts.get_unchecked(at + 3), *counts.get_unchecked(at + 28)) };
+                    let (left, right) =
+                        unsafe { (*counts.get_unchecked(at + left), *counts.get_unchecked(at + right)) };
                     match stretches.look_up(n, left, right) {
                         Some((low, high)) => words.add(low, high),
                         None => {
