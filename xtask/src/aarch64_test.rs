@@ -14,6 +14,10 @@ use crate::workspace::{output, root, succeed, target_dir};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
+/// Debian's linker for the machine, and the emulator that runs its programs.
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+const EMULATOR: &str = "qemu-aarch64";
+
 /// Where Debian has the C library of the machine.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
@@ -33,28 +37,19 @@ pub struct Options {
     tests: Vec<String>,
 }
 
-/// What programs for AArch64 are linked and run by.
-pub struct Machine {
-    linker: &'static str,
-    emulator: &'static str,
-}
-
-impl Machine {
-    /// Debian's.
-    pub fn find() -> Result<Self> {
-        let machine = Self { linker: "aarch64-linux-gnu-gcc", emulator: "qemu-aarch64" };
-        for program in [machine.linker, machine.emulator] {
-            output(Command::new(program).arg("--version")).context("cargo xtask tools --aarch64 installs it")?;
-        }
-        if !Path::new(LIBRARIES).is_dir() {
-            bail!("there is no {LIBRARIES}: cargo xtask tools --aarch64 installs it");
-        }
-        Ok(machine)
+/// Whether there is what programs for AArch64 are linked and run by; else what to do.
+pub fn machine() -> Result<()> {
+    for program in [LINKER, EMULATOR] {
+        output(Command::new(program).arg("--version")).context("cargo xtask tools --aarch64 installs it")?;
     }
+    if !Path::new(LIBRARIES).is_dir() {
+        bail!("there is no {LIBRARIES}: cargo xtask tools --aarch64 installs it");
+    }
+    Ok(())
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let machine = Machine::find()?;
+    machine()?;
     let mut cargo = Toolchain::find()?.cargo();
     cargo.current_dir(root());
     cargo.args(["test", "--package", "halotile", "--lib", "--no-default-features", "--locked"]);
@@ -62,8 +57,8 @@ pub fn run(options: &Options) -> Result<()> {
     // Code that only this machine has is linted here or nowhere.
     cargo.args(["-Zwarnings", "--config", "build.warnings='deny'"]);
     cargo.env("CARGO_TARGET_DIR", target_dir()?.join("aarch64"));
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", machine.linker);
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{} -L {LIBRARIES}", machine.emulator));
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {LIBRARIES}"));
     cargo.arg("--").args(&options.tests);
     if options.tests.is_empty() {
         cargo.args(ENOUGH);

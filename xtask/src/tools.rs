@@ -57,10 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Debian's Chromium, with a font: without any, text has no size.
 fn browser() -> Result<()> {
-    if browser_test::browser().is_none() {
-        apt(&["update"])?;
-        apt(&["install", "--no-install-recommends", "chromium", "fonts-dejavu-core"])?;
-    }
+    install_unless(browser_test::browser().is_some(), &["chromium", "fonts-dejavu-core"])?;
     let path = browser_test::browser().context("the package chromium has brought no browser")?;
     eprintln!("browser: {} is here", path.display());
     Ok(())
@@ -68,10 +65,7 @@ fn browser() -> Result<()> {
 
 /// A C++ compiler, which libFuzzer's source takes.
 fn compiler() -> Result<()> {
-    if fuzz::compiler().is_err() {
-        apt(&["update"])?;
-        apt(&["install", "--no-install-recommends", "g++"])?;
-    }
+    install_unless(fuzz::compiler().is_ok(), &["g++"])?;
     fuzz::compiler()?;
     eprintln!("C++ compiler: it is here");
     Ok(())
@@ -79,14 +73,23 @@ fn compiler() -> Result<()> {
 
 /// A linker for AArch64, a C library, and an emulator that runs its programs.
 fn aarch64() -> Result<()> {
-    if aarch64_test::Machine::find().is_err() {
-        apt(&["update"])?;
-        let packages = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
-        apt(&[["install", "--no-install-recommends"].as_slice(), packages.as_slice()].concat())?;
-    }
-    aarch64_test::Machine::find()?;
+    install_unless(aarch64_test::machine().is_ok(), &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"])?;
+    aarch64_test::machine()?;
     eprintln!("AArch64: a linker and an emulator are here");
     Ok(())
+}
+
+/// Installs the system's packages unless what they bring is there.
+fn install_unless(is_there: bool, packages: &[&str]) -> Result<()> {
+    if is_there {
+        return Ok(());
+    }
+    apt(&["update"])?;
+    install(packages)
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    apt(&[["install", "--no-install-recommends"].as_slice(), packages].concat())
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {
@@ -124,7 +127,7 @@ fn debian() -> Result<()> {
     if !candidate.starts_with(VERSION) {
         bail!("{} there is of version {candidate}", PACKAGES[0]);
     }
-    apt(&[["install", "--no-install-recommends"].as_slice(), PACKAGES.as_slice()].concat())
+    install(&PACKAGES)
 }
 
 fn nvidia_programs() -> Result<()> {
