@@ -24,8 +24,8 @@
 //!    never invents one. This is FastTrack's epoch, without its vector. Readers of other warps, and of other
 //!    blocks, need no flag: a warp has run up to the next barrier before another begins, so that a thread that writes
 //!    after two warps have read is not of the first one.
-//! 2. A word has one record until an access smaller than it comes; from then on, its four bytes have
-//!    records of their own. Most words keep one, at a quarter of the memory.
+//! 2. A word has one record until an access smaller than it comes; from then on, its halves have records of their own, and likewise
+//!    the bytes of a half, until an access to the whole leaves them alike. Most words have one, at a quarter of the memory.
 
 use std::panic::Location;
 
@@ -39,7 +39,7 @@ const ATOMIC: u64 = 1;
 const LANES: u64 = 2;
 const FLAGS: u64 = ATOMIC | LANES;
 
-/// The writer of a word that has a record for each byte. Above every floor, and no thread's stamp.
+/// The writer of a word, or of half a word, whose parts have records of their own. Above every floor, and no thread's stamp.
 const SPLIT: Stamp = Stamp(u64::MAX);
 
 /// The largest warp epoch that a stamp holds.
@@ -183,6 +183,14 @@ impl Record {
         Ok(())
     }
 
+    #[inline(always)]
+    fn is(&self, other: &Self) -> bool {
+        let same = |a: At, b: At| a.map(std::ptr::from_ref) == b.map(std::ptr::from_ref);
+        (self.writer, self.reader) == (other.writer, other.reader)
+            && same(self.writer_at, other.writer_at)
+            && same(self.reader_at, other.reader_at)
+    }
+
     #[cold]
     fn race_with_writer(&self) -> Violation {
         let access = if self.writer.is_atomic() { AccessKind::Atomic } else { AccessKind::Write };
@@ -190,16 +198,18 @@ impl Record {
     }
 }
 
-/// Records for a piece of memory.
+/// Records for a piece of memory: of words, and of the halves and the bytes of those that have been split.
 pub(super) struct Shadow {
     words: Zeroed<Record>,
+    halves: Zeroed<Record>,
     bytes: Zeroed<Record>,
 }
 
 impl Shadow {
     /// For this many bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { words: Zeroed::new(bytes.div_ceil(4)), bytes: Zeroed::new(bytes.next_multiple_of(4)) }
+        let words = bytes.div_ceil(4);
+        Self { words: Zeroed::new(words), halves: Zeroed::new(2 * words), bytes: Zeroed::new(4 * words) }
     }
 
     /// Checks an access of `size` bytes at `offset`, a multiple of `size`, and records it. The error
@@ -213,12 +223,13 @@ impl Shadow {
         ordered: &impl Fn(Stamp) -> bool,
     ) -> Result<(), (usize, Violation)> {
         if size < 4 {
-            return self.access_bytes(offset, size, event, ordered);
+            split(self.words.get_mut(offset / 4), &mut self.halves, offset / 4);
+            return self.access_half(offset, size, event, ordered);
         }
         for offset in (offset..offset + size).step_by(4) {
             let record = self.words.get_mut(offset / 4);
             if record.writer == SPLIT {
-                self.access_bytes(offset, 4, event, ordered)?;
+                self.access_halves(offset, event, ordered)?;
             } else {
                 record.step(event, ordered).map_err(|violation| (offset, violation))?;
             }
@@ -226,25 +237,59 @@ impl Shadow {
         Ok(())
     }
 
-    #[inline]
-    fn access_bytes(
+    /// A word that has been split.
+    #[inline(never)]
+    fn access_halves(
+        &mut self,
+        offset: usize,
+        event: &Event,
+        ordered: &impl Fn(Stamp) -> bool,
+    ) -> Result<(), (usize, Violation)> {
+        self.access_half(offset, 2, event, ordered)?;
+        self.access_half(offset + 2, 2, event, ordered)?;
+        merge(self.words.get_mut(offset / 4), &mut self.halves, offset / 4);
+        Ok(())
+    }
+
+    /// Half a word that has been split, or one of its bytes.
+    #[inline(always)]
+    fn access_half(
         &mut self,
         offset: usize,
         size: usize,
         event: &Event,
         ordered: &impl Fn(Stamp) -> bool,
     ) -> Result<(), (usize, Violation)> {
-        let word = self.words.get_mut(offset / 4);
-        if word.writer != SPLIT {
-            let whole = *word;
-            word.writer = SPLIT;
-            for byte in 0..4 {
-                *self.bytes.get_mut(offset / 4 * 4 + byte) = whole;
-            }
+        let half = self.halves.get_mut(offset / 2);
+        if size == 2 && half.writer != SPLIT {
+            return half.step(event, ordered).map_err(|violation| (offset, violation));
         }
+        split(half, &mut self.bytes, offset / 2);
         for offset in offset..offset + size {
             self.bytes.get_mut(offset).step(event, ordered).map_err(|violation| (offset, violation))?;
         }
+        if size == 2 {
+            merge(self.halves.get_mut(offset / 2), &mut self.bytes, offset / 2);
+        }
         Ok(())
+    }
+}
+
+/// From here on, the two parts of record `index` have records of their own.
+#[inline(always)]
+fn split(whole: &mut Record, parts: &mut Zeroed<Record>, index: usize) {
+    if whole.writer != SPLIT {
+        *parts.get_mut(2 * index) = *whole;
+        *parts.get_mut(2 * index + 1) = *whole;
+        whole.writer = SPLIT;
+    }
+}
+
+/// The two parts of record `index` are one again where nothing tells them apart, as after a store to both.
+#[inline(always)]
+fn merge(whole: &mut Record, parts: &mut Zeroed<Record>, index: usize) {
+    let (first, second) = (*parts.get_mut(2 * index), *parts.get_mut(2 * index + 1));
+    if first.writer != SPLIT && first.is(&second) {
+        *whole = first;
     }
 }
