@@ -5,7 +5,8 @@ mod access;
 
 use std::panic::Location;
 
-use super::fault::{AccessKind, FaultKind, Region, Space, SyncPoint, Unit};
+use super::fault::{FaultKind, Region, Space, SyncPoint, Unit};
+use super::machine::access::ReadOnly;
 use super::machine::{Bound, Machine, Wait, count};
 use super::warp;
 use crate::launch::BufferArg;
@@ -63,20 +64,23 @@ indices! {
     lane_id: m => m.thread() % 32;
 }
 
+#[inline(always)]
 #[track_caller]
 fn barrier(sync_point: SyncPoint, predicate: bool) -> u32 {
     let at = Location::caller();
-    Machine::with(|machine| {
-        count(&machine.counts.barriers);
-        machine.wait(Wait { sync_point, mask: u32::MAX, at, value: u32::from(predicate), lanes: 0, width: 0 }).0
-    })
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    count(&machine.counts.barriers);
+    machine.wait(Wait { sync_point, mask: u32::MAX, at, value: u32::from(predicate), lanes: 0, width: 0 }).0
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads() {
     barrier(SyncPoint::Barrier, false);
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     barrier(SyncPoint::BarrierCount, predicate)
@@ -90,29 +94,34 @@ pub fn device_fence() {
     Machine::with(Machine::fence);
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_warp(mask: u32) {
     let at = Location::caller();
-    Machine::with(|machine| {
-        warp::take_part(machine, Wait { sync_point: SyncPoint::SyncWarp, mask, at, value: 0, lanes: 0, width: 0 });
-    });
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    warp::take_part(machine, Wait { sync_point: SyncPoint::SyncWarp, mask, at, value: 0, lanes: 0, width: 0 });
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     let at = Location::caller();
     let value = u32::from(predicate);
-    Machine::with(|machine| {
-        warp::take_part(machine, Wait { sync_point: SyncPoint::Ballot, mask, at, value, lanes: 0, width: 0 }).0
-    })
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    warp::take_part(machine, Wait { sync_point: SyncPoint::Ballot, mask, at, value, lanes: 0, width: 0 }).0
 }
 
 macro_rules! shuffles {
     ($($name:ident $sync_point:ident;)*) => {$(
+        #[inline(always)]
         #[track_caller]
         pub fn $name(mask: u32, word: u32, lanes: u32, width: u32) -> (u32, bool) {
             let at = Location::caller();
-            Machine::with(|machine| warp::shuffle(machine, SyncPoint::$sync_point, mask, (word, lanes, width), at))
+            // SAFETY: not kept.
+            let machine = unsafe { Machine::current() };
+            warp::shuffle(machine, SyncPoint::$sync_point, mask, (word, lanes, width), at)
         }
     )*};
 }
@@ -123,29 +132,32 @@ shuffles! {
     shuffle_xor ShuffleXor;
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn multiply_add_u8(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
     multiply_add((a, b, c), SyncPoint::Mma, Location::caller())
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn multiply_add_b1(a: [u32; 4], b: [u32; 2], c: [u32; 4]) -> [u32; 4] {
     multiply_add((a, b, c), SyncPoint::MmaBits, Location::caller())
 }
 
 /// Waits for the products of all lanes.
+#[inline(always)]
 fn multiply_add(
     (a, b, c): ([u32; 4], [u32; 2], [u32; 4]),
     sync_point: SyncPoint,
     at: &'static Location<'static>,
 ) -> [u32; 4] {
-    Machine::with(|machine| {
-        let slot = machine.slot();
-        slot.fragments.set([a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]]);
-        warp::take_part(machine, Wait { sync_point, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 });
-        let [d0, d1, d2, d3, ..] = slot.fragments.get();
-        [d0, d1, d2, d3]
-    })
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    let slot = machine.slot();
+    slot.fragments.set([a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3]]);
+    warp::take_part(machine, Wait { sync_point, mask: u32::MAX, at, value: 0, lanes: 0, width: 0 });
+    let [d0, d1, d2, d3, ..] = slot.fragments.get();
+    [d0, d1, d2, d3]
 }
 
 #[track_caller]
@@ -252,10 +264,14 @@ fn fetch(texture: TextureHandle, x: i32, y: i32) -> u32 {
         let bound = machine.textures.iter().find(|bound| bound.handle == texture);
         let texture = bound.expect("every texture of the launch has been bound");
         let Some(offset) = texture.image.offset(x, y) else { return 0 };
-        let bytes = texture.image.format.bytes();
-        let texel = machine.global(&texture.bound, offset, bytes, AccessKind::Read, true, at);
         // SAFETY: `TextureImage::new` has checked that every texel is inside the buffer and aligned.
-        unsafe { if bytes == 1 { u32::from(texel.read()) } else { texel.cast::<u32>().read() } }
+        unsafe {
+            if texture.image.format.bytes() == 1 {
+                u32::from(machine.global::<u8, ReadOnly>(&texture.bound, offset, at).read())
+            } else {
+                machine.global::<u32, ReadOnly>(&texture.bound, offset, at).cast::<u32>().read()
+            }
+        }
     })
 }
 

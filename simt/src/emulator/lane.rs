@@ -1,10 +1,10 @@
 //! A lane is a coroutine with a stack of its own, so that it can stop in the middle of a kernel.
 //!
-//! Making a stack costs more than running most lanes, so stacks are kept, by thread, and a lane that runs
+//! Making a stack costs more than running most lanes, so stacks are kept, also from launch to launch, and a lane that runs
 //! through leaves its stack to the next: a kernel without barriers uses one stack.
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
@@ -14,11 +14,18 @@ use super::machine::{Machine, State};
 
 type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
 
-/// No more stacks are kept than a block has lanes.
-const KEPT: usize = 1024;
+/// How many stacks are kept: those of a large block on each of a few devices.
+const KEPT: usize = 4096;
 
-thread_local! {
-    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+/// Stacks that no launch uses.
+static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
+
+fn bytes(stack: &DefaultStack) -> usize {
+    stack.base().get() - stack.limit().get()
+}
+
+fn kept() -> MutexGuard<'static, Vec<DefaultStack>> {
+    STACKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lanes of the running block that have begun and not ended.
@@ -31,37 +38,27 @@ pub(super) struct Lanes<'a> {
 
 impl<'a> Lanes<'a> {
     pub fn new(machine: &'a Machine, stack_bytes: usize) -> Self {
-        let mut stacks = STACKS.take();
-        stacks.retain(|stack| stack.base().get() - stack.limit().get() >= stack_bytes);
         let waiting = machine.slots.iter().map(|_| None).collect();
-        Self { machine, waiting, stacks, stack_bytes }
+        Self { machine, waiting, stacks: Vec::new(), stack_bytes }
     }
 
-    /// Runs a lane until it waits or ends.
+    /// Runs a lane until it waits or ends. It unwinds where the lane does.
     pub fn resume(&mut self, thread: u32) -> Result<(), LaunchError> {
-        let machine = self.machine;
         let slot = thread as usize;
-        let mut lane = match self.waiting[slot].take() {
-            Some(lane) => lane,
-            None => self.start(thread)?,
-        };
-        machine.enter(thread);
-        match machine.run_lane(|| catch_unwind(AssertUnwindSafe(|| lane.resume(())))) {
-            Ok(CoroutineResult::Yield(())) => self.waiting[slot] = Some(lane),
-            Ok(CoroutineResult::Return(())) => {
-                machine.slots[slot].state.set(State::Done);
-                self.stacks.push(lane.into_stack());
-            }
-            Err(payload) => {
-                self.stacks.push(lane.into_stack());
-                return Err(LaunchError::Fault(Box::new(machine.take_fault(&*payload))));
-            }
+        if self.waiting[slot].is_none() {
+            self.waiting[slot] = Some(self.start(thread)?);
+        }
+        let lane = self.waiting[slot].as_mut().expect("it was there, or has begun");
+        self.machine.enter(thread);
+        if let CoroutineResult::Return(()) = lane.resume(()) {
+            self.machine.slots[slot].state.set(State::Done);
+            self.stacks.extend(self.waiting[slot].take().map(LaneCoroutine::into_stack));
         }
         Ok(())
     }
 
     fn start(&mut self, thread: u32) -> Result<LaneCoroutine, LaunchError> {
-        let stack = match self.stacks.pop() {
+        let stack = match self.stacks.pop().or_else(|| kept().pop().filter(|kept| bytes(kept) >= self.stack_bytes)) {
             Some(stack) => stack,
             None => DefaultStack::new(self.stack_bytes)
                 .map_err(|error| LaunchError::Stack { kernel: self.machine.kernel.name, reason: error.to_string() })?,
@@ -84,14 +81,17 @@ impl Drop for Lanes<'_> {
     fn drop(&mut self) {
         for (thread, lane) in self.waiting.iter_mut().enumerate() {
             let Some(mut lane) = lane.take() else { continue };
-            self.machine.enter(thread as u32);
-            // Panics of a kernel's destructors are ignored after a fault.
-            let _ = self.machine.run_lane(|| catch_unwind(AssertUnwindSafe(|| lane.force_unwind())));
+            // The one that unwound has ended.
+            if !lane.done() {
+                self.machine.enter(thread as u32);
+                // Panics of a kernel's destructors are ignored after a fault.
+                let _ = self.machine.run_lanes(|| catch_unwind(AssertUnwindSafe(|| lane.force_unwind())));
+            }
             self.stacks.push(lane.into_stack());
         }
-        self.stacks.truncate(KEPT);
-        // When a thread ends, its thread-local storage may be gone; then the stacks are freed too.
-        let stacks = std::mem::take(&mut self.stacks);
-        let _ = STACKS.try_with(|store| store.replace(stacks));
+        let mut kept = kept();
+        let room = KEPT.saturating_sub(kept.len());
+        self.stacks.truncate(room);
+        kept.append(&mut self.stacks);
     }
 }

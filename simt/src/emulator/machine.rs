@@ -21,7 +21,7 @@ use super::tally::Tally;
 use super::texture::TextureImage;
 use crate::launch::{Arg, BufferArg, Constant, KernelEntry, LaunchConfig};
 
-mod access;
+pub(super) mod access;
 
 thread_local! {
     static CURRENT: Cell<*const Machine> = const { Cell::new(ptr::null()) };
@@ -206,17 +206,28 @@ impl Machine {
     #[inline(always)]
     #[track_caller]
     pub fn with<R>(f: impl FnOnce(&Self) -> R) -> R {
+        // SAFETY: `f` cannot keep it.
+        f(unsafe { Self::current() })
+    }
+
+    /// The machine whose lane is running, for operations at which a lane waits. They are compiled into the kernel, closures often not: where a lane goes on
+    /// by returning from a function, the processor has predicted another lane's return, which takes longer than the change of lanes.
+    ///
+    /// # Safety
+    /// It is not kept beyond the operation.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn current<'a>() -> &'a Self {
         let current = CURRENT.get();
         if current.is_null() {
             outside();
         }
-        // SAFETY: `run_lane` sets it to a machine that it borrows, and resets it before it returns.
-        f(unsafe { &*current })
+        // SAFETY: `run_lanes` sets it to a machine that it borrows, and resets it before it returns.
+        unsafe { &*current }
     }
 
-    /// Runs `f`, which resumes a lane of this machine.
-    #[inline(always)]
-    pub fn run_lane<R>(&self, f: impl FnOnce() -> R) -> R {
+    /// Runs `f`, which resumes lanes of this machine.
+    pub fn run_lanes<R>(&self, f: impl FnOnce() -> R) -> R {
         /// Also on unwinding. A kernel could launch another one, on the host; hence not just null.
         struct Restore(*const Machine);
         impl Drop for Restore {
@@ -273,6 +284,7 @@ impl Machine {
     }
 
     /// The running lane waits; it continues here when a synchronisation point has made it ready.
+    #[inline(always)]
     pub fn wait(&self, wait: Wait) -> (u32, bool) {
         let slot = self.slot();
         slot.state.set(State::Waiting(wait));

@@ -1,6 +1,7 @@
 //! A launch from beginning to end: check it, bind its arguments, run its blocks.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::block::{self, Schedule};
 use super::fault::{LaunchError, Space};
@@ -57,7 +58,11 @@ fn run_blocks(machine: &Machine, config: &LaunchConfig, options: &Options<'_>) -
         let row = index / u64::from(width);
         let block = [index % u64::from(width), row % u64::from(height), row / u64::from(height)];
         machine.begin_block(block.map(|coordinate| coordinate as u32));
-        block::run(machine, &mut lanes, &schedule)?;
+        let run = || block::run(machine, &mut lanes, &schedule);
+        match machine.run_lanes(|| catch_unwind(AssertUnwindSafe(run))) {
+            Ok(result) => result?,
+            Err(payload) => return Err(LaunchError::Fault(Box::new(machine.take_fault(&*payload)))),
+        }
         if options.observer.is_some_and(|observer| matches!(observer(done, total), ControlFlow::Break(()))) {
             return Err(LaunchError::Stopped { kernel: machine.kernel.name, blocks: done });
         }

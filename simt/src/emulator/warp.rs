@@ -7,7 +7,7 @@
 use std::panic::Location;
 
 use super::fault::{Absence, FaultKind, LaunchError, SourceLocation, SyncPoint};
-use super::machine::{Machine, State, Wait, count};
+use super::machine::{Machine, Slot, State, Wait, count};
 use super::mma;
 
 pub(super) fn same_sync_point(a: &Wait, b: &Wait) -> bool {
@@ -21,6 +21,7 @@ fn existing(machine: &Machine, warp: u32) -> u32 {
 }
 
 /// The running lane takes part in a warp operation.
+#[inline(always)]
 pub(super) fn take_part(machine: &Machine, wait: Wait) -> (u32, bool) {
     count(&machine.counts.warp_operations);
     let Wait { sync_point, mask, at, .. } = wait;
@@ -37,6 +38,7 @@ pub(super) fn take_part(machine: &Machine, wait: Wait) -> (u32, bool) {
 }
 
 /// The running lane shuffles.
+#[inline(always)]
 pub(super) fn shuffle(
     machine: &Machine,
     sync_point: SyncPoint,
@@ -52,60 +54,69 @@ pub(super) fn shuffle(
 
 /// Continues those lanes of a warp whose operation is complete. False: none.
 pub(super) fn complete_ready(machine: &Machine, warp: u32) -> Result<bool, LaunchError> {
+    let slots = slots_of(machine, warp);
     let mut progressed = false;
-    for lane in 0..32 {
-        let Some(wait) = waiting(machine, warp, lane) else { continue };
+    for (lane, slot) in (0..).zip(slots) {
+        let State::Waiting(wait) = slot.state.get() else { continue };
         // Checked once, from the first lane of its mask.
         if matches!(wait.sync_point, SyncPoint::Barrier | SyncPoint::BarrierCount) || wait.mask.trailing_zeros() != lane
         {
             continue;
         }
-        let mut waits = [None; 32];
-        let all = lanes_of(wait.mask).all(|lane| {
-            let there = waiting(machine, warp, lane).filter(|there| same_sync_point(&wait, there));
-            waits[lane as usize] = there;
-            there.is_some()
-        });
-        if all {
-            complete(machine, warp, &wait, &waits)?;
+        let is_here =
+            |there: &Slot| matches!(there.state.get(), State::Waiting(there) if same_sync_point(&wait, &there));
+        // `take_part` has seen to it that the warp has these lanes.
+        if lanes_of(wait.mask).all(|lane| is_here(&slots[lane as usize])) {
+            complete(machine, warp, &wait)?;
             progressed = true;
         }
     }
     Ok(progressed)
 }
 
-fn waiting(machine: &Machine, warp: u32, lane: u32) -> Option<Wait> {
-    match machine.slots.get((warp * 32 + lane) as usize)?.state.get() {
-        State::Waiting(wait) => Some(wait),
-        State::Ready | State::Done => None,
-    }
+/// The lanes of a warp.
+fn slots_of(machine: &Machine, warp: u32) -> &[Slot] {
+    let first = warp as usize * 32;
+    &machine.slots[first..machine.slots.len().min(first + 32)]
 }
 
 /// Whether all lanes of a warp can continue. Where some wait, or have ended, the others may have synchronised in a branch of their own.
 pub(super) fn all_ready(machine: &Machine, warp: u32) -> bool {
-    let mut slots = machine.slots.iter().skip(warp as usize * 32).take(32);
-    slots.all(|slot| matches!(slot.state.get(), State::Ready))
+    slots_of(machine, warp).iter().all(|slot| matches!(slot.state.get(), State::Ready))
 }
 
+/// The lanes of a mask, from the first on.
 fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
-    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
 }
 
-fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32]) -> Result<(), LaunchError> {
-    let result: [(u32, bool); 32] = match wait.sync_point {
+/// All lanes of `wait.mask` are in the operation.
+fn complete(machine: &Machine, warp: u32, wait: &Wait) -> Result<(), LaunchError> {
+    let slots = slots_of(machine, warp);
+    // What a lane of the mask has come with.
+    let operands = |lane: u32| match slots[lane as usize].state.get() {
+        State::Waiting(there) => there,
+        State::Ready | State::Done => *wait,
+    };
+    match wait.sync_point {
         SyncPoint::SyncWarp => {
             if !machine.clocks.join(warp, wait.mask) {
                 // Stamps hold no more epochs. One more phase also separates other warps, which loses races and invents none.
                 machine.new_phase();
             }
-            [(0, true); 32]
         }
         SyncPoint::Ballot => {
-            let bit = |lane: u32| waits[lane as usize].map_or(0, |there| there.value << lane);
-            [(lanes_of(wait.mask).map(bit).sum(), true); 32]
+            let votes = lanes_of(wait.mask).map(|lane| operands(lane).value << lane).sum();
+            for lane in lanes_of(wait.mask) {
+                slots[lane as usize].result.set((votes, true));
+            }
         }
         SyncPoint::Mma | SyncPoint::MmaBits => {
-            let slots = &machine.slots[(warp * 32) as usize..][..32];
             let fragments = std::array::from_fn(|lane| slots[lane].fragments.get());
             let products = if wait.sync_point == SyncPoint::Mma {
                 mma::multiply_add_u8(&fragments)
@@ -115,28 +126,23 @@ fn complete(machine: &Machine, warp: u32, wait: &Wait, waits: &[Option<Wait>; 32
             for (slot, [d0, d1, d2, d3]) in slots.iter().zip(products) {
                 slot.fragments.set([d0, d1, d2, d3, 0, 0, 0, 0, 0, 0]);
             }
-            [(0, true); 32]
         }
         _ => {
-            let mut result = [(0, false); 32];
             for lane in lanes_of(wait.mask) {
-                let Some(there) = waits[lane as usize] else { continue };
+                let there = operands(lane);
                 let (source, inside) = source_lane(there.sync_point, lane, there.lanes, there.width);
-                let Some(from) = waits[source as usize] else {
+                if wait.mask >> source & 1 == 0 {
                     let Wait { sync_point, mask, at, .. } = there;
                     let kind = FaultKind::ShuffleSource { sync_point, mask, source_lane: source };
                     let fault = machine.fault_of(warp * 32 + lane, Some(SourceLocation::from(at)), kind);
                     return Err(LaunchError::Fault(Box::new(fault)));
-                };
-                result[lane as usize] = (from.value, inside);
+                }
+                slots[lane as usize].result.set((operands(source).value, inside));
             }
-            result
         }
-    };
+    }
     for lane in lanes_of(wait.mask) {
-        let slot = &machine.slots[(warp * 32 + lane) as usize];
-        slot.result.set(result[lane as usize]);
-        slot.state.set(State::Ready);
+        slots[lane as usize].state.set(State::Ready);
     }
     Ok(())
 }

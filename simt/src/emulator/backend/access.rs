@@ -5,12 +5,13 @@ use std::panic::Location;
 
 use super::{Global, out_of_bounds};
 use crate::emulator::fault::{AccessKind, FaultKind, Region};
+use crate::emulator::machine::access::{Atomic, Kind, Read, ReadOnly, Write};
 use crate::emulator::machine::{Bound, Machine, count};
 
 /// Checks an access to `[T; N]` at element `index`, and returns where it is.
 #[inline(always)]
 #[track_caller]
-fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, read_only: bool) -> *mut [T; N] {
+fn global<T, const N: usize, K: Kind>(buffer: Global, index: usize) -> *mut [T; N] {
     let at = Location::caller();
     // SAFETY: handles are made by `from_arg` and live no longer than the launch, which keeps its buffers.
     let bound = unsafe { &*buffer.bound };
@@ -23,16 +24,15 @@ fn global<T, const N: usize>(buffer: Global, index: usize, access: AccessKind, r
     if !(bound.start + offset).is_multiple_of(bytes) {
         misaligned(bound, offset, bytes);
     }
-    Machine::with(|machine| {
-        let counts = &machine.counts;
-        count(match access {
-            AccessKind::Read => &counts.global_loads,
-            AccessKind::Write => &counts.global_stores,
-            AccessKind::Atomic => &counts.atomics,
-        });
-        machine.global(bound, offset, bytes, access, read_only, at)
-    })
-    .cast()
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    let counts = &machine.counts;
+    count(match K::ACCESS {
+        AccessKind::Read => &counts.global_loads,
+        AccessKind::Write => &counts.global_stores,
+        AccessKind::Atomic => &counts.atomics,
+    });
+    machine.global::<[T; N], K>(bound, offset, at).cast()
 }
 
 #[cold]
@@ -48,18 +48,10 @@ fn misaligned(bound: &Bound, offset: usize, bytes: usize) -> ! {
 /// As `global`, for shared memory.
 #[inline(always)]
 #[track_caller]
-fn shared_at<T, const N: usize>(address: u32, access: AccessKind) -> *mut [T; N] {
-    let at = Location::caller();
-    Machine::with(|machine| {
-        let counts = &machine.counts;
-        count(match access {
-            AccessKind::Read => &counts.shared_loads,
-            AccessKind::Write => &counts.shared_stores,
-            AccessKind::Atomic => &counts.atomics,
-        });
-        machine.shared(address, size_of::<[T; N]>(), access, at)
-    })
-    .cast()
+fn shared_at<T, const N: usize, K: Kind>(address: u32) -> *mut [T; N] {
+    // SAFETY: not kept.
+    let machine = unsafe { Machine::current() };
+    machine.shared::<[T; N], K>(address, Location::caller()).cast()
 }
 
 /// Which atomic operation; used as a const parameter, by number.
@@ -90,7 +82,7 @@ impl AtomicOp {
 #[inline]
 #[track_caller]
 pub fn atomic_global<const OP: u8>(buffer: Global, index: usize, value: u32) -> u32 {
-    let word = global::<u32, 1>(buffer, index, AccessKind::Atomic, false).cast::<u32>();
+    let word = global::<u32, 1, Atomic>(buffer, index).cast::<u32>();
     // SAFETY: `global` has checked it; lanes take turns, so that this is atomic.
     unsafe { word.replace(AtomicOp::apply(OP, word.read(), value)) }
 }
@@ -98,7 +90,7 @@ pub fn atomic_global<const OP: u8>(buffer: Global, index: usize, value: u32) -> 
 #[inline]
 #[track_caller]
 pub fn atomic_shared<const OP: u8>(address: u32, value: u32) -> u32 {
-    let word = shared_at::<u32, 1>(address, AccessKind::Atomic).cast::<u32>();
+    let word = shared_at::<u32, 1, Atomic>(address).cast::<u32>();
     // SAFETY: as in `atomic_global`.
     unsafe { word.replace(AtomicOp::apply(OP, word.read(), value)) }
 }
@@ -119,7 +111,7 @@ unsafe fn compare_exchange<T: Copy + PartialEq>(word: *mut T, expected: T, value
 #[inline]
 #[track_caller]
 pub fn atomic_cas_global(buffer: Global, index: usize, expected: u32, value: u32) -> u32 {
-    let word = global::<u32, 1>(buffer, index, AccessKind::Atomic, false).cast();
+    let word = global::<u32, 1, Atomic>(buffer, index).cast();
     // SAFETY: `global` has checked it.
     unsafe { compare_exchange(word, expected, value) }
 }
@@ -127,7 +119,7 @@ pub fn atomic_cas_global(buffer: Global, index: usize, expected: u32, value: u32
 #[inline]
 #[track_caller]
 pub fn atomic_cas_global_u64(buffer: Global, index: usize, expected: u64, value: u64) -> u64 {
-    let word = global::<u64, 1>(buffer, index, AccessKind::Atomic, false).cast();
+    let word = global::<u64, 1, Atomic>(buffer, index).cast();
     // SAFETY: `global` has checked it.
     unsafe { compare_exchange(word, expected, value) }
 }
@@ -135,7 +127,7 @@ pub fn atomic_cas_global_u64(buffer: Global, index: usize, expected: u64, value:
 #[inline]
 #[track_caller]
 pub fn atomic_cas_shared(address: u32, expected: u32, value: u32) -> u32 {
-    let word = shared_at::<u32, 1>(address, AccessKind::Atomic).cast();
+    let word = shared_at::<u32, 1, Atomic>(address).cast();
     // SAFETY: `shared_at` has checked it.
     unsafe { compare_exchange(word, expected, value) }
 }
@@ -181,27 +173,27 @@ macro_rules! access {
             #[inline]
             fn load_global(buffer: Global, index: usize) -> Self {
                 // SAFETY: `global` has checked that it is one element inside the buffer, aligned; any bits are a number.
-                unsafe { global::<Self, 1>(buffer, index, AccessKind::Read, false).cast::<Self>().read() }
+                unsafe { global::<Self, 1, Read>(buffer, index).cast::<Self>().read() }
             }
             #[inline]
             fn load_global_readonly(buffer: Global, index: usize) -> Self {
                 // SAFETY: as in `load_global`.
-                unsafe { global::<Self, 1>(buffer, index, AccessKind::Read, true).cast::<Self>().read() }
+                unsafe { global::<Self, 1, ReadOnly>(buffer, index).cast::<Self>().read() }
             }
             #[inline]
             fn store_global(buffer: Global, index: usize, value: Self) {
                 // SAFETY: as in `load_global`.
-                unsafe { global::<Self, 1>(buffer, index, AccessKind::Write, false).cast::<Self>().write(value) }
+                unsafe { global::<Self, 1, Write>(buffer, index).cast::<Self>().write(value) }
             }
             #[inline]
             fn load_shared(address: u32) -> Self {
                 // SAFETY: as in `load_global`, by `shared_at`.
-                unsafe { shared_at::<Self, 1>(address, AccessKind::Read).cast::<Self>().read() }
+                unsafe { shared_at::<Self, 1, Read>(address).cast::<Self>().read() }
             }
             #[inline]
             fn store_shared(address: u32, value: Self) {
                 // SAFETY: as in `load_global`, by `shared_at`.
-                unsafe { shared_at::<Self, 1>(address, AccessKind::Write).cast::<Self>().write(value) }
+                unsafe { shared_at::<Self, 1, Write>(address).cast::<Self>().write(value) }
             }
         }
     )*};
@@ -214,24 +206,24 @@ macro_rules! access_word {
             #[inline]
             fn load4_global(buffer: Global, index: usize) -> [Self; 4] {
                 // SAFETY: as in `load4_global_readonly`.
-                unsafe { global::<Self, 4>(buffer, index, AccessKind::Read, false).read() }
+                unsafe { global::<Self, 4, Read>(buffer, index).read() }
             }
             #[inline]
             fn load4_global_readonly(buffer: Global, index: usize) -> [Self; 4] {
                 // SAFETY: `global` has checked that all four are inside the buffer, aligned; any bits are numbers.
-                unsafe { global::<Self, 4>(buffer, index, AccessKind::Read, true).read() }
+                unsafe { global::<Self, 4, ReadOnly>(buffer, index).read() }
             }
             #[inline]
             fn store2_global_if(condition: bool, buffer: Global, index: usize, values: [Self; 2]) {
                 if condition {
                     // SAFETY: as in `load4_global_readonly`.
-                    unsafe { global::<Self, 2>(buffer, index, AccessKind::Write, false).write(values) }
+                    unsafe { global::<Self, 2, Write>(buffer, index).write(values) }
                 }
             }
             #[inline]
             fn store4_global(buffer: Global, index: usize, values: [Self; 4]) {
                 // SAFETY: as in `load4_global_readonly`.
-                unsafe { global::<Self, 4>(buffer, index, AccessKind::Write, false).write(values) }
+                unsafe { global::<Self, 4, Write>(buffer, index).write(values) }
             }
             #[inline]
             fn store4_global_if(condition: bool, buffer: Global, index: usize, values: [Self; 4]) {
@@ -242,12 +234,12 @@ macro_rules! access_word {
             #[inline]
             fn load4_shared(address: u32) -> [Self; 4] {
                 // SAFETY: as in `load4_global_readonly`, by `shared_at`.
-                unsafe { shared_at::<Self, 4>(address, AccessKind::Read).read() }
+                unsafe { shared_at::<Self, 4, Read>(address).read() }
             }
             #[inline]
             fn store4_shared(address: u32, values: [Self; 4]) {
                 // SAFETY: as in `load4_global_readonly`, by `shared_at`.
-                unsafe { shared_at::<Self, 4>(address, AccessKind::Write).write(values) }
+                unsafe { shared_at::<Self, 4, Write>(address).write(values) }
             }
         }
     )*};

@@ -3,10 +3,36 @@
 
 use std::panic::Location;
 
-use super::{Bound, Machine};
+use super::{Bound, Machine, count};
 use crate::emulator::fault::{AccessKind, FaultKind, OtherAccess, Region, Space, Unit};
 use crate::emulator::shadow::{Event, Stamp, Violation};
 use crate::emulator::tally::Key;
+
+/// What an access does, known to the compiler: what of the checks is not for it is not there.
+pub trait Kind {
+    const ACCESS: AccessKind;
+    /// Through the read-only cache.
+    const READ_ONLY: bool = false;
+}
+
+pub enum Read {}
+pub enum ReadOnly {}
+pub enum Write {}
+pub enum Atomic {}
+
+impl Kind for Read {
+    const ACCESS: AccessKind = AccessKind::Read;
+}
+impl Kind for ReadOnly {
+    const ACCESS: AccessKind = AccessKind::Read;
+    const READ_ONLY: bool = true;
+}
+impl Kind for Write {
+    const ACCESS: AccessKind = AccessKind::Write;
+}
+impl Kind for Atomic {
+    const ACCESS: AccessKind = AccessKind::Atomic;
+}
 
 impl Machine {
     /// Whether the stamp of another thread, or of this one, happened before the running lane's present.
@@ -46,19 +72,11 @@ impl Machine {
         }
     }
 
-    /// Checks an access to `bytes` bytes of a buffer at `offset`, which is inside and aligned, takes it into the
-    /// records and returns where the bytes are.
-    #[inline(always)]
-    pub fn global(
-        &self,
-        bound: &Bound,
-        offset: usize,
-        bytes: usize,
-        access: AccessKind,
-        read_only: bool,
-        at: &'static Location<'static>,
-    ) -> *mut u8 {
-        if !read_only {
+    /// Checks an access to a `T` of a buffer at `offset`, which is inside and aligned, takes it into the records and returns where it is.
+    #[inline(never)]
+    pub fn global<T, K: Kind>(&self, bound: &Bound, offset: usize, at: &'static Location<'static>) -> *mut u8 {
+        let (bytes, access) = (size_of::<T>(), K::ACCESS);
+        if !K::READ_ONLY {
             self.spend(at);
         }
         if self.tally.is_some() {
@@ -77,15 +95,14 @@ impl Machine {
         if !bound.shadow.is_null() {
             let now = self.stamp.get();
             let floor = self.launch_floor;
-            let event = Event { access, now, floor, read_only, races: true, unwritten: false, at };
+            let event = Event { access, now, floor, read_only: K::READ_ONLY, races: true, unwritten: false, at };
             if access == AccessKind::Atomic {
                 self.fences.atomic(now, self.first_phase.get());
             }
             // SAFETY: the shadow of this allocation; there is no other reference to it.
             let shadow = unsafe { &mut *bound.shadow };
             if let Err((byte, violation)) = shadow.access(start, bytes, &event, &|stamp| self.ordered(stamp)) {
-                let memory = Region { space: bound.space, name: bound.name.into() };
-                self.fault(self.violation(violation, memory, (byte - bound.start) as u64, access), at);
+                self.bad_global(bound, byte - bound.start, violation, access, at);
             }
         }
         bound.data.wrapping_add(offset)
@@ -107,9 +124,15 @@ impl Machine {
         self.fault(FaultKind::Uninitialised { memory, offset: (offset + first) as u64 }, at)
     }
 
-    /// As `global`, for shared memory; checks the alignment too.
-    #[inline(always)]
-    pub fn shared(&self, address: u32, bytes: usize, access: AccessKind, at: &'static Location<'static>) -> *mut u8 {
+    /// As `global`, for shared memory; checks the bounds and the alignment too.
+    #[inline(never)]
+    pub fn shared<T, K: Kind>(&self, address: u32, at: &'static Location<'static>) -> *mut u8 {
+        let (bytes, access) = (size_of::<T>(), K::ACCESS);
+        count(match access {
+            AccessKind::Read => &self.counts.shared_loads,
+            AccessKind::Write => &self.counts.shared_stores,
+            AccessKind::Atomic => &self.counts.atomics,
+        });
         self.spend(at);
         if self.tally.is_some() {
             self.record(Space::Shared, address.into(), bytes, access, at);
@@ -134,11 +157,29 @@ impl Machine {
             let shadow = unsafe { &mut *self.shared.shadow };
             if let Err((byte, violation)) = shadow.access(address as usize, bytes, &event, &|stamp| self.ordered(stamp))
             {
-                let (memory, offset) = self.describe_shared(byte as u32);
-                self.fault(self.violation(violation, memory, offset, access), at);
+                self.bad_shared(byte, violation, access, at);
             }
         }
         pointer
+    }
+
+    #[cold]
+    fn bad_global(
+        &self,
+        bound: &Bound,
+        byte: usize,
+        violation: Violation,
+        access: AccessKind,
+        at: &'static Location<'static>,
+    ) -> ! {
+        let memory = Region { space: bound.space, name: bound.name.into() };
+        self.fault(self.violation(violation, memory, byte as u64, access), at)
+    }
+
+    #[cold]
+    fn bad_shared(&self, byte: usize, violation: Violation, access: AccessKind, at: &'static Location<'static>) -> ! {
+        let (memory, offset) = self.describe_shared(byte as u32);
+        self.fault(self.violation(violation, memory, offset, access), at)
     }
 
     /// Adds an access of the running lane to the tally.
