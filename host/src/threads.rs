@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -89,16 +89,27 @@ impl Inherited {
 
 /// Waits for a condition that nothing notifies of. One of rayon's threads runs other jobs meanwhile.
 pub(crate) fn wait_until(mut so: impl FnMut() -> bool) {
+    let mut turns = Turns::default();
     while !so() {
-        wait_a_turn();
+        turns.wait();
     }
 }
 
-/// A turn of waiting for what nothing notifies of: another job, on one of rayon's threads where there is one, or a short sleep.
-pub(crate) fn wait_a_turn() {
-    let lent = rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed);
-    if !lent {
-        std::thread::sleep(Duration::from_micros(50));
+/// Turns of waiting for what nothing notifies of.
+#[derive(Default)]
+pub(crate) struct Turns {
+    since: Option<Instant>,
+}
+
+impl Turns {
+    /// A turn: another job, on one of rayon's threads where there is one, or a short sleep. It is the longer, up to a millisecond, the longer the
+    /// waiting has taken, and what is waited for is noticed a sixteenth later at most: waking up takes time from those who work.
+    pub fn wait(&mut self) {
+        if rayon::current_thread_index().is_some() && rayon::yield_now() == Some(rayon::Yield::Executed) {
+            return;
+        }
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        std::thread::sleep((waited / 16).clamp(Duration::from_micros(50), Duration::from_millis(1)));
     }
 }
 

@@ -20,7 +20,7 @@ use super::piece::Piece;
 use crate::entropy::Error;
 use crate::exec::HostMemory;
 use crate::observe::{Cancelled, Observer};
-use crate::threads::wait_a_turn;
+use crate::threads::Turns;
 
 /// Memory for a piece: cells and results.
 pub(super) struct Memory {
@@ -72,6 +72,7 @@ impl<'m, 'o> PieceQueue<'m, 'o> {
 
     /// Waits until `get` returns something, or the work has ended.
     fn wait<R>(&self, mut get: impl FnMut(&mut State<'m>) -> Option<R>) -> Result<R, Stopped> {
+        let mut turns = Turns::default();
         let mut state = self.lock();
         loop {
             if state.error.is_none() && self.observer.cancelled() {
@@ -89,7 +90,7 @@ impl<'m, 'o> PieceQueue<'m, 'o> {
                 // One of rayon's threads runs other jobs while it waits: with all of them blocked here, no thread would be left
                 // for the jobs that the others spawn there.
                 drop(state);
-                wait_a_turn();
+                turns.wait();
                 state = self.lock();
             } else {
                 // With a timeout: the observer does not notify when it wants to stop.
