@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     results("measures from sums f32", &[None, Some(ColumnsSums)], 10_000_000, measures::check_sums::<f32>)?;
     results("measures from sums f64", &[None, Some(ColumnsSumsF64)], 10_000_000, measures::check_sums::<f64>)?;
     the_arrays(&device, &table)?;
-    let (cases, worst) = words::check(&device, 1)?;
+    let (cases, worst) = words::check(&device, 0, 1)?;
     println!("16-bit codes    {cases} cases, 0 failed, largest difference {worst:.2e}");
     occupancy(&cuda)?;
     little_memory(&cuda)?;
