@@ -60,6 +60,7 @@ impl Edge {
     /// assert_eq!(Edge::Shrink.seen(-1, 4), None);
     /// assert_eq!(Edge::Reflect.seen(-5, 1), Some(0));
     /// ```
+    #[inline]
     pub fn seen(self, at: isize, len: usize) -> Option<usize> {
         let n = len as isize;
         if (0..n).contains(&at) {

@@ -174,6 +174,7 @@ impl Footprint {
     }
 
     /// True when the cell at (`row`, `col`), counted from the window's upper left corner, belongs to it.
+    #[inline]
     pub fn contains(&self, row: usize, col: usize) -> bool {
         self.cells[row * self.cols + col]
     }

@@ -115,6 +115,11 @@ fn large_windows_of_many_classes_are_as_exact_as_small_ones() {
     compare(&compute::<f32>(&task, None)[0], &expected, 2e-6, "73 x 73");
 }
 
+/// A window in a message; all its cells take longer to print than their results to compute.
+fn named(window: &Footprint) -> String {
+    format!("{} of {} x {} cells", window.count(), window.rows(), window.cols())
+}
+
 /// Panics unless some results, of corners, edges and the middle, are within 1e-12 and 2e-6 of the definition. The oracle counts each window
 /// anew, which takes too long for all cells of large windows.
 fn check_some(
@@ -131,7 +136,8 @@ fn check_some(
     for (r, c) in [0, rows / 3, rows / 2, rows - 1].into_iter().flat_map(|r| [0, cols / 2, cols - 1].map(|c| (r, c))) {
         let expected = reference::measures_at(cells.view(), &windows, measures, r, c);
         for (m, measure) in measures.iter().enumerate() {
-            let what = format!("{measure} at ({r}, {c}), {cells:?}, {levels} classes, {footprint:?}, {nodata:?}");
+            let window = named(footprint);
+            let what = format!("{measure} at ({r}, {c}), {cells:?}, {levels} classes, {window}, {nodata:?}");
             let one = |value: f64| Grid::from_fn(1, 1, |_, _| value).unwrap();
             compare(&one(double[m].row(r)[c]), &one(expected[m]), 1e-12, &what);
             compare(&one(f64::from(single[m].row(r)[c])), &one(expected[m]), 2e-6, &what);
@@ -239,7 +245,8 @@ fn all_measures_in_all_shapes_agree_with_the_oracle() {
                 let together = compute::<f64>(&task, Some(&window(&all_measures())));
                 let single = compute::<f32>(&task, Some(&window(&all_measures())));
                 for (m, measure) in all_measures().into_iter().enumerate() {
-                    let what = format!("{measure}, {cells:?}, {footprint:?}, {nodata:?}, {edge}");
+                    let window = named(&footprint);
+                    let what = format!("{measure}, {cells:?}, {window}, {nodata:?}, {edge}");
                     compare(&together[m], &expected[m], 1e-12, &what);
                     compare(&single[m], &expected[m], 2e-6, &what);
                 }
