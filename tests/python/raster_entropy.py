@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import rasterio
 from raster_bench import PLACE, TILES, Skipped, cells, check, same
+from rasterio.rpc import RPC
 from rasterio.windows import Window
 
 
@@ -143,6 +144,41 @@ def entropy_and_other_measures_in_bands(bench):
     assert descriptions == tuple(names), descriptions
     for plane, expected in zip(got, measured(made[0], 255, names), strict=True):
         near(plane, expected)
+
+
+@check
+def entropy_says_what_it_is(bench):
+    """What was computed, of what, in which units, as `gdalinfo` shows it."""
+    source = bench.make(cells("uint8") % 16, **TILES, compress="deflate", nodata=3)
+    sides = {f"{side}_{of}": 5.0 for side in ("line", "samp", "lat", "long", "height") for of in ("off", "scale")}
+    coefficients = {f"{side}_{part}_coeff": [0.5] * 20 for side in ("line", "samp") for part in ("num", "den")}
+    with rasterio.open(source, "r+") as file:
+        file.update_tags(YEAR="2024", SOURCE='made by <a> & "b"', HALOTILE_EDGE="old")
+        file.update_tags(ns="OTHER", INSIDE="not ours")
+        file.update_tags(1, STATISTICS_MEAN="7")
+        file.rpcs = RPC(**sides, **coefficients)
+    options = ["--measure", "shannon,richness,renyi:2", "--base", "2", "--edge", "reflect"]
+    path, _, names = entropy(bench, source, *options, "--shape", "disk", "--size", "7", "--min-valid", "0.5")
+    with rasterio.open(path) as file:
+        tags, units, rpcs = file.tags(), file.units, file.rpcs
+        assert not file.tags(1) and not file.tags(ns="OTHER"), file.tags(1)
+    assert rpcs.line_num_coeff == [0.5] * 20 and rpcs.samp_scale == 5, rpcs
+    assert (tags.pop("YEAR"), tags.pop("SOURCE")) == ("2024", 'made by <a> & "b"'), tags
+    assert names == ("shannon", "richness", "renyi:2") and units == ("bits", None, "bits"), (names, units)
+    assert tags.pop("TIFFTAG_SOFTWARE").startswith("halotile "), tags
+    assert tags.pop("AREA_OR_POINT") == "Area"
+    expected = {"INPUT": source.name, "BAND": "1", "NODATA": "3", "WINDOW": "disk, 7 x 7, 29 cells"}
+    expected |= {"EDGE": "reflect", "MIN_VALID": "0.5"}
+    assert tags == {f"HALOTILE_{name}": value for name, value in expected.items()}, tags
+    # Names that XML has to escape; numbers without a unit.
+    odd = source.with_name('a & "b" <c>é.tif')
+    odd.write_bytes(source.read_bytes())
+    path, _, _ = entropy(bench, odd, "--normalize", "--levels", "16", "--nodata", "none", "--fill-nodata")
+    with rasterio.open(path) as file:
+        tags, units = file.tags(), file.units
+    assert units == (None,) and tags["HALOTILE_INPUT"] == odd.name, (units, tags)
+    assert tags["HALOTILE_NODATA"] == "none" and tags["HALOTILE_LEVELS"] == "16", tags
+    assert tags["HALOTILE_NORMALIZE"] == "YES" and tags["HALOTILE_FILL_NODATA"] == "YES", tags
 
 
 @check

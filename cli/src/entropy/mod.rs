@@ -40,7 +40,7 @@ use check::Files;
 use classing::Classing;
 use halotile::classes::Classes;
 use input::{Input, InputRaster};
-use output::Outputs;
+use output::{Described, Outputs};
 use summary::{Summary, Window};
 
 use crate::args::{EntropyArgs, Precision};
@@ -167,6 +167,16 @@ fn unit(args: &EntropyArgs) -> &'static str {
     if args.normalize { "evenness" } else { args.base.unit() }
 }
 
+/// The measures and the units of their numbers; none where they are shares or numbers of classes.
+fn described(args: &EntropyArgs) -> Vec<Described> {
+    let unit = |measure: &Measure| match measure {
+        Measure::Shannon if args.normalize => None,
+        Measure::Shannon | Measure::Renyi(_) => Some(args.base.unit()),
+        _ => None,
+    };
+    args.measures.iter().map(|measure| Described { name: measure.to_string(), unit: unit(measure) }).collect()
+}
+
 /// What is computed, as far as the options say.
 fn entropy(args: &EntropyArgs, window: &Footprint) -> Entropy {
     Entropy::new()
@@ -184,7 +194,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } =
         job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
-    let mut outputs = Outputs::<T>::new(outputs, format, &args.measures, job.creation, args.decimals, console)?;
+    let mut outputs = Outputs::<T>::new(outputs, format, described(args), job.creation, args.decimals, console)?;
     let entropy = entropy(args, &window);
     let (mut preview, mut levels) = (None, 1);
     loop {
@@ -215,6 +225,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         let given = classing.levels(args);
         let entropy = entropy.clone().levels(given.filter(|_| args.normalize));
         let InputRaster { raster, .. } = source;
+        let items = summary.items(args, raster.items());
         let cells = CodedRaster::new(raster, classing.classes.clone(), mask)
             .map_err(|error| classing::explain(error, &name))?;
         drop(begun);
@@ -226,6 +237,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         (summary.rows, summary.cols) = if first { (Some(rows), Some(cols)) } else { (None, None) };
         summary.classes = first.then(|| classing.report());
 
+        outputs.describe(items);
         if preview_sink.is_some() {
             preview = Some(Preview::new(rows, cols)?);
         }

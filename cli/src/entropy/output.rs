@@ -9,8 +9,7 @@ use std::ops::Range;
 use halotile::grid::GridView;
 use halotile::io::preview::Preview;
 use halotile::io::{FormatError, Number, OutputFormat, ResultWriter, write_failed};
-use halotile::measure::Measure;
-use halotile::raster::geotiff::{CreationOptions, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiffSink};
 use halotile::raster::{Georeference, ResultSink};
 
 use crate::console::{Console, Watched};
@@ -19,10 +18,18 @@ use crate::sink::Sink;
 /// The files of a run.
 pub struct Outputs<'c, T> {
     files: Files<'c, T>,
-    measures: Vec<String>,
+    measures: Vec<Described>,
+    /// What a GeoTIFF says of its making: names and values.
+    items: Vec<(String, String)>,
     creation: CreationOptions,
     /// The current sample has got results.
     begun: bool,
+}
+
+/// A measure by its name, and the unit of its numbers.
+pub struct Described {
+    pub name: String,
+    pub unit: Option<&'static str>,
 }
 
 enum Files<'c, T> {
@@ -41,7 +48,7 @@ impl<'c, T: Number> Outputs<'c, T> {
     pub fn new(
         sinks: Vec<Sink>,
         format: OutputFormat,
-        measures: &[Measure],
+        measures: Vec<Described>,
         creation: CreationOptions,
         decimals: usize,
         console: &'c Console,
@@ -58,8 +65,12 @@ impl<'c, T: Number> Outputs<'c, T> {
             }
             _ => Files::Rows(sinks.into_iter().map(rows).collect::<Result<_, FormatError>>()?),
         };
-        let measures = measures.iter().map(Measure::to_string).collect();
-        Ok(Self { files, measures, creation, begun: false })
+        Ok(Self { files, measures, items: Vec::new(), creation, begun: false })
+    }
+
+    /// What a GeoTIFF is to say of its making, from the next sample on.
+    pub fn describe(&mut self, items: Vec<(String, String)>) {
+        self.items = items;
     }
 
     /// What takes the results of the next sample; of the same again, unless it has begun.
@@ -80,8 +91,8 @@ impl<'c, T: Number> Outputs<'c, T> {
                     // Where it has positions at all: GeoTIFF says what to do about others.
                     let _ = file.seek(SeekFrom::Start(0));
                     let planes = i * each..(i + 1) * each;
-                    let described: Vec<&str> = self.measures[planes.clone()].iter().map(String::as_str).collect();
-                    let sink = GeoTiffSink::new(file, name, shape, &described, georeference, &self.creation)?;
+                    let description = described(&self.measures[planes.clone()], &self.items);
+                    let sink = GeoTiffSink::new(file, name, shape, &description, georeference, &self.creation)?;
                     parts.push((Box::new(sink), planes));
                 }
                 Ok(Box::new(TileSink { parts, begun, preview }))
@@ -108,6 +119,13 @@ impl<'c, T: Number> Outputs<'c, T> {
             }
         }
     }
+}
+
+fn described(measures: &[Described], items: &[(String, String)]) -> Description {
+    let names: Vec<&str> = measures.iter().map(|measure| measure.name.as_str()).collect();
+    let units = measures.iter().enumerate().filter_map(|(band, measure)| Some((band, measure.unit?)));
+    let bands = units.fold(Description::of(&names), |description, (band, unit)| description.unit(band, unit));
+    items.iter().fold(bands, |description, (name, value)| description.item(name, value))
 }
 
 /// Lets the preview see the first measure.

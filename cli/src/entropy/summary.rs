@@ -1,10 +1,14 @@
 //! What was done, and how fast: `--json`, and the lines of `-v`.
 
+use std::path::Path;
+
+use halotile::classes::BinRule;
 use halotile::io::Nodata;
 use halotile::raster::Origins;
 use serde::Serialize;
 
 use super::classing::ClassReport;
+use crate::args::{EntropyArgs, ShapeArg};
 
 /// What `--json` prints.
 #[derive(Debug, Default, Serialize)]
@@ -81,6 +85,45 @@ impl Summary {
             self.mask_from.clone().unwrap_or_else(none),
             self.georeference_from.clone().unwrap_or_else(none),
         );
+    }
+}
+
+impl Summary {
+    /// What a GeoTIFF says of its making: what the `input` says of itself, its name without directories, and the options that the numbers depend on.
+    pub fn items(&self, args: &EntropyArgs, input: &[(String, String)]) -> Vec<(String, String)> {
+        let file = |path: &Path| {
+            if path == Path::new("-") {
+                return "standard input".to_owned();
+            }
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        };
+        let bins = |bins: usize| match args.binning {
+            Some(BinRule::Quantile) => format!("{bins}, quantile"),
+            Some(BinRule::EqualWidth) | None => format!("{bins}, equal"),
+        };
+        let Window { rows, cols, cells } = self.window;
+        let shape = match &args.shape {
+            ShapeArg::File(path) => file(path),
+            shape => shape.name(),
+        };
+        let items = [
+            ("HALOTILE_INPUT", Some(file(&args.input))),
+            ("HALOTILE_BAND", self.band.map(|band| band.to_string())),
+            ("HALOTILE_MASK", args.mask.as_deref().map(file)),
+            ("HALOTILE_NODATA", Some(self.nodata.clone().unwrap_or_else(|| "none".to_owned()))),
+            ("HALOTILE_LEVELS", self.levels.map(|levels| levels.to_string())),
+            ("HALOTILE_CLASSES", args.classes.as_deref().map(file)),
+            ("HALOTILE_BINS", args.bins.map(bins)),
+            ("HALOTILE_WINDOW", Some(format!("{shape}, {rows} x {cols}, {cells} cells"))),
+            ("HALOTILE_EDGE", Some(self.edge.to_owned())),
+            ("HALOTILE_MIN_VALID", (self.min_valid > 0.0).then(|| self.min_valid.to_string())),
+            ("HALOTILE_FILL_NODATA", self.fill_nodata.then(|| "YES".to_owned())),
+            ("HALOTILE_NORMALIZE", args.normalize.then(|| "YES".to_owned())),
+        ];
+        // What it says of its own making, where it was made here, is not that of the result; nor are its statistics and where its mask is.
+        let others = ["HALOTILE_", "STATISTICS_", "INTERNAL_MASK_FLAGS_"];
+        let kept = input.iter().filter(|(name, _)| !others.iter().any(|other| name.starts_with(other))).cloned();
+        kept.chain(items.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)))).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use halotile::grid::{Grid, GridView};
 use halotile::io::OutputFile;
 use halotile::io::reals::{RealFormat, read};
 use halotile::measure::{Edge, Footprint, Measure};
-use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffSink};
 use halotile::raster::{Raster, ResultSink, whole};
 use halotile::reference::{self, Windows};
 use serde_json::{Value, json};
@@ -45,7 +45,8 @@ fn tiff(place: &Place, name: &str, bands: &[Grid<f32>], options: &[&str]) {
     let mut file = OutputFile::create(&place.path(name), false).expect("a file");
     let (shape, names) = ((bands[0].rows(), bands[0].cols()), vec!["band"; bands.len()]);
     let options = CreationOptions::parse(options).expect("options");
-    let mut sink = GeoTiffSink::<f32, _>::new(&mut file, name, shape, &names, None, &options).expect("a sink");
+    let mut sink =
+        GeoTiffSink::<f32, _>::new(&mut file, name, shape, &Description::of(&names), None, &options).expect("a sink");
     let views: Vec<GridView<'_, f32>> = bands.iter().map(Grid::view).collect();
     sink.write(0, 0, &views).expect("written");
     Box::new(sink).finish().expect("finished");

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use halotile::grid::{Grid, GridView};
 use halotile::io::{InputFormat, OutputFormat, write_cells, write_results};
-use halotile::raster::geotiff::{CreationOptions, GeoTiffCells, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiffCells, GeoTiffSink};
 use halotile::raster::{Georeference, ResultSink};
 use halotile_fuzz::TARGETS;
 
@@ -75,7 +75,8 @@ fn geotiffs(seeds: &mut Vec<Seed>) {
         let mut file = Cursor::new(Vec::new());
         let (a, b) = (real(18, 20), real(18, 20));
         let names = ["shannon", "richness"];
-        let sink = GeoTiffSink::<f32, _>::new(&mut file, "f", (18, 20), &names, Some(&place()), &options);
+        let sink =
+            GeoTiffSink::<f32, _>::new(&mut file, "f", (18, 20), &Description::of(&names), Some(&place()), &options);
         let mut sink = sink.expect("a file");
         let (high, wide) = (sink.block().0, if sink.whole_rows() { 20 } else { sink.block().1 });
         for top in (0..18).step_by(high) {

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use halotile::grid::{Grid, GridView};
 use halotile::io::{Nodata, Number};
 use halotile::numbers::Real;
-use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffCells, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffCells, GeoTiffSink};
 use halotile::raster::{Georeference, Raster, ResultSink, Values};
 
 use crate::case::Case;
@@ -38,6 +38,7 @@ fn georeference(case: &mut Case<'_>) -> Option<Georeference> {
         key_directory: Some(vec![1, 1, 0, 1, 3072, 0, 1, case.number(1024, 32766) as u16]),
         key_doubles: None,
         key_text: None,
+        rpc: case.flip().then(|| (0..92).map(f64::from).collect()),
     })
 }
 
@@ -90,7 +91,8 @@ fn results<T: Real + Number>(
     let grids: Vec<Grid<T>> = (0..planes).map(|_| plane()).collect();
     let mut file = Cursor::new(Vec::new());
     let names = ["shannon", "hill:2", "richness"];
-    let made = GeoTiffSink::<T, _>::new(&mut file, "f", (rows, cols), &names[..planes], place, options);
+    let made =
+        GeoTiffSink::<T, _>::new(&mut file, "f", (rows, cols), &Description::of(&names[..planes]), place, options);
     let Some(mut sink) = value(made) else { return };
     let (block, whole) = (sink.block(), sink.whole_rows());
     rectangles((rows, cols), block, whole, |top, left, high, wide| {

@@ -8,7 +8,7 @@
 
 /// Where a raster lies on the earth, as its file says it: kept as it is and written to results of the same shape.
 ///
-/// The fields are the TIFF tags of the GeoTIFF standard (OGC 19-008r4, section 7), so that nothing is lost in
+/// The fields are the TIFF tags of the GeoTIFF standard (OGC 19-008r4, section 7) and that of rational polynomials, so that nothing is lost in
 /// translation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Georeference {
@@ -24,6 +24,8 @@ pub struct Georeference {
     pub key_doubles: Option<Vec<f64>>,
     /// GeoAsciiParamsTag, 34737.
     pub key_text: Option<String>,
+    /// RPCCoefficientTag, 50844: 92 numbers of the rational polynomials (RPC) from places to cells of an image as the sensor saw it.
+    pub rpc: Option<Vec<f64>>,
 }
 
 /// GTModelTypeGeoKey: 1 is projected, 2 geographic.

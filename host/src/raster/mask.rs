@@ -208,6 +208,10 @@ impl Raster for MaskedRaster<'_> {
         self.raster.georeference()
     }
 
+    fn items(&self) -> &[(String, String)] {
+        self.raster.items()
+    }
+
     fn place(&self, row: usize, col: usize) -> Place {
         self.raster.place(row, col)
     }

@@ -62,6 +62,11 @@ pub trait Raster: Send + Sync {
     /// Where it lies, if the file says so.
     fn georeference(&self) -> Option<&Georeference>;
 
+    /// What else the file, or one beside it, says of the whole raster: names and values, GDAL's metadata.
+    fn items(&self) -> &[(String, String)] {
+        &[]
+    }
+
     /// Where messages say that a cell is: its row and column, and the line or the sample where the file has such.
     fn place(&self, row: usize, col: usize) -> Place {
         Place::cell(row, col)

@@ -12,7 +12,7 @@ use clap::Parser;
 use halotile::grid::GridView;
 use halotile::io::{InputFormat, Nodata, Number, OutputFile};
 use halotile::numbers::ValueType;
-use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffSink};
 use halotile::raster::{Raster, Rasters, ResultSink, StoredRaster, Values};
 use serde_json::json;
 
@@ -155,7 +155,8 @@ fn write<T: Number>(job: &Job<'_>, options: &CreationOptions, typed: fn(Values) 
     let mut file = OutputFile::create(job.output, true)?;
     let name = job.output.display().to_string();
     let place = job.like.and_then(|like| like.georeference());
-    let mut sink = GeoTiffSink::<T, _>::new(&mut file, &name, (rows, cols), job.descriptions, place, options)?;
+    let mut sink =
+        GeoTiffSink::<T, _>::new(&mut file, &name, (rows, cols), &Description::of(job.descriptions), place, options)?;
     let (height, width) = ResultSink::<T>::block(&sink);
     for down in pieces(&(0..rows), 2 * height) {
         for across in pieces(&(0..cols), 3 * width) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{InputFormat, write_cells};
-use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffCells, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffCells, GeoTiffSink};
 use halotile::raster::{Raster, ResultSink, Values};
 
 use super::Random;
@@ -136,7 +136,8 @@ fn results<T: halotile::io::Number + halotile::numbers::Real>(random: &mut Rando
     };
     let grid = Grid::<T>::from_vec(map.values.iter().map(cast).collect(), map.rows, map.cols)?;
     let mut file = Cursor::new(Vec::new());
-    let mut sink = GeoTiffSink::<T, _>::new(&mut file, "f", (map.rows, map.cols), &["numbers"], None, &options)?;
+    let mut sink =
+        GeoTiffSink::<T, _>::new(&mut file, "f", (map.rows, map.cols), &Description::of(&["numbers"]), None, &options)?;
     let (high, wide) = (sink.block().0, if sink.whole_rows() { map.cols } else { sink.block().1 });
     for top in (0..map.rows).step_by(high) {
         for left in (0..map.cols).step_by(wide) {

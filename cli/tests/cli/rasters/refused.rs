@@ -141,8 +141,15 @@ fn a_mask_of_another_place_is_refused_before_any_work() {
     (place_of.key_directory, place_of.key_text) = (None, None);
     let mut file = OutputFile::create(&place.path("bare.tif"), false).expect("a file");
     let options = CreationOptions::default();
-    let mut sink = GeoTiffSink::<f32, _>::new(&mut file, "bare.tif", (60, 50), &["band"], Some(&place_of), &options)
-        .expect("a sink");
+    let mut sink = GeoTiffSink::<f32, _>::new(
+        &mut file,
+        "bare.tif",
+        (60, 50),
+        &Description::of(&["band"]),
+        Some(&place_of),
+        &options,
+    )
+    .expect("a sink");
     sink.write(0, 0, &[Grid::from_fn(60, 50, |r, _| (r % 2) as f32).expect("a grid").view()]).expect("written");
     Box::new(sink).finish().expect("finished");
     file.commit().expect("there");

@@ -3,7 +3,7 @@
 //! ```text
 //! reader ── a window of one band ── Values          sink ─── results, a band a measure ─┐
 //!    │                                               └────── cells ─────────────────────┤
-//!    ├──── tags ─ georeference, nodata, descriptions ─────── writer ── blocks in the file's order
+//!    ├──── tags ─ georeference, nodata ── description ────── writer ── blocks in the file's order
 //!    │                                                          ├── encoders ── blocks on their way, by all threads
 //!    │                                                          │   encode ── from the cells of a block to its bytes
 //!  image ── layout ─ how samples are stored                     │
@@ -21,6 +21,7 @@
 
 mod blocks;
 mod decode;
+mod description;
 mod encode;
 mod encoders;
 mod image;
@@ -34,6 +35,7 @@ mod tags;
 mod validity;
 mod writer;
 
+pub use description::Description;
 pub use options::{BigTiff, CreationOptions, OptionError};
 pub use reader::GeoTiff;
 pub use sink::{GeoTiffCells, GeoTiffSink};

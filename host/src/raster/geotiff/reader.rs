@@ -57,6 +57,8 @@ pub struct GeoTiff {
     band: usize,
     nodata: Option<Nodata>,
     georeference: Option<Georeference>,
+    /// Of its metadata.
+    items: Vec<(String, String)>,
     /// Some blocks of the band are not in the file, and what they hold is not 0.
     sparse: bool,
     /// The last band says how opaque the others are.
@@ -127,18 +129,19 @@ impl GeoTiff {
         });
         let (mask, alpha) = (mask.transpose()?, validity::has_alpha(ifd));
         let (band, sparse) = (band - 1, false);
-        let mut tiff = Self { name, image, band, nodata: None, georeference, sparse, alpha, mask, origins };
+        let items = tags::items(ifd);
+        let mut tiff = Self { name, image, band, nodata: None, georeference, items, sparse, alpha, mask, origins };
         tiff.set_nodata(nodata);
         Ok(tiff)
     }
 
     /// What files beside this one say: its value for no data, its place, its mask.
     fn read_sidecars(&mut self, path: &Path) -> Result<(), FormatError> {
-        let (nodata, georeference, origins) =
-            (self.nodata, self.georeference.take(), std::mem::take(&mut self.origins));
-        let mut metadata = Metadata { nodata, georeference, origins };
+        let (nodata, georeference, items, origins) =
+            (self.nodata, self.georeference.take(), std::mem::take(&mut self.items), std::mem::take(&mut self.origins));
+        let mut metadata = Metadata { nodata, georeference, items, origins };
         sidecar::apply(&mut metadata, path, self.band + 1);
-        (self.georeference, self.origins) = (metadata.georeference, metadata.origins);
+        (self.georeference, self.items, self.origins) = (metadata.georeference, metadata.items, metadata.origins);
         // Scans all blocks.
         if metadata.nodata != self.nodata {
             self.set_nodata(metadata.nodata);
@@ -305,6 +308,10 @@ impl Raster for GeoTiff {
 
     fn georeference(&self) -> Option<&Georeference> {
         self.georeference.as_ref()
+    }
+
+    fn items(&self) -> &[(String, String)] {
+        &self.items
     }
 
     fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{Seek, Write};
 
+use super::description::Description;
 use super::options::CreationOptions;
 use super::tags;
 use super::writer::{BlockWriter, Image};
@@ -10,18 +11,19 @@ use crate::grid::GridView;
 use crate::io::{FormatError, Number};
 use crate::raster::{Georeference, ResultSink};
 
-/// Writes results: a band for each measure, with its description, in planes; cells without data are NaN, and the file says so.
+/// Writes results: a band for each measure, described, in planes; cells without data are NaN, and the file says so.
 ///
 /// ```
 /// use halotile::grid::GridView;
 /// use halotile::io::OutputFile;
-/// use halotile::raster::geotiff::{CreationOptions, GeoTiff, GeoTiffSink};
+/// use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffSink};
 /// use halotile::raster::{Raster, ResultSink, Values};
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("h.tif");
 /// let mut out = OutputFile::create(&path, false)?;
 /// let options = CreationOptions::parse(&["COMPRESS=LZW"])?;
-/// let mut sink = GeoTiffSink::<f32, _>::new(&mut out, "h.tif", (1, 2), &["entropy", "classes"], None, &options)?;
+/// let bands = Description::of(&["entropy", "classes"]).unit(0, "nats");
+/// let mut sink = GeoTiffSink::<f32, _>::new(&mut out, "h.tif", (1, 2), &bands, None, &options)?;
 /// sink.write(0, 0, &[GridView::new(&[0.5, f32::NAN], 1, 2)?, GridView::new(&[2.0, 1.0], 1, 2)?])?;
 /// Box::new(sink).finish()?;
 /// out.commit()?;
@@ -37,7 +39,7 @@ impl<T, W: Write + Seek> fmt::Debug for GeoTiffSink<T, W> {
 }
 
 impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
-    /// A file in `out`, called `name` in messages, for results of `shape` (rows, columns) with a band for each of `descriptions`. Blocks
+    /// A file in `out`, called `name` in messages, for results of `shape` (rows, columns) with the bands of `description`. Blocks
     /// go to `out` as they come, the tags with [`finish`](ResultSink::finish).
     ///
     /// # Errors
@@ -46,16 +48,16 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
         out: W,
         name: &str,
         shape: (usize, usize),
-        descriptions: &[&str],
+        description: &Description,
         georeference: Option<&Georeference>,
         options: &CreationOptions,
     ) -> Result<Self, FormatError> {
         let mut tags = georeference.map(tags::of_georeference).unwrap_or_default();
         tags.push(tags::of_nodata("nan"));
-        tags.push(tags::of_descriptions(descriptions));
+        tags.extend(description.tags());
         let (rows, cols) = shape;
         let is_nothing = |value: T| value.to_f64().is_nan();
-        let image = Image { name, rows, cols, planes: descriptions.len(), tags, beyond: T::NAN, is_nothing };
+        let image = Image { name, rows, cols, planes: description.bands(), tags, beyond: T::NAN, is_nothing };
         BlockWriter::new(out, image, options).map(Self)
     }
 }

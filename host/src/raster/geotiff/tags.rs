@@ -5,8 +5,6 @@
 //! are not UTF-8, as Latin-1 names have, gets a question mark for each such byte: the key directory counts bytes of the text, so
 //! its length must stay.
 
-use std::fmt::Write as _;
-
 use tiff_core::{Tag, TagValue};
 use tiff_reader::Ifd;
 
@@ -19,8 +17,10 @@ const TRANSFORMATION: u16 = 34264;
 const KEY_DIRECTORY: u16 = 34735;
 const KEY_DOUBLES: u16 = 34736;
 const KEY_TEXT: u16 = 34737;
-/// XML with descriptions of the bands.
-const GDAL_METADATA: u16 = 42112;
+/// Of rational polynomials.
+const RPC: u16 = 50844;
+/// XML with items of the image and of its bands.
+pub(super) const GDAL_METADATA: u16 = 42112;
 /// A number as text.
 const GDAL_NODATA: u16 = 42113;
 
@@ -34,24 +34,33 @@ pub(super) fn georeference(ifd: &Ifd) -> Option<Georeference> {
         key_directory: ifd.tag(KEY_DIRECTORY).and_then(|tag| tag.value.as_u16_slice()).map(<[u16]>::to_vec),
         key_doubles: doubles(KEY_DOUBLES),
         key_text: ifd.tag(KEY_TEXT).and_then(|tag| Some(tag.value.as_str()?.replace('\u{fffd}', "?"))),
+        rpc: doubles(RPC),
     };
     (!found.is_empty()).then_some(found)
 }
 
-/// An item of GDAL's metadata of the whole image.
-pub(super) fn metadata(ifd: &Ifd, name: &str) -> Option<String> {
-    let document = ifd.tag(GDAL_METADATA)?.value.as_str()?;
-    let document = roxmltree::Document::parse(document).ok()?;
+/// The items of GDAL's metadata of the whole image: names and values.
+pub(super) fn items(ifd: &Ifd) -> Vec<(String, String)> {
+    let document = ifd.tag(GDAL_METADATA).and_then(|tag| tag.value.as_str());
+    let Some(Ok(document)) = document.map(roxmltree::Document::parse) else { return Vec::new() };
     let of_image = |item: &roxmltree::Node<'_, '_>| {
-        item.has_tag_name("Item") && item.attribute("name") == Some(name) && item.attribute("sample").is_none()
+        item.has_tag_name("Item") && ["sample", "domain", "role"].iter().all(|name| !item.has_attribute(*name))
     };
-    let item = document.root_element().children().find(of_image)?;
-    item.text().map(str::to_owned)
+    let items = document.root_element().children().filter(of_image);
+    items
+        .filter_map(|item| Some((item.attribute("name")?.to_owned(), unescaped(item.text().unwrap_or_default()))))
+        .collect()
+}
+
+/// What GDAL has escaped twice, of which the parser of XML has taken one back.
+fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 /// The tags that say it again.
 pub(super) fn of_georeference(georeference: &Georeference) -> Vec<Tag> {
-    let Georeference { pixel_scale, tiepoints, transformation, key_directory, key_doubles, key_text } = georeference;
+    let Georeference { pixel_scale, tiepoints, transformation, key_directory, key_doubles, key_text, rpc } =
+        georeference;
     let doubles = |code, values: &Option<Vec<f64>>| {
         values.as_ref().filter(|v| !v.is_empty()).map(|values| Tag::new(code, TagValue::Double(values.clone())))
     };
@@ -62,6 +71,7 @@ pub(super) fn of_georeference(georeference: &Georeference) -> Vec<Tag> {
         key_directory.as_ref().map(|keys| Tag::new(KEY_DIRECTORY, TagValue::Short(keys.clone()))),
         doubles(KEY_DOUBLES, key_doubles),
         key_text.as_ref().map(|text| Tag::new(KEY_TEXT, TagValue::Ascii(text.clone()))),
+        doubles(RPC, rpc),
     ];
     tags.into_iter().flatten().collect()
 }
@@ -79,36 +89,6 @@ pub(super) fn nodata(ifd: &Ifd, name: &str) -> Option<Nodata> {
 /// The tag that names it.
 pub(super) fn of_nodata(text: &str) -> Tag {
     Tag::new(GDAL_NODATA, TagValue::Ascii(text.to_owned()))
-}
-
-/// The tag with the bands' descriptions.
-pub(super) fn of_descriptions(descriptions: &[&str]) -> Tag {
-    let mut xml = "<GDALMetadata>\n".to_owned();
-    for (band, description) in descriptions.iter().enumerate() {
-        // Writing to a string does not fail.
-        let _ = write!(xml, "  <Item name=\"DESCRIPTION\" sample=\"{band}\" role=\"description\">");
-        // Twice, because GDAL does so, and takes it back twice.
-        xml.push_str(&escaped(&escaped(description)));
-        xml.push_str("</Item>\n");
-    }
-    xml.push_str("</GDALMetadata>\n");
-    Tag::new(GDAL_METADATA, TagValue::Ascii(xml))
-}
-
-fn escaped(text: &str) -> String {
-    let mut xml = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' => xml.push_str("&quot;"),
-            // XML has no way to say most of them.
-            c if c.is_control() => xml.push(' '),
-            c => xml.push(c),
-        }
-    }
-    xml
 }
 
 /// A place for a raster that has none: cells of 30 m around the middle of Europe's equal-area system (EPSG:3035), for grids that are

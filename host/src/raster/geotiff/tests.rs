@@ -226,8 +226,9 @@ fn georeferences_come_as_they_are_and_go_as_they_came() {
         key_directory: Some(vec![1, 1, 0, 2, 1024, 0, 1, 1, 1025, 0, 1, 2]),
         key_doubles: Some(vec![6_378_137.0, 298.257_222_101]),
         key_text: Some("ETRS89 / LAEA Europe|ETRS89|".to_owned()),
+        rpc: Some((0..92).map(f64::from).collect()),
     };
-    let some = Georeference { transformation: None, key_doubles: None, ..full.clone() };
+    let some = Georeference { transformation: None, key_doubles: None, rpc: None, ..full.clone() };
     for georeference in [full, some] {
         let mut out = Cursor::new(Vec::new());
         let mut sink = sink::<f32, _>(&mut out, (3, 4), &["h"], Some(&georeference), &[]).unwrap();

@@ -1,7 +1,7 @@
 //! Files beside a raster that say more of it, as GDAL reads them.
 //!
 //! ```text
-//! map.tif.aux.xml            pam     values for no data, the coordinate reference system, the transformation: before the file's own tags
+//! map.tif.aux.xml            pam     values for no data, the coordinate reference system, the transformation, items of metadata: before the file's own
 //! map.tfw, .tifw, .wld       world   the transformation, where neither the .aux.xml nor the file has one
 //! ```
 //!
@@ -27,6 +27,8 @@ const LONGEST: u64 = 16 << 20;
 pub(super) struct Metadata {
     pub nodata: Option<Nodata>,
     pub georeference: Option<Georeference>,
+    /// Names and values.
+    pub items: Vec<(String, String)>,
     pub origins: Origins,
 }
 
@@ -43,6 +45,10 @@ pub(super) fn apply(metadata: &mut Metadata, path: &Path, band: usize) {
         if let Some(nodata) = pam.nodata(band) {
             metadata.nodata = Some(nodata);
             metadata.origins.nodata = Some(name.clone());
+        }
+        for (name, value) in pam.items {
+            metadata.items.retain(|(before, _)| *before != name);
+            metadata.items.push((name, value));
         }
         let mut place = metadata.georeference.clone().unwrap_or_default();
         if let Some(srs) = &pam.srs {
@@ -122,14 +128,17 @@ mod tests {
     const PAM: &str = r#"<PAMDataset>
   <SRS dataAxisToSRSAxisMapping="1,2">PROJCS["WGS 84 / UTM zone 33N",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],AUTHORITY["EPSG","32633"]]</SRS>
   <GeoTransform>  5.0e+05,  3.0e+01, 0.0, 4.0e+06, 0.0, -3.0e+01</GeoTransform>
-  <PAMRasterBand band="1"><NoDataValue>255</NoDataValue></PAMRasterBand>
+  <PAMRasterBand band="1"><NoDataValue>255</NoDataValue><Metadata><MDI key="STATISTICS_MEAN">3</MDI></Metadata></PAMRasterBand>
+  <Metadata><MDI key="YEAR">2024</MDI><MDI key="OF">a &amp; b</MDI></Metadata>
+  <Metadata domain="IMAGE_STRUCTURE"><MDI key="COMPRESSION">LZW</MDI></Metadata>
 </PAMDataset>"#;
 
     fn tagged() -> Metadata {
         let mut place = Georeference::default();
         place.set_geotransform([1.0, 2.0, 0.0, 3.0, 0.0, -4.0]);
         let origins = Origins { nodata: Some("a tag".into()), georeference: Some("tags".into()), mask: None };
-        Metadata { nodata: Some(Nodata::Whole(7)), georeference: Some(place), origins }
+        let items = vec![("SCENE".to_owned(), "7".to_owned()), ("YEAR".to_owned(), "2023".to_owned())];
+        Metadata { nodata: Some(Nodata::Whole(7)), georeference: Some(place), items, origins }
     }
 
     fn applied(mut metadata: Metadata, path: &Path, band: usize) -> Metadata {
@@ -161,6 +170,11 @@ mod tests {
                     .flatten()
                     .all(|o| o.ends_with(".aux.xml"))
             );
+            let named = |name: &str| {
+                metadata.items.iter().filter(|item| item.0 == name).map(|item| &*item.1).collect::<Vec<_>>()
+            };
+            assert_eq!((named("YEAR"), named("OF"), named("COMPRESSION").len()), (vec!["2024"], vec!["a & b"], 0));
+            assert_eq!(metadata.items.len(), 2 + before.items.len().saturating_sub(1));
             // It says nothing of band 2's nodata.
             assert_eq!(applied(before.clone(), &path, 2).nodata, before.nodata);
         }

@@ -8,7 +8,7 @@
 //! </PAMDataset>
 //! ```
 //!
-//! Three things of it are read. A coordinate reference system is text in WKT there and keys in a GeoTIFF; one that names its code in the EPSG
+//! Four things of it are read, metadata of the whole raster among them. A coordinate reference system is text in WKT there and keys in a GeoTIFF; one that names its code in the EPSG
 //! registry goes over, any other would need a library of projections. The attribute `le_hex_equiv` has the bytes of the number, little
 //! endian, where decimals might round.
 
@@ -30,6 +30,8 @@ pub(super) struct Pam {
     pub srs: Option<String>,
     pub geotransform: Option<[f64; 6]>,
     nodata: Vec<(usize, Nodata)>,
+    /// Metadata of the whole raster, in no domain: names and values.
+    pub items: Vec<(String, String)>,
 }
 
 impl Pam {
@@ -47,6 +49,13 @@ impl Pam {
                 ("SRS", Some(text)) => pam.srs = Some(text.to_owned()),
                 ("GeoTransform", Some(text)) => {
                     pam.geotransform = Some(transformation(text).ok_or(PamError::Numbers("GeoTransform"))?);
+                }
+                ("Metadata", _) if element.attribute("domain").is_none_or(str::is_empty) => {
+                    let items = element.children().filter(|child| child.has_tag_name("MDI"));
+                    let item = |item: roxmltree::Node<'_, '_>| {
+                        Some((item.attribute("key")?.to_owned(), item.text().unwrap_or_default().to_owned()))
+                    };
+                    pam.items.extend(items.filter_map(item));
                 }
                 ("PAMRasterBand", _) => {
                     let band = element.attribute("band").map_or(Some(1), |band| band.trim().parse().ok());

@@ -12,7 +12,7 @@ pub fn sink<T: crate::io::Number, W: Write + Seek>(
     options: &[&str],
 ) -> Result<GeoTiffSink<T, W>, FormatError> {
     let options = CreationOptions::parse(options).unwrap();
-    GeoTiffSink::new(out, "h.tif", shape, descriptions, georeference, &options)
+    GeoTiffSink::new(out, "h.tif", shape, &Description::of(descriptions), georeference, &options)
 }
 
 /// Values with NaN here and there, and all of them in some places.
@@ -88,20 +88,26 @@ fn classes_are_written_with_a_place() {
 #[test]
 fn descriptions_are_sound_xml() {
     let mut out = Cursor::new(Vec::new());
-    let mut sink = sink::<f32, _>(&mut out, (1, 1), &["a < \"b\" & c > d", "é\n2"], None, &[]).unwrap();
+    let described = Description::of(&["a < \"b\" & c > d", "é\n2"]).unit(1, "bits").unit(2, "none");
+    let described = described.item("HALOTILE_INPUT", "a&b.tif").item("\"", "1 x 1");
+    let options = CreationOptions::default();
+    let mut sink = GeoTiffSink::<f32, _>::new(&mut out, "h.tif", (1, 1), &described, None, &options).unwrap();
     let cell = GridView::new(&[1.0], 1, 1).unwrap();
     sink.write(0, 0, &[cell, cell]).unwrap();
     Box::new(sink).finish().unwrap();
     let file = TiffFile::from_bytes(out.into_inner()).unwrap();
+    let text = |tag| file.ifd(0).unwrap().tag(tag).unwrap().value.as_str().unwrap();
     assert_eq!(
-        file.ifd(0).unwrap().tag(42112).unwrap().value.as_str(),
-        Some(
-            "<GDALMetadata>\n  \
-             <Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">a &amp;lt; &amp;quot;b&amp;quot; &amp;amp; c &amp;gt; d</Item>\n  \
-             <Item name=\"DESCRIPTION\" sample=\"1\" role=\"description\">é 2</Item>\n\
-             </GDALMetadata>\n"
-        )
+        text(42112),
+        "<GDALMetadata>\n  \
+         <Item name=\"HALOTILE_INPUT\">a&amp;amp;b.tif</Item>\n  \
+         <Item name=\"&quot;\">1 x 1</Item>\n  \
+         <Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">a &amp;lt; &amp;quot;b&amp;quot; &amp;amp; c &amp;gt; d</Item>\n  \
+         <Item name=\"DESCRIPTION\" sample=\"1\" role=\"description\">é 2</Item>\n  \
+         <Item name=\"UNITTYPE\" sample=\"1\" role=\"unittype\">bits</Item>\n\
+         </GDALMetadata>\n"
     );
+    assert_eq!(text(305), concat!("halotile ", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
