@@ -239,6 +239,74 @@ fn races_are_found_byte_by_byte() {
     }
 }
 
+/// Bytes, then the words over them, then halves: of neighbours each time, which is no race. `and_more`: a look at one that is another's.
+#[inline(always)]
+fn parts_and_wholes(and_more: impl FnOnce(shared::Shared<u8>, u32)) {
+    let (bytes, i) = (shared::array::<BYTES>(), thread::thread_idx_x());
+    bytes.store(i, 1);
+    thread::sync_threads();
+    if i < 32 {
+        bytes.cast::<u32>().store(i, 2); // planted: whole_word
+    }
+    thread::sync_threads();
+    if i < 64 {
+        bytes.cast::<u16>().store(i, 3); // planted: half
+    }
+    and_more(bytes, i);
+}
+
+#[kernel]
+unsafe fn parts_apart(_output: Out<u32>) {
+    parts_and_wholes(|_, _| {});
+}
+
+#[kernel]
+unsafe fn half_of_another(_output: Out<u32>) {
+    parts_and_wholes(|bytes, i| {
+        if i == 70 {
+            bytes.cast::<u16>().load(21); // planted: half_of_another
+        }
+    });
+}
+
+#[kernel]
+unsafe fn byte_of_another(_output: Out<u32>) {
+    parts_and_wholes(|bytes, i| {
+        if i == 70 {
+            bytes.load(43); // planted: byte_of_another
+        }
+    });
+}
+
+/// A word that was split and is whole again: its bytes have the record of the store to all of it.
+#[kernel]
+unsafe fn byte_of_anothers_word(_output: Out<u32>) {
+    let (bytes, i) = (shared::array::<BYTES>(), thread::thread_idx_x());
+    bytes.store(i, 1);
+    thread::sync_threads();
+    if i < 32 {
+        bytes.cast::<u32>().store(i, 2); // planted: anothers_word
+    } else if i == 70 {
+        bytes.load(43); // planted: byte_of_anothers_word
+    }
+}
+
+#[test]
+fn parts_of_words_have_records_of_their_own_and_wholes_one() {
+    let four = LaunchConfig::linear(1, 128);
+    race_only(parts_apart::ENTRY, four).unwrap();
+    for (kernel, offset, lines, other) in [
+        (half_of_another::ENTRY, 42, ["half", "half_of_another"], 21),
+        (byte_of_another::ENTRY, 43, ["half", "byte_of_another"], 21),
+        (byte_of_anothers_word::ENTRY, 43, ["anothers_word", "byte_of_anothers_word"], 10),
+    ] {
+        let found = fault(kernel, four);
+        let FaultKind::Race { offset: at, .. } = found.kind else { panic!("{found}") };
+        let [before, now] = lines.map(line);
+        assert_eq!((at, accesses(&found).0, accesses(&found).2), (offset, [now, before], [other, 0, 0]), "{found}");
+    }
+}
+
 /// Counts atomically, and reads plainly before the barrier.
 #[kernel]
 unsafe fn atomic_and_plain(output: Out<u32>) {
