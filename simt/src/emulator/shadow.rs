@@ -183,12 +183,13 @@ impl Record {
         Ok(())
     }
 
+    /// Whether both say the same. Where nothing was read since a store, what was read where does not count.
     #[inline(always)]
     fn is(&self, other: &Self) -> bool {
         let same = |a: At, b: At| a.map(std::ptr::from_ref) == b.map(std::ptr::from_ref);
         (self.writer, self.reader) == (other.writer, other.reader)
             && same(self.writer_at, other.writer_at)
-            && same(self.reader_at, other.reader_at)
+            && (self.reader == Stamp::default() || same(self.reader_at, other.reader_at))
     }
 
     #[cold]

@@ -291,6 +291,21 @@ unsafe fn byte_of_anothers_word(_output: Out<u32>) {
     }
 }
 
+/// A word of which one half had a reader before: the halves stay apart.
+#[kernel]
+unsafe fn half_that_was_read(_output: Out<u32>) {
+    let (bytes, i) = (shared::array::<BYTES>(), thread::thread_idx_x());
+    bytes.store(i, 1);
+    thread::sync_threads();
+    if i == 3 {
+        bytes.cast::<u16>().load(21); // planted: half_that_was_read
+    }
+    if i == 70 {
+        bytes.cast::<u32>().load(10);
+        bytes.cast::<u16>().store(21, 1); // planted: half_that_is_written
+    }
+}
+
 #[test]
 fn parts_of_words_have_records_of_their_own_and_wholes_one() {
     let four = LaunchConfig::linear(1, 128);
@@ -305,6 +320,9 @@ fn parts_of_words_have_records_of_their_own_and_wholes_one() {
         let [before, now] = lines.map(line);
         assert_eq!((at, accesses(&found).0, accesses(&found).2), (offset, [now, before], [other, 0, 0]), "{found}");
     }
+    let found = fault(half_that_was_read::ENTRY, four);
+    let lines = [line("half_that_was_read"), line("half_that_is_written")];
+    assert_eq!(accesses(&found), ([lines[1], lines[0]], [AccessKind::Write, AccessKind::Read], [3, 0, 0]), "{found}");
 }
 
 /// Counts atomically, and reads plainly before the barrier.
