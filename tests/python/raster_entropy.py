@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import rasterio
-from raster_bench import PLACE, TILES, Skipped, cells, check, same
+from raster_bench import NAMES, PLACE, TILES, Skipped, cells, check, same
 from rasterio.rpc import RPC
 from rasterio.windows import Window
 
@@ -179,6 +179,40 @@ def entropy_says_what_it_is(bench):
     assert units == (None,) and tags["HALOTILE_INPUT"] == odd.name, (units, tags)
     assert tags["HALOTILE_NODATA"] == "none" and tags["HALOTILE_LEVELS"] == "16", tags
     assert tags["HALOTILE_NORMALIZE"] == "YES" and tags["HALOTILE_FILL_NODATA"] == "YES", tags
+
+
+@check
+def entropy_in_whole_numbers(bench):
+    """Numbers of steps, which the scale of each band turns into results; blocks that are left out are no data."""
+    made = cells("uint8") % 16
+    made[:, :96, :128] = 3  # One class of 16 is no data.
+    source = bench.make(made, **TILES, compress="deflate", nodata=3)
+    names = "shannon,richness,hill:2"
+    expected = measured(made[0], 3, names.split(","))
+    most = {"uint8": (254, 255), "uint16": (65534, 65535), "int16": (32767, -32768)}
+    for dtype, (largest, nodata) in most.items():
+        path = bench.path()
+        options = ["--measure", names, "--type", NAMES[dtype], "--co", "SPARSE_OK=YES", "--co", "BLOCKXSIZE=64", "--co", "BLOCKYSIZE=48"]
+        bench.run(bench.halotile, "entropy", source, path, *options)
+        with rasterio.open(path) as file:
+            assert set(file.dtypes) == {dtype} and set(file.nodatavals) == {nodata}, file.profile
+            assert file.offsets == (0, 0, 0) and file.descriptions == tuple(names.split(",")), file.offsets
+            bounds = (math.log(15), largest, 15)
+            assert np.allclose(file.scales, np.array(bounds) / largest, rtol=1e-12, atol=0), file.scales
+            numbers, scales = file.read(masked=True), file.scales
+        for got, wanted, scale in zip(numbers, expected, scales):
+            missing = np.isnan(wanted)
+            assert np.array_equal(np.ma.getmaskarray(got), missing), f"{dtype}: other cells have no data"
+            off = np.abs(got.data[~missing] * scale - wanted[~missing]).max()
+            assert off <= (0 if scale == 1 else scale / 2 + 4e-6), f"{dtype}: {off}, and a step is {scale}"
+    # In bits, and as a share of the largest value.
+    for options, bound in [(["--base", "2"], math.log2(15)), (["--normalize", "--levels", "16"], 1)]:
+        path = bench.path()
+        bench.run(bench.halotile, "entropy", source, path, "--type", "u16", *options)
+        with rasterio.open(path) as file:
+            assert np.isclose(file.scales[0] * 65534, bound), file.scales
+    said = bench.fails(bench.halotile, "entropy", source, bench.path(), "--type", "u8", "--measure", "richness", "--levels", "300", "--size", "21")
+    assert "there may be 300 classes in a window" in said, said
 
 
 @check

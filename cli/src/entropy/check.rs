@@ -55,6 +55,11 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
     if output != OutputFormat::GeoTiff && !args.creation_options.is_empty() {
         return fail(format!("--co is for GeoTIFF, and the output's format is {output}; leave it out"));
     }
+    if output != OutputFormat::GeoTiff && args.stored.is_some() {
+        return fail(format!(
+            "--type is for GeoTIFF, and the output's format is {output}; leave it out, or choose --precision for NPY"
+        ));
+    }
     if let Some(kernel) = args.kernel.0 {
         fits(args, kernel, input)?;
     }

@@ -7,6 +7,7 @@
 //! classing   from numbers to classes
 //! filling    values that look like no data
 //! output     the files and the preview
+//! stored     the numbers of a GeoTIFF
 //! summary    what was done
 //! ```
 //!
@@ -27,6 +28,7 @@ use halotile::io::{InputFormat, Number, OutputFormat, write_failed};
 use halotile::measure::{Footprint, Measure};
 use halotile::numbers::Real;
 use halotile::profile::stage;
+use halotile::raster::geotiff::StoredType;
 use halotile::raster::{self, Cells, Raster, ResultSink, check_mask};
 
 mod check;
@@ -34,6 +36,7 @@ mod classing;
 mod filling;
 mod input;
 mod output;
+mod stored;
 mod summary;
 
 use check::Files;
@@ -105,7 +108,8 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     let outputs = files.outputs.iter().map(|path| Sink::create(path, args.overwrite)).collect::<Result<Vec<_>, _>>()?;
     let preview = args.preview.as_deref().map(|path| Sink::create(path, args.overwrite)).transpose()?;
     let chooser = Chooser::new(&args.device, args.kernel.0)?;
-    let precision = args.precision.or(args.kernel.0.map(Precision::of)).unwrap_or(match format {
+    let of_type = args.stored.filter(|&of| of == StoredType::F64).map(|_| Precision::F64);
+    let precision = args.precision.or(args.kernel.0.map(Precision::of)).or(of_type).unwrap_or(match format {
         OutputFormat::Npy | OutputFormat::GeoTiff => Precision::F32,
         OutputFormat::Text | OutputFormat::SeedLines => Precision::F64,
     });
@@ -311,6 +315,11 @@ impl Run<'_> {
         let size = self.window.rows().max(self.window.cols());
         let sums = self.entropy.comes_from_sums();
         let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes, sums };
+        if let Some(of) = self.args.stored {
+            let stored = stored::stored(self.args, of, self.cells.levels(), self.window.count())?;
+            stored::tell(&stored, self.args, summary, self.console);
+            outputs.store(stored);
+        }
         let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");

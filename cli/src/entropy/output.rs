@@ -9,7 +9,7 @@ use std::ops::Range;
 use halotile::grid::GridView;
 use halotile::io::preview::Preview;
 use halotile::io::{FormatError, Number, OutputFormat, ResultWriter, write_failed};
-use halotile::raster::geotiff::{CreationOptions, Description, GeoTiffSink};
+use halotile::raster::geotiff::{CreationOptions, Description, GeoTiffSink, Stored};
 use halotile::raster::{Georeference, ResultSink};
 
 use crate::console::{Console, Watched};
@@ -21,6 +21,8 @@ pub struct Outputs<'c, T> {
     measures: Vec<Described>,
     /// What a GeoTIFF says of its making: names and values.
     items: Vec<(String, String)>,
+    /// How a GeoTIFF stores each measure, where that is not as it comes.
+    stored: Option<Vec<Stored>>,
     creation: CreationOptions,
     /// The current sample has got results.
     begun: bool,
@@ -65,12 +67,17 @@ impl<'c, T: Number> Outputs<'c, T> {
             }
             _ => Files::Rows(sinks.into_iter().map(rows).collect::<Result<_, FormatError>>()?),
         };
-        Ok(Self { files, measures, items: Vec::new(), creation, begun: false })
+        Ok(Self { files, measures, items: Vec::new(), stored: None, creation, begun: false })
     }
 
     /// What a GeoTIFF is to say of its making, from the next sample on.
     pub fn describe(&mut self, items: Vec<(String, String)>) {
         self.items = items;
+    }
+
+    /// How a GeoTIFF is to store each measure, from the next sample on.
+    pub fn store(&mut self, stored: Vec<Stored>) {
+        self.stored = Some(stored);
     }
 
     /// What takes the results of the next sample; of the same again, unless it has begun.
@@ -92,6 +99,10 @@ impl<'c, T: Number> Outputs<'c, T> {
                     let _ = file.seek(SeekFrom::Start(0));
                     let planes = i * each..(i + 1) * each;
                     let description = described(&self.measures[planes.clone()], &self.items);
+                    let description = match &self.stored {
+                        Some(stored) => description.stored(&stored[planes.clone()]),
+                        None => description,
+                    };
                     let sink = GeoTiffSink::new(file, name, shape, &description, georeference, &self.creation)?;
                     parts.push((Box::new(sink), planes));
                 }

@@ -42,6 +42,10 @@ pub struct Summary {
     pub device: String,
     pub kernel: Option<&'static str>,
     pub precision: &'static str,
+    #[serde(rename = "type")]
+    pub stored: Option<&'static str>,
+    /// Of each measure: what its numbers in the file are multiplied by.
+    pub scales: Option<Vec<f64>>,
     pub threads: usize,
     pub memory: Option<usize>,
     pub peak_memory: Option<u64>,

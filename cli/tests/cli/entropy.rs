@@ -342,6 +342,8 @@ fn json_says_what_was_done() {
         ("fill_nodata", false.into()),
         ("mask", Value::Null),
         ("memory", Value::Null),
+        ("type", Value::Null),
+        ("scales", Value::Null),
     ] {
         assert_eq!(json[key], value, "{key}");
     }
@@ -351,7 +353,7 @@ fn json_says_what_was_done() {
         .collect();
     assert!(stages[..5].iter().sum::<f64>() <= stages[5], "{stages:?}");
     assert!(json["cells_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(35));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(37));
 }
 
 #[test]

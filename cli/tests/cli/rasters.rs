@@ -11,6 +11,7 @@ use halotile::grid::{Grid, GridView};
 use halotile::io::OutputFile;
 use halotile::io::reals::{RealFormat, read};
 use halotile::measure::{Edge, Footprint, Measure};
+use halotile::raster::Values;
 use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffSink};
 use halotile::raster::{Raster, ResultSink, whole};
 use halotile::reference::{self, Windows};
@@ -87,6 +88,50 @@ fn geotiffs_go_in_and_out_and_keep_their_place() {
     assert_eq!(place.run("entropy M.TIF a.npy -q --size 7").quietly(), "");
     assert_eq!(place.run("entropy nameless b --if geotiff --of npy -q --size 7").quietly(), "");
     assert!(place.read("a.npy") == place.read("b"));
+}
+
+#[test]
+fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
+    let place = Place::new();
+    place.run("generate grid --rows 70 --cols 90 --levels 9 --seed 3 --pattern clustered m.tif").quietly();
+    let told = json_of(&place, "entropy m.tif h.tif --measure shannon,richness --type u16 --levels 9");
+    let scale = 9f64.ln() / 65_534.0;
+    assert_eq!(
+        (&told["type"], &told["precision"], &told["scales"]),
+        (&json!("u16"), &json!("f32"), &json!([scale, 1.0]))
+    );
+    place.run("entropy m.tif f.tif --measure shannon,richness --precision f64 --type f32 -q").quietly();
+    let open = |name: &str, band| GeoTiff::open(&place.path(name), band).expect("a GeoTIFF");
+    let read = |name: &str, band| open(name, band).read(0..70, 0..90).expect("numbers");
+    for (band, scale) in [(1, scale), (2, 1.0)] {
+        let (Values::U16(whole), Values::F32(real)) = (read("h.tif", band), read("f.tif", band)) else {
+            panic!("of the types that were asked for")
+        };
+        let off =
+            whole.iter().zip(&real).map(|(&w, &r)| (f64::from(w) * scale - f64::from(r)).abs()).fold(0.0, f64::max);
+        assert!(off <= if band == 2 { 0.0 } else { scale / 2.0 + 1e-6 }, "band {band}: {off}");
+    }
+    // What it costs is said; a type that is too small, or has no place in the format, is refused.
+    let said = place.run("entropy m.tif b.tif --type u8 --levels 9");
+    assert!(
+        said.code == 0 && said.err.contains("b.tif: shannon is stored as u8 in steps of 8.650e-3, at most 4.3e-3 off"),
+        "{}",
+        said.err
+    );
+    let said = place.run("entropy m.tif c.tif --type u8 --measure richness --levels 300 -s 21");
+    assert!(
+        said.code == 1
+            && said.err.contains("there may be 300 classes in a window, which u8 has no number for; choose u16 or f32"),
+        "{}",
+        said.err
+    );
+    let said = place.run("entropy m.tif c.npy --type u8");
+    assert!(
+        said.code == 2 && said.err.contains("--type is for GeoTIFF, and the output's format is npy"),
+        "{}",
+        said.err
+    );
+    assert!(!place.path("c.tif").exists() && !place.path("c.npy").exists());
 }
 
 #[test]

@@ -54,6 +54,23 @@ impl Measure {
         }
     }
 
+    /// The largest value there can be in windows with `classes` classes or fewer, in nats where the measure is an entropy.
+    ///
+    /// ```
+    /// use halotile::measure::Measure;
+    /// assert_eq!(Measure::Shannon.bound(25), 25f64.ln());
+    /// assert_eq!((Measure::Simpson.bound(4), Measure::Hill(2.0).bound(4)), (0.75, 4.0));
+    /// ```
+    pub fn bound(self, classes: usize) -> f64 {
+        let classes = classes.max(1) as f64;
+        match self {
+            Self::Shannon | Self::Renyi(_) => classes.ln(),
+            Self::Simpson => 1.0 - 1.0 / classes,
+            Self::Evenness => 1.0,
+            Self::Richness | Self::Hill(_) => classes,
+        }
+    }
+
     /// False for an order below 0 or NaN, which nothing parses to, and for which nothing is defined.
     ///
     /// ```

@@ -1,4 +1,5 @@
-//! What a GeoTIFF of results says of them in words: of each band its name and its unit, and of the whole what was computed, of what, by which software.
+//! What a GeoTIFF of results says of them: of each band its name, its unit and how its numbers are stored, and of the whole what was computed, of what, by
+//! which software.
 //!
 //! It is GDAL's metadata: XML in a tag of its own, and the tag Software, as `gdalinfo` shows them.
 
@@ -6,12 +7,13 @@ use std::fmt::Write as _;
 
 use tiff_core::{Tag, TagValue};
 
+use super::stored::Stored;
 use super::tags::GDAL_METADATA;
 
 /// The program that made the file.
 const SOFTWARE: u16 = 305;
 
-/// Names and units of bands, and items of metadata.
+/// Names and units of bands, how their numbers are stored, and items of metadata.
 ///
 /// ```
 /// use halotile::raster::geotiff::Description;
@@ -28,12 +30,13 @@ pub struct Description {
 struct Band {
     name: String,
     unit: Option<String>,
+    stored: Option<Stored>,
 }
 
 impl Description {
     /// Bands of these names, without units.
     pub fn of<S: AsRef<str>>(names: &[S]) -> Self {
-        let band = |name: &S| Band { name: name.as_ref().to_owned(), unit: None };
+        let band = |name: &S| Band { name: name.as_ref().to_owned(), unit: None, stored: None };
         Self { bands: names.iter().map(band).collect(), items: Vec::new() }
     }
 
@@ -42,6 +45,20 @@ impl Description {
     pub fn unit(mut self, band: usize, unit: &str) -> Self {
         if let Some(band) = self.bands.get_mut(band) {
             band.unit = Some(unit.to_owned());
+        }
+        self
+    }
+
+    /// How the results of each band are stored, in numbers of one type: as they come where this is not said.
+    ///
+    /// Panics unless there is one for each band, all of one type.
+    #[must_use]
+    pub fn stored(mut self, stored: &[Stored]) -> Self {
+        assert_eq!(self.bands.len(), stored.len(), "one for each band");
+        let of = |stored: &Stored| stored.stored_type();
+        assert!(stored.windows(2).all(|pair| of(&pair[0]) == of(&pair[1])), "bands of a TIFF have one type");
+        for (band, stored) in self.bands.iter_mut().zip(stored) {
+            band.stored = Some(*stored);
         }
         self
     }
@@ -58,6 +75,11 @@ impl Description {
         self.bands.len()
     }
 
+    /// How bands are stored, if that was said.
+    pub(super) fn all_stored(&self) -> Option<Vec<Stored>> {
+        self.bands.iter().map(|band| band.stored).collect()
+    }
+
     pub(super) fn tags(&self) -> [Tag; 2] {
         let software = concat!("halotile ", env!("CARGO_PKG_VERSION")).to_owned();
         [Tag::new(SOFTWARE, TagValue::Ascii(software)), Tag::new(GDAL_METADATA, TagValue::Ascii(self.xml()))]
@@ -72,10 +94,14 @@ impl Description {
         for (name, value) in &self.items {
             item(&format!("name=\"{}\"", escaped(name)), value);
         }
-        for (sample, Band { name, unit }) in self.bands.iter().enumerate() {
+        for (sample, Band { name, unit, stored }) in self.bands.iter().enumerate() {
             item(&format!("name=\"DESCRIPTION\" sample=\"{sample}\" role=\"description\""), name);
             if let Some(unit) = unit {
                 item(&format!("name=\"UNITTYPE\" sample=\"{sample}\" role=\"unittype\""), unit);
+            }
+            if let Some(stored) = stored.filter(|stored| !stored.stored_type().is_real()) {
+                item(&format!("name=\"OFFSET\" sample=\"{sample}\" role=\"offset\""), "0");
+                item(&format!("name=\"SCALE\" sample=\"{sample}\" role=\"scale\""), &stored.scale().to_string());
             }
         }
         xml.push_str("</GDALMetadata>\n");

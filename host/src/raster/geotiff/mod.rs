@@ -9,6 +9,7 @@
 //!  image ── layout ─ how samples are stored                     │
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
+//!  stored ─ results as floating-point numbers or as whole numbers of steps
 //! validity ─ masks and alpha bands, in the file and beside it
 //!  source ─ bytes of the file, by position
 //!  decode ─ from the bytes of a block to the cells of a band
@@ -30,6 +31,7 @@ mod options;
 mod reader;
 mod sink;
 mod source;
+mod stored;
 mod tables;
 mod tags;
 mod validity;
@@ -39,6 +41,7 @@ pub use description::Description;
 pub use options::{BigTiff, CreationOptions, OptionError};
 pub use reader::GeoTiff;
 pub use sink::{GeoTiffCells, GeoTiffSink};
+pub use stored::{Stored, StoredType};
 
 use tiff_reader::TiffError;
 

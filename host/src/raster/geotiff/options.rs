@@ -112,7 +112,7 @@ impl CreationOptions {
     /// | `COMPRESS` | `DEFLATE`, `LZW`, `ZSTD`, `NONE` | `DEFLATE` |
     /// | `ZLEVEL` | 1 to 12, with `DEFLATE` | 4, and 1 with a predictor |
     /// | `ZSTD_LEVEL` | 1 to 22, with `ZSTD` | 9 |
-    /// | `PREDICTOR` | 1 (none), 2 (differences, whole numbers only), 3 (floating point only) | 3 for results, 1 for classes |
+    /// | `PREDICTOR` | 1 (none), 2 (differences, whole numbers only), 3 (floating point only) | 3 for results, 2 where they are stored as whole numbers, 1 for classes |
     /// | `TILED` | `YES`, or `NO` for strips | `YES` |
     /// | `BLOCKXSIZE` | columns of a tile, a multiple of 16 | 512 |
     /// | `BLOCKYSIZE` | rows of a tile, a multiple of 16, or of a strip, any number | 512, about 1 MiB |
@@ -244,14 +244,22 @@ impl CreationOptions {
         self
     }
 
+    /// The same for results that are stored as whole numbers: neighbours are alike, so that differences are the default.
+    pub(super) fn for_whole_results(mut self) -> Self {
+        if self.compression != Compression::None {
+            self.predictor = self.predictor.or(Some(Predictor::Horizontal));
+        }
+        self
+    }
+
     /// The predictor for cells that are real numbers, or whole ones.
     pub(super) fn predictor_for(&self, real: bool) -> Result<Predictor, OptionError> {
         match (self.predictor, real) {
             (Some(Predictor::Horizontal), true) => Err(OptionError::Together(
-                "PREDICTOR=2 is for whole numbers, and results are floating point; choose 1 or 3",
+                "PREDICTOR=2 is for whole numbers, and what is written is floating point; choose 1 or 3",
             )),
             (Some(Predictor::FloatingPoint), false) => Err(OptionError::Together(
-                "PREDICTOR=3 is for floating point, and classes are whole numbers; choose 1 or 2",
+                "PREDICTOR=3 is for floating point, and what is written are whole numbers; choose 1 or 2",
             )),
             (Some(predictor), _) => Ok(predictor),
             (None, true) if self.compression != Compression::None => Ok(Predictor::FloatingPoint),
@@ -307,6 +315,12 @@ mod tests {
         assert_eq!(windows(&[], 25), Ok(Predictor::None));
         assert_eq!(windows(&[], 101 * 101), Ok(Predictor::FloatingPoint));
         assert_eq!(windows(&["PREDICTOR=3"], 25), Ok(Predictor::FloatingPoint));
+        let whole = |options: &[&str], cells| {
+            let options = CreationOptions::parse(options).unwrap().for_windows(cells);
+            options.for_whole_results().predictor_for(false)
+        };
+        assert_eq!((whole(&[], 25), whole(&[], 441)), (Ok(Predictor::None), Ok(Predictor::Horizontal)));
+        assert_eq!(whole(&["COMPRESS=NONE"], 441), Ok(Predictor::None));
         assert_eq!(predictor(&["PREDICTOR=2"], false), Ok(Predictor::Horizontal));
         assert!(predictor(&["PREDICTOR=2"], true).unwrap_err().to_string().contains("choose 1 or 3"));
         assert!(predictor(&["PREDICTOR=3"], false).unwrap_err().to_string().contains("choose 1 or 2"));

@@ -5,13 +5,15 @@ use std::io::{Seek, Write};
 
 use super::description::Description;
 use super::options::CreationOptions;
+use super::stored::{Stored, StoredType};
 use super::tags;
-use super::writer::{BlockWriter, Image};
+use super::writer::{BlockWriter, Conversion, Image};
 use crate::grid::GridView;
 use crate::io::{FormatError, Number};
 use crate::raster::{Georeference, ResultSink};
 
-/// Writes results: a band for each measure, described, in planes; cells without data are NaN, and the file says so.
+/// Writes results: a band for each measure, described, in planes; cells without data are NaN, or have the number that
+/// the type has for them ([`StoredType`]), and the file says so.
 ///
 /// ```
 /// use halotile::grid::GridView;
@@ -53,12 +55,19 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
         options: &CreationOptions,
     ) -> Result<Self, FormatError> {
         let mut tags = georeference.map(tags::of_georeference).unwrap_or_default();
-        tags.push(tags::of_nodata("nan"));
+        let stored = description.all_stored();
+        let of = stored.as_ref().and_then(|stored| stored.first()).map(|band| band.stored_type());
+        tags.push(tags::of_nodata(of.map_or("nan", StoredType::nodata)));
         tags.extend(description.tags());
         let (rows, cols) = shape;
         let is_nothing = |value: T| value.to_f64().is_nan();
-        let image = Image { name, rows, cols, planes: description.bands(), tags, beyond: T::NAN, is_nothing };
-        BlockWriter::new(out, image, options).map(Self)
+        let stored = stored.map(|bands| Conversion { bands, push: Stored::push });
+        let planes = description.bands();
+        let image = Image { name, rows, cols, planes, tags, beyond: T::NAN, is_nothing, stored };
+        if of.is_none_or(StoredType::is_real) {
+            return BlockWriter::new(out, image, options).map(Self);
+        }
+        BlockWriter::new(out, image, &options.clone().for_whole_results()).map(Self)
     }
 }
 
@@ -106,7 +115,7 @@ impl<W: Write + Seek> GeoTiffCells<W> {
         let made_up = tags::made_up(rows, cols);
         let tags = tags::of_georeference(georeference.unwrap_or(&made_up));
         // Without a nodata value, readers see 0 where a block was left out.
-        let image = Image { name, rows, cols, planes: 1, tags, beyond: 0, is_nothing: |cell| cell == 0 };
+        let image = Image { name, rows, cols, planes: 1, tags, beyond: 0, is_nothing: |cell| cell == 0, stored: None };
         BlockWriter::new(out, image, options).map(Self)
     }
 

@@ -16,6 +16,7 @@ use super::blocks::{Block, Blocks};
 use super::encode::Coding;
 use super::encoders::{Encoders, Room};
 use super::options::{BigTiff, CreationOptions, TILE};
+use super::stored::{Stored, StoredType};
 use crate::grid::GridView;
 use crate::io::{FormatError, Place, Problem, write_failed};
 
@@ -35,14 +36,31 @@ pub(super) struct Image<'a, T> {
     pub(super) beyond: T,
     /// Whether a cell may be left out under `SPARSE_OK`: readers will see in its place what this is true for.
     pub(super) is_nothing: fn(T) -> bool,
+    /// How cells are stored; as they are without it.
+    pub(super) stored: Option<Conversion<T>>,
 }
+
+/// From cells to the numbers that are stored.
+pub(super) struct Conversion<T> {
+    /// Of each plane, in one type.
+    pub(super) bands: Vec<Stored>,
+    pub(super) push: fn(Stored, &[T], &mut Vec<u8>),
+}
+
+/// How a plane's cells are stored.
+type Convert<T> = (Stored, fn(Stored, &[T], &mut Vec<u8>));
+
+/// A block of a plane that comes: its index in the file, the plane, its place there.
+type Piece<'a, T> = (usize, GridView<'a, T>, Block, Option<Convert<T>>);
 
 /// Which cells make a block.
 #[derive(Clone, Copy)]
 struct Cutter<T> {
     blocks: Blocks,
     tiled: bool,
-    beyond: T,
+    /// Bytes of a stored number, and those of the one beyond the grid's edge.
+    size: usize,
+    beyond: [u8; 8],
     is_nothing: Option<fn(T) -> bool>,
 }
 
@@ -53,6 +71,7 @@ pub(super) struct BlockWriter<T, W: Write + Seek> {
     name: String,
     planes: usize,
     cutter: Cutter<T>,
+    stored: Option<Conversion<T>>,
     encoders: Encoders,
 }
 
@@ -65,10 +84,12 @@ impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
 
 impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
     pub(super) fn new(out: W, image: Image<'_, T>, options: &CreationOptions) -> Result<Self, FormatError> {
-        let Image { name, rows, cols, planes, tags, beyond, is_nothing } = image;
+        let Image { name, rows, cols, planes, tags, beyond, is_nothing, stored } = image;
         let refuse = |what: String, advice: &str| Problem::new(what, advice).at(name, Place::FILE);
+        let converted = stored.as_ref().and_then(|stored| stored.bands.first()).map(|band| band.stored_type());
+        let size = converted.map_or(T::BYTES_PER_SAMPLE, StoredType::bytes);
         let predictor = options
-            .predictor_for(T::SAMPLE_FORMAT == 3)
+            .predictor_for(converted.map_or(T::SAMPLE_FORMAT == 3, StoredType::is_real))
             .map_err(|e| refuse(e.to_string(), "change the creation options"))?;
         if rows == 0 || cols == 0 || rows > LONGEST_SIDE || cols > LONGEST_SIDE {
             let what = format!("a GeoTIFF has 1 to {LONGEST_SIDE} rows and columns, not {rows} x {cols}");
@@ -78,7 +99,7 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         let bands =
             bands.ok_or_else(|| refuse(format!("a GeoTIFF has 1 to 65535 bands, not {planes}"), "write several"))?;
         // Below 2^31 · 2^31 · 2^16 · 2^3.
-        let bytes = (rows * cols) as u128 * planes as u128 * T::BYTES_PER_SAMPLE as u128;
+        let bytes = (rows * cols) as u128 * planes as u128 * size as u128;
         let variant = match options.bigtiff {
             BigTiff::Yes => TiffVariant::BigTiff,
             BigTiff::No => TiffVariant::Classic,
@@ -89,18 +110,24 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         if variant == TiffVariant::Classic && options.compression == Compression::None && bytes > u128::from(u32::MAX) {
             return Err(too_long(name));
         }
-        let blocks = blocks(rows, cols, T::BYTES_PER_SAMPLE, options);
+        let blocks = blocks(rows, cols, size, options);
         let coding = Coding { compression: options.compression, predictor, level: options.level() };
-        let cutter = Cutter { blocks, tiled: options.tiled, beyond, is_nothing: options.sparse.then_some(is_nothing) };
-        let size = size_of::<T>();
+        let mut last = Vec::new();
+        match &stored {
+            Some(Conversion { bands, push }) if !bands.is_empty() => push(bands[0], &[beyond], &mut last),
+            _ => last.extend_from_slice(bytemuck::bytes_of(&beyond)),
+        }
+        let mut beyond = [0; 8];
+        beyond[..size].copy_from_slice(&last);
+        let is_nothing = options.sparse.then_some(is_nothing);
+        let cutter = Cutter { blocks, tiled: options.tiled, size, beyond, is_nothing };
         let encoders = Encoders::new(coding, (blocks.width * size, size), blocks.height);
         // All of these are below 2^31.
         let (height, width) = (blocks.height as u32, blocks.width as u32);
-        let mut builder = ImageBuilder::new(cols as u32, rows as u32)
-            .sample_type::<T>()
-            .samples_per_pixel(bands)
-            .compression(options.compression)
-            .predictor(predictor);
+        let builder = ImageBuilder::new(cols as u32, rows as u32);
+        let builder =
+            converted.map_or_else(|| builder.clone().sample_type::<T>(), |stored| stored.build(builder.clone()));
+        let mut builder = builder.samples_per_pixel(bands).compression(options.compression).predictor(predictor);
         if bands > 1 {
             builder = builder.planar_configuration(PlanarConfiguration::Planar);
         }
@@ -110,7 +137,7 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         let mut tiff = TiffWriter::new(out, WriteOptions { byte_order: ByteOrder::LittleEndian, variant })
             .map_err(|e| explain(e, name))?;
         let image = tiff.add_image(builder).map_err(|e| explain(e, name))?;
-        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, encoders })
+        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, stored, encoders })
     }
 
     pub(super) fn block(&self) -> (usize, usize) {
@@ -126,8 +153,11 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         self.check(top, left, planes)?;
         let Cutter { blocks, .. } = self.cutter;
         let (rows, cols) = (top..top + planes[0].rows(), left..left + planes[0].cols());
-        let of_plane =
-            |(p, &plane)| blocks.over(&rows, &cols).map(move |block| (p * blocks.count() + block.index, plane, block));
+        let conversion = |p: usize| self.stored.as_ref().map(|stored| (stored.bands[p], stored.push));
+        let of_plane = |(p, &plane)| {
+            let conversion = conversion(p);
+            blocks.over(&rows, &cols).map(move |block| (p * blocks.count() + block.index, plane, block, conversion))
+        };
         let all: Vec<_> = planes.iter().enumerate().flat_map(of_plane).collect();
         let mut left_over = all.as_slice();
         while !left_over.is_empty() {
@@ -140,8 +170,8 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
             let (now, later) = left_over.split_at(rooms.len());
             left_over = later;
             let cutter = self.cutter;
-            let cut = |((_, plane, block), room): (&(usize, GridView<'_, T>, Block), &mut Room)| {
-                cutter.cut(*plane, (top, left), block, &mut room.cells)
+            let cut = |((_, plane, block, conversion), room): (&Piece<'_, T>, &mut Room)| {
+                cutter.cut(*plane, (top, left), block, *conversion, &mut room.cells)
             };
             // Mostly one has come back. Several are cut out by all threads: one thread's copying would hold up blocks that take no encoding.
             let kept: Vec<bool> = match now {
@@ -207,7 +237,14 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
 
 impl<T: NoUninit> Cutter<T> {
     /// Cuts a block's cells out of a plane whose first cell is at `corner`; false where it may be left out.
-    fn cut(&self, plane: GridView<'_, T>, corner: (usize, usize), block: &Block, cells: &mut Vec<u8>) -> bool {
+    fn cut(
+        &self,
+        plane: GridView<'_, T>,
+        corner: (usize, usize),
+        block: &Block,
+        conversion: Option<Convert<T>>,
+        cells: &mut Vec<u8>,
+    ) -> bool {
         let Blocks { height, width, .. } = self.blocks;
         // Tiles are written whole, the last strip ends with the grid.
         let height = if self.tiled { height } else { block.rows.len() };
@@ -217,12 +254,15 @@ impl<T: NoUninit> Cutter<T> {
         if self.is_nothing.is_some_and(|is_nothing| rows.clone().all(|row| row.iter().all(|&cell| is_nothing(cell)))) {
             return false;
         }
-        let (size, beyond) = (size_of::<T>(), [self.beyond]);
-        let beyond = |cells: usize| bytemuck::cast_slice::<T, u8>(&beyond).iter().copied().cycle().take(cells * size);
+        let Self { size, beyond, .. } = *self;
+        let beyond = |cells: usize| beyond[..size].iter().copied().cycle().take(cells * size);
         cells.clear();
         cells.reserve_exact(height * width * size);
         for row in rows {
-            cells.extend_from_slice(bytemuck::cast_slice(row));
+            match conversion {
+                Some((stored, push)) => push(stored, row, cells),
+                None => cells.extend_from_slice(bytemuck::cast_slice(row)),
+            }
             cells.extend(beyond(width - row.len()));
         }
         cells.extend(beyond((height - block.rows.len()) * width));

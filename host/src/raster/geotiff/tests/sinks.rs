@@ -3,6 +3,7 @@
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
 use super::*;
+use crate::raster::cell::each;
 
 pub fn sink<T: crate::io::Number, W: Write + Seek>(
     out: W,
@@ -107,7 +108,65 @@ fn descriptions_are_sound_xml() {
          <Item name=\"UNITTYPE\" sample=\"1\" role=\"unittype\">bits</Item>\n\
          </GDALMetadata>\n"
     );
+    let stored = [Stored::up_to(StoredType::U16, 65_534.0 * 0.25), Stored::counts(StoredType::U16, 9).unwrap()];
+    let xml = Description::of(&["h", "s"]).stored(&stored).tags()[1].value.as_str().unwrap().to_owned();
+    for (band, scale) in ["0.25", "1"].iter().enumerate() {
+        assert!(
+            xml.contains(&format!("<Item name=\"SCALE\" sample=\"{band}\" role=\"scale\">{scale}</Item>")),
+            "{xml}"
+        );
+        assert!(xml.contains(&format!("<Item name=\"OFFSET\" sample=\"{band}\" role=\"offset\">0</Item>")), "{xml}");
+    }
     assert_eq!(text(305), concat!("halotile ", env!("CARGO_PKG_VERSION")));
+}
+
+/// Every type, in tiles and strips, blocks without data left out and beyond the edge: read back, and by its scale what it was.
+#[test]
+fn results_are_stored_in_every_type() {
+    let (rows, cols) = (75, 100);
+    let planes: Vec<Grid<f64>> = (0..2).map(|band| result(rows, cols, band)).collect();
+    for &of in StoredType::ALL {
+        let stored = [Stored::up_to(of, 6.0), Stored::up_to(of, 40.0)];
+        for options in [
+            &[][..],
+            &["SPARSE_OK=YES", "BLOCKXSIZE=32", "BLOCKYSIZE=16"],
+            &["TILED=NO", "COMPRESS=NONE"],
+            &["COMPRESS=ZSTD", "PREDICTOR=1"],
+        ] {
+            let mut out = Cursor::new(Vec::new());
+            let described = Description::of(&["a", "b"]).stored(&stored);
+            let options = CreationOptions::parse(options).unwrap();
+            let mut sink = GeoTiffSink::<f64, _>::new(&mut out, "h", (rows, cols), &described, None, &options).unwrap();
+            sink.write(0, 0, &[planes[0].view(), planes[1].view()]).unwrap();
+            Box::new(sink).finish().unwrap();
+            for (band, plane) in planes.iter().enumerate() {
+                let tiff = open(out.get_ref(), band + 1).unwrap();
+                let nodata = match of {
+                    StoredType::F32 | StoredType::F64 => Nodata::Nan,
+                    StoredType::U8 => Nodata::Whole(255),
+                    StoredType::U16 => Nodata::Whole(65_535),
+                    StoredType::I16 => Nodata::Whole(-32_768),
+                };
+                assert_eq!((tiff.value_type().name(), tiff.nodata()), (of.name(), Some(nodata)));
+                let read = tiff.read(0..rows, 0..cols).unwrap();
+                #[expect(clippy::unnecessary_cast, reason = "one of the types is f64")]
+                let numbers: Vec<f64> = each!(&read, read => read.iter().map(|&number| number as f64).collect());
+                let within = if matches!(of, StoredType::F32 | StoredType::F64) {
+                    1e-6
+                } else {
+                    stored[band].scale() * 0.5 + 1e-9
+                };
+                for (number, result) in numbers.iter().zip(plane.as_slice()) {
+                    let fine = match nodata {
+                        _ if !result.is_nan() => (number * stored[band].scale() - result).abs() <= within,
+                        Nodata::Whole(nodata) => *number == nodata as f64,
+                        _ => number.is_nan(),
+                    };
+                    assert!(fine, "{of:?}, band {band}: {number} for {result}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -117,7 +176,7 @@ fn misuse_of_a_sink_is_an_error() {
     };
     assert_eq!(
         message((1, 1), &["a"], &["PREDICTOR=2"]),
-        "h.tif: PREDICTOR=2 is for whole numbers, and results are floating point; choose 1 or 3; change the creation options"
+        "h.tif: PREDICTOR=2 is for whole numbers, and what is written is floating point; choose 1 or 3; change the creation options"
     );
     assert_eq!(
         message((1, 1 << 31), &["a"], &[]),
