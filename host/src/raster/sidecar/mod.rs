@@ -1,7 +1,8 @@
 //! Files beside a raster that say more of it, as GDAL reads them.
 //!
 //! ```text
-//! map.tif.aux.xml            pam     values for no data, the coordinate reference system, the transformation, items of metadata: before the file's own
+//! map.tif.aux.xml            pam     values for no data, the coordinate reference system, the transformation, items of metadata: before
+//!                                    the file's own
 //! map.tfw, .tifw, .wld       world   the transformation, where neither the .aux.xml nor the file has one
 //! ```
 //!
@@ -12,6 +13,7 @@
 mod pam;
 mod world;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -46,10 +48,8 @@ pub(super) fn apply(metadata: &mut Metadata, path: &Path, band: usize) {
             metadata.nodata = Some(nodata);
             metadata.origins.nodata = Some(name.clone());
         }
-        for (name, value) in pam.items {
-            metadata.items.retain(|(before, _)| *before != name);
-            metadata.items.push((name, value));
-        }
+        metadata.items.extend(pam.items);
+        metadata.items = last_of_each_name(std::mem::take(&mut metadata.items));
         let mut place = metadata.georeference.clone().unwrap_or_default();
         if let Some(srs) = &pam.srs {
             match pam::epsg(srs) {
@@ -84,6 +84,14 @@ pub(super) fn apply(metadata: &mut Metadata, path: &Path, band: usize) {
             Err(error) => warn(&beside, &error.to_string()),
         }
     }
+}
+
+/// Items without those that a later one of the same name replaces.
+fn last_of_each_name(items: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut seen = HashSet::new();
+    let mut kept: Vec<_> = items.into_iter().rev().filter(|(name, _)| seen.insert(name.clone())).collect();
+    kept.reverse();
+    kept
 }
 
 /// `map.tif.msk` of `map.tif`.
@@ -185,6 +193,21 @@ mod tests {
         assert_eq!((place.epsg(), place.geotransform().map(|t| t[0])), (Some(3035), Some(100.0)));
         let origin = metadata.origins.georeference.unwrap();
         assert!(origin.contains("map.tif.aux.xml and ") && origin.ends_with("map.tfw"), "{origin}");
+    }
+
+    #[test]
+    fn the_last_item_of_a_name_counts_also_among_very_many() {
+        let dir = tempfile::tempdir().unwrap();
+        // Some 6 MB: a time that grows with the square of it would be minutes.
+        let mut text = String::from("<PAMDataset><Metadata>");
+        for at in 0..200_000 {
+            text += &format!("<MDI key=\"K{}\">{at}</MDI>", at % 150_000);
+        }
+        fs::write(dir.path().join("map.tif.aux.xml"), text + "</Metadata></PAMDataset>").unwrap();
+        let items = applied(tagged(), &dir.path().join("map.tif"), 1).items;
+        let item = |name: &str, value: usize| (name.to_owned(), value.to_string());
+        assert_eq!((items.len(), &items[0]), (150_002, &item("SCENE", 7)));
+        assert_eq!((&items[2], items.last()), (&item("K50000", 50_000), Some(&item("K49999", 199_999))));
     }
 
     #[test]

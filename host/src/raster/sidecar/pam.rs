@@ -8,9 +8,9 @@
 //! </PAMDataset>
 //! ```
 //!
-//! Four things of it are read, metadata of the whole raster among them. A coordinate reference system is text in WKT there and keys in a GeoTIFF; one that names its code in the EPSG
-//! registry goes over, any other would need a library of projections. The attribute `le_hex_equiv` has the bytes of the number, little
-//! endian, where decimals might round.
+//! Four things of it are read, metadata of the whole raster among them. A coordinate reference system is text in WKT there and keys in a
+//! GeoTIFF; one that names its code in the EPSG registry goes over, any other would need a library of projections. The attribute
+//! `le_hex_equiv` has the bytes of the number, little endian, where decimals might round.
 
 use crate::io::Nodata;
 use crate::raster::georeference::CrsKind;
