@@ -147,7 +147,7 @@ pub struct EntropyArgs {
     ///
     /// u16, i16 and u8 are whole numbers of steps, from 0 to the largest result there can be, with the scale that gives results back, and take
     /// less room: entropies of 5 x 5 windows are at most 2.5e-5 off in u16. Richness is stored in steps of 1.
-    #[arg(help_heading = OUTPUT, long = "type", value_name = "TYPE", value_parser = one_of(StoredType::ALL, |of: StoredType| of.name()))]
+    #[arg(help_heading = OUTPUT, long = "type", value_name = "TYPE", value_parser = one_of(StoredType::ALL, StoredType::name))]
     pub stored: Option<StoredType>,
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each
     ///

@@ -241,7 +241,11 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         (summary.rows, summary.cols) = if first { (Some(rows), Some(cols)) } else { (None, None) };
         summary.classes = first.then(|| classing.report());
 
-        outputs.describe(items);
+        let stored = args.stored.map(|of| stored::stored(args, of, cells.levels(), window.count())).transpose()?;
+        if let Some(stored) = &stored {
+            stored::tell(stored, args, &mut summary, console);
+        }
+        outputs.describe(items, stored);
         if preview_sink.is_some() {
             preview = Some(Preview::new(rows, cols)?);
         }
@@ -267,7 +271,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let mut sinks = outputs.finish()?;
     if let (Some(preview), Some(sink)) = (preview, preview_sink) {
         let (max, unit) = scale(args, levels, &window);
-        sinks.push(draw(preview, sink, max, &unit)?);
+        sinks.push(draw(preview, sink, max, unit)?);
     }
     sink::commit(sinks)?;
     drop(begun);
@@ -315,11 +319,6 @@ impl Run<'_> {
         let size = self.window.rows().max(self.window.cols());
         let sums = self.entropy.comes_from_sums();
         let workload = || Workload { cells: rows * cols, size, levels: self.cells.levels(), bytes, sums };
-        if let Some(of) = self.args.stored {
-            let stored = stored::stored(self.args, of, self.cells.levels(), self.window.count())?;
-            stored::tell(&stored, self.args, summary, self.console);
-            outputs.store(stored);
-        }
         let mut chosen = self.chooser.engine(workload, self.console)?;
         let start = Instant::now();
         let begun = stage("compute");
@@ -401,17 +400,28 @@ fn explain(error: Error, name: &str) -> anyhow::Error {
     anyhow!("{name}: {error}; {advice}")
 }
 
-/// The largest value that the first measure can have with so many classes, for the preview, and what heads its legend.
-fn scale(args: &EntropyArgs, levels: usize, window: &Footprint) -> (f64, String) {
+/// The largest value that a measure can have in windows of `cells` cells with so many `levels`, in its unit.
+fn bound(args: &EntropyArgs, measure: Measure, levels: usize, cells: usize) -> f64 {
     // More classes than cells do not occur at once.
-    let most = levels.clamp(1, window.count()) as f64;
-    match args.measures[0] {
-        Measure::Shannon if args.normalize => (most.ln() / (levels.max(2) as f64).ln(), "evenness".to_owned()),
-        Measure::Shannon | Measure::Renyi(_) => (most.ln() / args.base.ln(), args.base.unit().to_owned()),
-        Measure::Simpson => (1.0 - 1.0 / most, "simpson".to_owned()),
-        Measure::Richness | Measure::Hill(_) => (most, "classes".to_owned()),
-        Measure::Evenness => (1.0, "evenness".to_owned()),
+    let bound = measure.bound(levels.min(cells));
+    match measure {
+        Measure::Shannon if args.normalize => bound / (levels.max(2) as f64).ln(),
+        Measure::Shannon | Measure::Renyi(_) => bound / args.base.ln(),
+        _ => bound,
     }
+}
+
+/// The largest value that the first measure can have with so many classes, for the preview, and what heads its legend.
+fn scale(args: &EntropyArgs, levels: usize, window: &Footprint) -> (f64, &'static str) {
+    let measure = args.measures[0];
+    let unit = match measure {
+        Measure::Shannon => unit(args),
+        Measure::Renyi(_) => args.base.unit(),
+        Measure::Simpson => "simpson",
+        Measure::Richness | Measure::Hill(_) => "classes",
+        Measure::Evenness => "evenness",
+    };
+    (bound(args, measure, levels, window.count()), unit)
 }
 
 fn draw(preview: Preview, mut sink: Sink, max: f64, unit: &str) -> anyhow::Result<Sink> {

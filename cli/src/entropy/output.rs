@@ -70,14 +70,9 @@ impl<'c, T: Number> Outputs<'c, T> {
         Ok(Self { files, measures, items: Vec::new(), stored: None, creation, begun: false })
     }
 
-    /// What a GeoTIFF is to say of its making, from the next sample on.
-    pub fn describe(&mut self, items: Vec<(String, String)>) {
-        self.items = items;
-    }
-
-    /// How a GeoTIFF is to store each measure, from the next sample on.
-    pub fn store(&mut self, stored: Vec<Stored>) {
-        self.stored = Some(stored);
+    /// What a GeoTIFF is to say of its making, and how it is to store each measure unless as it comes, from the next sample on.
+    pub fn describe(&mut self, items: Vec<(String, String)>, stored: Option<Vec<Stored>>) {
+        (self.items, self.stored) = (items, stored);
     }
 
     /// What takes the results of the next sample; of the same again, unless it has begun.
