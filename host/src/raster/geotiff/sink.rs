@@ -64,10 +64,9 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
         let stored = stored.map(|bands| Conversion { bands, push: Stored::push });
         let planes = description.bands();
         let image = Image { name, rows, cols, planes, tags, beyond: T::NAN, is_nothing, stored };
-        if of.is_none_or(StoredType::is_real) {
-            return BlockWriter::new(out, image, options).map(Self);
-        }
-        BlockWriter::new(out, image, &options.clone().for_whole_results()).map(Self)
+        let is_real = of.is_none_or(StoredType::is_real);
+        let options = if is_real { options.clone() } else { options.clone().for_whole_results() };
+        BlockWriter::new(out, image, &options).map(Self)
     }
 }
 

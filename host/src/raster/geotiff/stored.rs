@@ -61,7 +61,8 @@ impl StoredType {
         }
     }
 
-    pub(super) fn is_real(self) -> bool {
+    /// Whether its numbers are floating point.
+    pub fn is_real(self) -> bool {
         self.most().is_none()
     }
 

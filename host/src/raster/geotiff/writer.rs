@@ -125,8 +125,10 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         // All of these are below 2^31.
         let (height, width) = (blocks.height as u32, blocks.width as u32);
         let builder = ImageBuilder::new(cols as u32, rows as u32);
-        let builder =
-            converted.map_or_else(|| builder.clone().sample_type::<T>(), |stored| stored.build(builder.clone()));
+        let builder = match converted {
+            Some(of) => of.build(builder),
+            None => builder.sample_type::<T>(),
+        };
         let mut builder = builder.samples_per_pixel(bands).compression(options.compression).predictor(predictor);
         if bands > 1 {
             builder = builder.planar_configuration(PlanarConfiguration::Planar);

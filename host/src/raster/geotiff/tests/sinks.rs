@@ -151,11 +151,7 @@ fn results_are_stored_in_every_type() {
                 let read = tiff.read(0..rows, 0..cols).unwrap();
                 #[expect(clippy::unnecessary_cast, reason = "one of the types is f64")]
                 let numbers: Vec<f64> = each!(&read, read => read.iter().map(|&number| number as f64).collect());
-                let within = if matches!(of, StoredType::F32 | StoredType::F64) {
-                    1e-6
-                } else {
-                    stored[band].scale() * 0.5 + 1e-9
-                };
+                let within = if of.is_real() { 1e-6 } else { stored[band].scale() * 0.5 + 1e-9 };
                 for (number, result) in numbers.iter().zip(plane.as_slice()) {
                     let fine = match nodata {
                         _ if !result.is_nan() => (number * stored[band].scale() - result).abs() <= within,
