@@ -45,14 +45,20 @@ impl<'a> Lanes<'a> {
     /// Runs a lane until it waits or ends. It unwinds where the lane does.
     pub fn resume(&mut self, thread: u32) -> Result<(), LaunchError> {
         let slot = thread as usize;
+        // Not in its place before it waits: most lanes of kernels without barriers never do.
+        let mut begun = None;
         if self.waiting[slot].is_none() {
-            self.waiting[slot] = Some(self.start(thread)?);
+            begun = Some(self.start(thread)?);
         }
-        let lane = self.waiting[slot].as_mut().expect("it was there, or has begun");
         self.machine.enter(thread);
-        if let CoroutineResult::Return(()) = lane.resume(()) {
-            self.machine.slots[slot].state.set(State::Done);
-            self.stacks.extend(self.waiting[slot].take().map(LaneCoroutine::into_stack));
+        let lane = begun.as_mut().or(self.waiting[slot].as_mut()).expect("it waited, or has begun");
+        match lane.resume(()) {
+            CoroutineResult::Yield(()) if begun.is_some() => self.waiting[slot] = begun,
+            CoroutineResult::Yield(()) => {}
+            CoroutineResult::Return(()) => {
+                self.machine.slots[slot].state.set(State::Done);
+                self.stacks.extend(begun.or_else(|| self.waiting[slot].take()).map(LaneCoroutine::into_stack));
+            }
         }
         Ok(())
     }
