@@ -126,10 +126,10 @@ unsafe fn large_words<const LOW: u32, const CLASSES: bool>(
                     if CLASSES {
                         present[half] = _mm512_add_epi16(present[half], _mm512_min_epu16(n, one));
                     }
-                    let [left, right] = ANCHORS;
                     // SAFETY: as above.
-                    let (left, right) =
-                        unsafe { (*counts.get_unchecked(at + left), *counts.get_unchecked(at + right)) };
+                    let left = unsafe { *counts.get_unchecked(at + ANCHORS[0]) };
+                    // SAFETY: as above.
+                    let right = unsafe { *counts.get_unchecked(at + ANCHORS[1]) };
                     match stretches.look_up(n, left, right) {
                         Some((low, high)) => words.add(low, high),
                         None => {
