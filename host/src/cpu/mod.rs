@@ -184,7 +184,12 @@ fn run_forced<T: Real>(
     observer: &dyn Observer,
     force: Force,
 ) -> Result<(), Cancelled> {
-    match T::planes(vec![out]) {
+    run_planes(task, T::planes(vec![out]), observer, force)
+}
+
+/// [`run_forced`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
+fn run_planes(task: &Task<'_>, outs: Planes<'_>, observer: &dyn Observer, force: Force) -> Result<(), Cancelled> {
+    match outs {
         Planes::F32(mut outs) => run_summed(task, outs.remove(0), observer, force),
         Planes::F64(mut outs) => run_summed(task, outs.remove(0), observer, force),
     }

@@ -12,6 +12,7 @@ use crate::cpu;
 use crate::exec::Device;
 use crate::grid::{Grid, GridView, GridViewMut};
 use crate::measure::Edge;
+use crate::numbers::Planes;
 use crate::observe::Observer;
 
 impl Entropy {
@@ -126,7 +127,7 @@ impl Entropy {
         };
         let unseen = promised.is_some();
         let coding = promised.map_or_else(|| Coding::of(cells, self.levels, self.nodata_byte(), on_device), Ok)?;
-        self.compute_coded(engine, cells, &coding, unseen, outs, observer)
+        self.compute_coded(engine, cells, &coding, unseen, T::planes(outs), observer)
     }
 
     /// Words are recoded to bytes where they have few values, as bytes are where their values are scattered.
@@ -142,9 +143,9 @@ impl Entropy {
         if let Some(numbers) = counted.as_bytes() {
             let coding = Coding { levels: counted.levels, nodata: numbers.nodata, codes: None };
             let bytes = numbers.of(cells)?;
-            return self.compute_coded(engine, bytes.view(), &coding, false, outs, observer);
+            return self.compute_coded(engine, bytes.view(), &coding, false, T::planes(outs), observer);
         }
-        self.compute_words(engine, cells, counted.coding(), outs, observer)
+        self.compute_words(engine, cells, counted.coding(), T::planes(outs), observer)
     }
 
     /// All measures of every cell of a grid whose codes are known, into `outs`, one for each measure in their order, each of the
@@ -188,22 +189,37 @@ impl Entropy {
         match C::view(cells) {
             CodesView::Bytes(cells) => {
                 let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
-                self.compute_coded(engine, cells, &coding, false, outs, observer)
+                self.compute_coded(engine, cells, &coding, false, T::planes(outs), observer)
             }
             // As `stream` has them: bytes where bytes do, which all kernels take.
             CodesView::Words(cells) if on_device && codes::width(levels, nodata) == 1 => {
                 let coding = Coding { levels, nodata: nodata.and_then(u8::of), codes: None };
                 let bytes = census::narrowed(cells)?;
-                self.compute_coded(engine, bytes.view(), &coding, false, outs, observer)
+                self.compute_coded(engine, bytes.view(), &coding, false, T::planes(outs), observer)
             }
             CodesView::Words(cells) => {
-                self.compute_words(engine, cells, WordCoding::below(levels, nodata), outs, observer)
+                self.compute_words(engine, cells, WordCoding::below(levels, nodata), T::planes(outs), observer)
             }
         }
     }
 
-    /// Codes that are known to be valid.
-    fn compute_words<T: Real>(
+    /// Codes that are known to be valid. Generic in nothing, as [`compute_coded`](Self::compute_coded): the engines are compiled with this crate
+    /// and not anew with each that uses it.
+    fn compute_words(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u16>,
+        codes: WordCoding,
+        outs: Planes<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        match outs {
+            Planes::F32(outs) => self.words_of(engine, cells, codes, outs, observer),
+            Planes::F64(outs) => self.words_of(engine, cells, codes, outs, observer),
+        }
+    }
+
+    fn words_of<T: Real>(
         &self,
         engine: &Engine,
         cells: GridView<'_, u16>,
@@ -237,7 +253,22 @@ impl Entropy {
     }
 
     /// The grid is `unseen` where it has not been checked that its cells match the coding.
-    fn compute_coded<T: Real>(
+    fn compute_coded(
+        &self,
+        engine: &Engine,
+        cells: GridView<'_, u8>,
+        coding: &Coding,
+        unseen: bool,
+        outs: Planes<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Report, Error> {
+        match outs {
+            Planes::F32(outs) => self.coded_of(engine, cells, coding, unseen, outs, observer),
+            Planes::F64(outs) => self.coded_of(engine, cells, coding, unseen, outs, observer),
+        }
+    }
+
+    fn coded_of<T: Real>(
         &self,
         engine: &Engine,
         cells: GridView<'_, u8>,

@@ -50,8 +50,8 @@ pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
     const NAN: Self;
     /// The value, exactly.
     fn to_f64(self) -> f64;
-    /// Appends the value's bytes, lowest first.
-    fn push_bytes(self, bytes: &mut Vec<u8>);
+    /// Appends the bytes of numbers, the lowest of each first.
+    fn append(numbers: &[Self], bytes: &mut Vec<u8>);
 }
 
 impl Number for f32 {
@@ -60,8 +60,8 @@ impl Number for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
-    fn push_bytes(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_le_bytes());
+    fn append(numbers: &[Self], bytes: &mut Vec<u8>) {
+        append(numbers, bytes, |number| number.to_le_bytes());
     }
 }
 
@@ -71,8 +71,21 @@ impl Number for f64 {
     fn to_f64(self) -> f64 {
         self
     }
-    fn push_bytes(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_le_bytes());
+    fn append(numbers: &[Self], bytes: &mut Vec<u8>) {
+        append(numbers, bytes, |number| number.to_le_bytes());
+    }
+}
+
+/// Appends numbers, the lowest byte of each first: as they lie in memory where that is their order there.
+fn append<T: bytemuck::NoUninit, const N: usize>(
+    numbers: &[T],
+    bytes: &mut Vec<u8>,
+    lowest_first: impl Fn(&T) -> [u8; N],
+) {
+    if cfg!(target_endian = "little") {
+        bytes.extend_from_slice(bytemuck::cast_slice(numbers));
+    } else {
+        numbers.iter().for_each(|number| bytes.extend_from_slice(&lowest_first(number)));
     }
 }
 
@@ -212,7 +225,7 @@ fn encode<T: Number>(
         let values = &band.row(row)[col..end];
         match format {
             // `new` takes no GeoTIFF.
-            OutputFormat::Npy | OutputFormat::GeoTiff => values.iter().for_each(|v| v.push_bytes(out)),
+            OutputFormat::Npy | OutputFormat::GeoTiff => T::append(values, out),
             OutputFormat::SeedLines => {
                 for v in values {
                     decimal::push(out, v.to_f64(), decimals, 0);

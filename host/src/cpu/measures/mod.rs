@@ -45,7 +45,7 @@ use super::{Layout, Task, TileRect};
 use crate::grid::GridViewMut;
 use crate::isa::Isa;
 use crate::measure::window::{Stretch, Window};
-use crate::numbers::Real;
+use crate::numbers::{Planes, Real};
 use crate::observe::{Cancelled, Observer};
 use crate::part::{LARGE_STRIP, SMALL, STRIP, Tiles, for_each_tile_of};
 pub use finish::Precision;
@@ -171,6 +171,30 @@ pub(crate) fn run<T: Real>(
 
 /// [`run`], with a say in how.
 pub(super) fn run_forced<T: Real>(
+    task: &Task<'_>,
+    window: &Window,
+    outs: Vec<GridViewMut<'_, T>>,
+    observer: &dyn Observer,
+    force: Force,
+) -> Result<(), Cancelled> {
+    run_planes(task, window, T::planes(outs), observer, force)
+}
+
+/// [`run_forced`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
+fn run_planes(
+    task: &Task<'_>,
+    window: &Window,
+    outs: Planes<'_>,
+    observer: &dyn Observer,
+    force: Force,
+) -> Result<(), Cancelled> {
+    match outs {
+        Planes::F32(outs) => run_precision(task, window, outs, observer, force),
+        Planes::F64(outs) => run_precision(task, window, outs, observer, force),
+    }
+}
+
+fn run_precision<T: Real>(
     task: &Task<'_>,
     window: &Window,
     outs: Vec<GridViewMut<'_, T>>,

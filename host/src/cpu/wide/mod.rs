@@ -54,7 +54,17 @@ pub(super) fn run<T: Real>(
     outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
-    match T::planes(outs) {
+    run_planes(task, window, T::planes(outs), observer)
+}
+
+/// [`run`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
+fn run_planes(
+    task: &Task<'_, u16>,
+    window: Option<&Window>,
+    outs: Planes<'_>,
+    observer: &dyn Observer,
+) -> Result<(), Cancelled> {
+    match outs {
         Planes::F32(outs) => run_summed(task, window, outs, observer),
         Planes::F64(outs) => run_summed(task, window, outs, observer),
     }
