@@ -73,6 +73,8 @@ def apsp(
 @final
 class Plan:
     def __new__(cls, options: dict[str, Any]) -> Plan: ...
+    @property
+    def window(self) -> tuple[int, int, int]: ...
 
 def entropy(
     array: NDArray[Any],

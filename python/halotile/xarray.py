@@ -20,6 +20,9 @@ __all__ = ["entropy"]
 # What attributes say of the numbers of the input, and would be wrong of the results.
 _OF_NUMBERS = ("_FillValue", "missing_value", "scale_factor", "add_offset", "valid_min", "valid_max", "valid_range", "flag_values", "flag_meanings", "flag_masks", "units", "long_name", "standard_name")
 
+# What attributes say of how the input was made, and would be wrong of the results.
+_OF_MAKING = ("HALOTILE_", "STATISTICS_", "INTERNAL_MASK_FLAGS_")
+
 _UNITS = {"e": "nats", "2": "bits", "10": "hartleys"}
 
 
@@ -48,8 +51,9 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     Returns
     -------
     xarray.DataArray
-        With the dimensions, coordinates and attributes of `array`, but for the attributes that tell of its numbers. Of several measures there
-        is a first dimension ``measure``. NaN is no data.
+        With the dimensions, coordinates and attributes of `array`, but for the attributes that tell of its numbers. Other attributes say what was
+        computed, by the names that a GeoTIFF of the program has them by: ``TIFFTAG_SOFTWARE``, ``HALOTILE_WINDOW``, ``HALOTILE_EDGE`` and so on;
+        ``long_name`` and ``units`` are those of the measure. Of several measures there is a first dimension ``measure``. NaN is no data.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     if len(set(dim)) != 2 or len(dim) != 2 or not set(dim) <= set(array.dims):
         raise ValueError(f"dim={dim}: two of the array's dimensions, which are {array.dims}")
     nodata = _nodata(array) if nodata is None else nodata
-    plan, _ = _arguments.options(size, nodata=nodata, **options)
+    plan, meaning = _arguments.options(size, nodata=nodata, **options)
     array = array.transpose(..., *dim)
     if mask is not None:
         labelled = isinstance(mask, xr.DataArray)
@@ -90,9 +94,13 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
     data = results[()] if not layers else _stacked(results, layers, plan)
     dims = array.dims if plan.single else ("measure", *array.dims)
     coords = dict(array.coords) if plan.single else {**array.coords, "measure": list(plan.measures)}
-    attrs = {name: value for name, value in array.attrs.items() if name not in _OF_NUMBERS}
-    units = _unit(plan)
-    result = xr.DataArray(data, coords, dims, plan.measures[0] if plan.single else "diversity", attrs | units)
+    kept = {
+        name: value
+        for name, value in array.attrs.items()
+        if name not in _OF_NUMBERS and not str(name).startswith(_OF_MAKING)
+    }
+    attrs = kept | _made(plan, meaning, array.dtype) | _unit(plan)
+    result = xr.DataArray(data, coords, dims, plan.measures[0] if plan.single else "diversity", attrs)
     # What rioxarray and NetCDF write as the value that is no data.
     result.encoding["_FillValue"] = np.dtype(plan.dtype).type(np.nan)
     grid_mapping = array.encoding.get("grid_mapping", array.attrs.get("grid_mapping"))
@@ -163,11 +171,40 @@ def _stacked(results, layers, plan):
 
 
 def _unit(plan):
-    """The unit of results, where they have one."""
-    if not plan.single or plan.normalize:
+    """What results are, and their unit where they have one."""
+    if not plan.single:
         return {}
-    entropy = plan.measures[0] == "shannon" or plan.measures[0].startswith("renyi")
-    return {"units": _UNITS[plan.base]} if entropy else {}
+    measure = plan.measures[0]
+    entropy = measure.startswith("renyi") or measure == "shannon" and not plan.normalize
+    return {"long_name": measure} | ({"units": _UNITS[plan.base]} if entropy else {})
+
+
+def _made(plan, meaning, dtype):
+    """What was computed, as a GeoTIFF of the program says it and rioxarray reads it. What the numbers of the array would have to be looked at for is not there."""
+    rows, cols, cells = plan.native().window
+    shape = "square" if plan.footprint is None else plan.footprint if isinstance(plan.footprint, str) else "footprint"
+    nodata = "nan" if meaning.nodata is None and dtype.kind == "f" else "none" if meaning.nodata is None else meaning.nodata
+    whole = isinstance(nodata, float) and nodata.is_integer()
+    items = {
+        "NODATA": str(int(nodata) if whole else nodata),
+        "LEVELS": meaning.levels,
+        "BINS": _bins(meaning),
+        "WINDOW": f"{shape}, {rows} x {cols}, {cells} cells",
+        "EDGE": plan.edge,
+        "MIN_VALID": plan.min_valid or None,
+        "FILL_NODATA": "YES" if plan.fill_nodata else None,
+        "NORMALIZE": "YES" if plan.normalize else None,
+    }
+    software = {"TIFFTAG_SOFTWARE": f"halotile {halotile.__version__}"}
+    return software | {f"HALOTILE_{name}": value for name, value in items.items() if value is not None}
+
+
+def _bins(meaning):
+    if meaning.bins is None:
+        return None
+    if isinstance(meaning.bins, tuple):
+        return f"{len(meaning.bins) + 1}, edges"
+    return f"{meaning.bins}, {'quantile' if meaning.quantile else 'equal'}"
 
 
 @xr.register_dataarray_accessor("halotile")

@@ -126,6 +126,12 @@ impl Plan {
         let devices = named(&options.device)?;
         Ok(Self { window, entropy, measures: measures.len(), normalize, devices, gpu, threads })
     }
+
+    /// Rows, columns and cells of the window.
+    #[getter]
+    fn window(&self) -> (usize, usize, usize) {
+        (self.window.rows(), self.window.cols(), self.window.count())
+    }
 }
 
 impl Plan {

@@ -69,7 +69,9 @@ def test_what_is_kept_and_what_is_not(landcover, cells):
     assert set(h.coords) == {"y", "x", "time", "longitude"}
     for name in h.coords:
         xr.testing.assert_identical(h.coords[name].variable, landcover.coords[name].variable)
-    assert h.attrs == {"source": "somewhere", "units": "bits"}
+    made = {"TIFFTAG_SOFTWARE": f"halotile {halotile.__version__}", "HALOTILE_NODATA": "250", "HALOTILE_EDGE": "shrink"}
+    made |= {"HALOTILE_WINDOW": "square, 3 x 3, 9 cells", "long_name": "shannon", "units": "bits"}
+    assert h.attrs == {"source": "somewhere"} | made
     assert np.isnan(h.encoding["_FillValue"]) and h.encoding["_FillValue"].dtype == np.float32
     xr.testing.assert_identical(landcover, before)
 
@@ -90,6 +92,33 @@ def test_what_is_kept_and_what_is_not(landcover, cells):
 )
 def test_units(landcover, options, units):
     assert landcover.halotile.entropy(3, **options).attrs.get("units") == units
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"bins": 4}, {"BINS": "4, equal"}),
+        ({"bins": 4, "binning": "quantile"}, {"BINS": "4, quantile"}),
+        ({"bins": [1.5, 3]}, {"BINS": "3, edges"}),
+        ({"levels": 7, "normalize": True}, {"LEVELS": 7, "NORMALIZE": "YES"}),
+        ({"min_valid": 0.5, "fill_nodata": True}, {"MIN_VALID": 0.5, "FILL_NODATA": "YES"}),
+        ({"footprint": [[1, 1, 0]], "edge": "reflect"}, {"WINDOW": "footprint, 1 x 3, 2 cells", "EDGE": "reflect"}),
+    ],
+    ids=str,
+)
+def test_what_was_computed_is_said(landcover, options, says):
+    landcover.attrs |= {"HALOTILE_INPUT": "of another run", "STATISTICS_MEAN": 3.0}
+    attrs = landcover.halotile.entropy(3, **options).attrs
+    made = {"NODATA": "250", "WINDOW": "square, 3 x 3, 9 cells", "EDGE": "shrink"} | says
+    names = ("HALOTILE_", "STATISTICS_")
+    assert {name: value for name, value in attrs.items() if name.startswith(names)} == {
+        f"HALOTILE_{name}": value for name, value in made.items()
+    }
+
+
+def test_no_data_that_is_nan_and_none_at_all(cells):
+    said = lambda array: array.halotile.entropy().attrs["HALOTILE_NODATA"]
+    assert [said(xr.DataArray(cells)), said(xr.DataArray(cells.astype(float)))] == ["none", "nan"]
 
 
 def test_the_accessor_is_the_function(landcover):
@@ -266,6 +295,11 @@ def test_the_program_has_the_same_results(program, geotiff, tmp_path, masked, op
         same(h, theirs.sel(band=1))
         assert (h.rio.crs, h.rio.transform()) == (theirs.rio.crs, theirs.rio.transform())
         assert np.isnan(h.rio.nodata) and np.isnan(theirs.rio.nodata)
+        # What the program alone knows: the name of the file.
+        ours, said = ({name: str(value) for name, value in each.attrs.items()} for each in (h, theirs))
+        same_said = ("TIFFTAG_SOFTWARE", "HALOTILE_WINDOW", "HALOTILE_EDGE", "long_name", "units")
+        assert [ours.get(name) for name in same_said] == [said.get(name) for name in same_said]
+        assert masked or ours["HALOTILE_NODATA"] == said["HALOTILE_NODATA"]
 
 
 def test_netcdf(landcover, tmp_path):
