@@ -9,7 +9,6 @@ use halotile::grid::Grid;
 use halotile::io::reals::{self, RealFormat};
 use halotile::io::{self, OutputFormat};
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::whole;
 use serde_json::{Value, json};
 
 use crate::args::{CompareArgs, Loudness};
@@ -49,7 +48,7 @@ fn read(path: &Path, format: Option<RealFormat>, console: &Console) -> anyhow::R
     if format == RealFormat::Results(OutputFormat::GeoTiff) {
         // Its bands are the samples.
         let bands = GeoTiff::open(path, 1)?.bands();
-        return Ok((1..=bands).map(|band| whole(&GeoTiff::open(path, band)?)).collect::<Result<_, _>>()?);
+        return Ok((1..=bands).map(|band| GeoTiff::open(path, band)?.results()).collect::<Result<_, _>>()?);
     }
     match reals::read_file(format, path, console)? {
         Some(grids) => Ok(grids),

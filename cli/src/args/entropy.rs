@@ -143,10 +143,10 @@ pub struct EntropyArgs {
     /// Without it seed-binary gives seed-lines in place of text.
     #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", value_parser = one_of(OutputFormat::ALL, OutputFormat::name))]
     pub output_format: Option<OutputFormat>,
-    /// Numbers that a GeoTIFF stores [default: floating point, as --precision]
+    /// Numbers that a GeoTIFF stores [default: floating point, as --precision; u8 or u16 for richness alone]
     ///
     /// u16, i16 and u8 are whole numbers of steps, from 0 to the largest result there can be, with the scale that gives results back, and take
-    /// less room: entropies of 5 x 5 windows are at most 2.5e-5 off in u16. Richness is stored in steps of 1.
+    /// less room: entropies of 5 x 5 windows are at most 2.5e-5 off in u16. Richness is stored in steps of 1; where a file has nothing else, 0 is no data.
     #[arg(help_heading = OUTPUT, long = "type", value_name = "TYPE", value_parser = one_of(StoredType::ALL, StoredType::name))]
     pub stored: Option<StoredType>,
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each

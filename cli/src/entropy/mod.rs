@@ -198,7 +198,8 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } =
         job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
-    let mut outputs = Outputs::<T>::new(outputs, format, described(args), job.creation, args.decimals, console)?;
+    let (creation, apart) = (job.creation, outputs.len() > 1);
+    let mut outputs = Outputs::<T>::new(outputs, format, described(args), creation.clone(), args.decimals, console)?;
     let entropy = entropy(args, &window);
     let (mut preview, mut levels) = (None, 1);
     loop {
@@ -241,11 +242,11 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         (summary.rows, summary.cols) = if first { (Some(rows), Some(cols)) } else { (None, None) };
         summary.classes = first.then(|| classing.report());
 
-        let stored = args.stored.map(|of| stored::stored(args, of, cells.levels(), window.count())).transpose()?;
-        if let Some(stored) = &stored {
-            stored::tell(stored, args, &mut summary, console);
+        if format == OutputFormat::GeoTiff {
+            let stored = stored::stored(args, apart, (cells.levels(), window.count()), &creation)?;
+            stored::tell(&stored, args, &mut summary, console);
+            outputs.describe(items, stored);
         }
-        outputs.describe(items, stored);
         if preview_sink.is_some() {
             preview = Some(Preview::new(rows, cols)?);
         }

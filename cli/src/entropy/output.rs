@@ -22,7 +22,7 @@ pub struct Outputs<'c, T> {
     /// What a GeoTIFF says of its making: names and values.
     items: Vec<(String, String)>,
     /// How a GeoTIFF stores each measure, where that is not as it comes.
-    stored: Option<Vec<Stored>>,
+    stored: Vec<Option<Stored>>,
     creation: CreationOptions,
     /// The current sample has got results.
     begun: bool,
@@ -67,11 +67,11 @@ impl<'c, T: Number> Outputs<'c, T> {
             }
             _ => Files::Rows(sinks.into_iter().map(rows).collect::<Result<_, FormatError>>()?),
         };
-        Ok(Self { files, measures, items: Vec::new(), stored: None, creation, begun: false })
+        Ok(Self { files, measures, items: Vec::new(), stored: Vec::new(), creation, begun: false })
     }
 
     /// What a GeoTIFF is to say of its making, and how it is to store each measure unless as it comes, from the next sample on.
-    pub fn describe(&mut self, items: Vec<(String, String)>, stored: Option<Vec<Stored>>) {
+    pub fn describe(&mut self, items: Vec<(String, String)>, stored: Vec<Option<Stored>>) {
         (self.items, self.stored) = (items, stored);
     }
 
@@ -94,8 +94,10 @@ impl<'c, T: Number> Outputs<'c, T> {
                     let _ = file.seek(SeekFrom::Start(0));
                     let planes = i * each..(i + 1) * each;
                     let description = described(&self.measures[planes.clone()], &self.items);
-                    let description = match &self.stored {
-                        Some(stored) => description.stored(&stored[planes.clone()]),
+                    let stored =
+                        self.stored.get(planes.clone()).and_then(|all| all.iter().copied().collect::<Option<Vec<_>>>());
+                    let description = match stored {
+                        Some(stored) => description.stored(&stored),
                         None => description,
                     };
                     let sink = GeoTiffSink::new(file, name, shape, &description, georeference, &self.creation)?;

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use halotile::entropy::MAX_MEASURES;
 use halotile::grid::{Grid, GridView};
-use halotile::io::OutputFile;
 use halotile::io::reals::{RealFormat, read};
+use halotile::io::{Nodata, OutputFile};
 use halotile::measure::{Edge, Footprint, Measure};
 use halotile::raster::Values;
 use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffSink};
@@ -125,6 +125,29 @@ fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
         "{}",
         said.err
     );
+    // Numbers of classes alone are whole by themselves, from 1, so that 0 is no data; beside other measures, or where that is asked for, they are not.
+    let told = json_of(&place, "entropy m.tif r.tif --measure richness --nodata 3 --size 3");
+    assert_eq!((&told["type"], &told["scales"]), (&json!("u8"), &json!([1.0])));
+    place.run("entropy m.tif s.tif --measure richness --nodata 3 --size 3 --type f32 -q").quietly();
+    let (Values::U8(whole), Values::F32(real)) = (read("r.tif", 1), read("s.tif", 1)) else {
+        panic!("bytes by default and f32 when that is asked for")
+    };
+    assert_eq!(open("r.tif", 1).nodata(), Some(Nodata::Whole(0)));
+    assert!(
+        whole.contains(&0)
+            && whole.iter().zip(&real).all(|(&w, r)| if r.is_nan() { w == 0 } else { f32::from(w) == *r })
+    );
+    // As results they are the same, and `compare` takes them as that.
+    assert!(place.run("compare r.tif s.tif --tolerance 0").quietly().starts_with("no difference"));
+    place.run("entropy m.tif e.tif --nodata 3 --size 3 --type u16 --levels 9 -q").quietly();
+    place.run("entropy m.tif g.tif --nodata 3 --size 3 --levels 9 -q").quietly();
+    place.run("compare e.tif g.tif --tolerance 1.8e-5").quietly();
+    let types = |names: [&str; 3]| names.map(|name| open(name, 1).value_type().name());
+    place.run("entropy m.tif p-{measure}.tif --measure richness,hill:2 -q").quietly();
+    place.run("entropy m.tif q.tif --measure richness --co PREDICTOR=3 -q").quietly();
+    assert_eq!(types(["p-richness.tif", "p-hill-2.tif", "q.tif"]), ["u8", "f32", "f32"]);
+    place.run("entropy m.tif w.tif --measure richness --levels 300 -s 21 -q").quietly();
+    assert_eq!(types(["w.tif", "f.tif", "h.tif"]), ["u16", "f32", "u16"]);
     let said = place.run("entropy m.tif c.npy --type u8");
     assert!(
         said.code == 2 && said.err.contains("--type is for GeoTIFF, and the output's format is npy"),

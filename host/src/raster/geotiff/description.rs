@@ -51,12 +51,15 @@ impl Description {
 
     /// How the results of each band are stored, in numbers of one type: as they come where this is not said.
     ///
-    /// Panics unless there is one for each band, all of one type.
+    /// Panics unless there is one for each band, all of one type and with one number for no data.
     #[must_use]
     pub fn stored(mut self, stored: &[Stored]) -> Self {
         assert_eq!(self.bands.len(), stored.len(), "one for each band");
-        let of = |stored: &Stored| stored.stored_type();
-        assert!(stored.windows(2).all(|pair| of(&pair[0]) == of(&pair[1])), "bands of a TIFF have one type");
+        let of = |stored: &Stored| (stored.stored_type(), stored.nodata());
+        assert!(
+            stored.windows(2).all(|pair| of(&pair[0]) == of(&pair[1])),
+            "bands of a TIFF have one type and one no data"
+        );
         for (band, stored) in self.bands.iter_mut().zip(stored) {
             band.stored = Some(*stored);
         }

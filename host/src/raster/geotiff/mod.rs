@@ -29,6 +29,7 @@ mod image;
 mod layout;
 mod options;
 mod reader;
+mod results;
 mod sink;
 mod source;
 mod stored;

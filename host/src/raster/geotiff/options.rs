@@ -252,6 +252,11 @@ impl CreationOptions {
         self
     }
 
+    /// Whether whole numbers can be written so: not with a predictor for floating point.
+    pub fn take_whole_numbers(&self) -> bool {
+        self.predictor_for(false).is_ok()
+    }
+
     /// The predictor for cells that are real numbers, or whole ones.
     pub(super) fn predictor_for(&self, real: bool) -> Result<Predictor, OptionError> {
         match (self.predictor, real) {

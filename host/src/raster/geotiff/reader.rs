@@ -21,6 +21,7 @@ use tiff_reader::{OpenOptions, ParseBudgets, TiffError, TiffFile};
 
 use super::image::Image;
 use super::source::FileSource;
+use super::tags::Scale;
 use super::validity::Found;
 use super::{damaged, explain, tags, validity};
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
@@ -59,6 +60,7 @@ pub struct GeoTiff {
     georeference: Option<Georeference>,
     /// Of its metadata.
     items: Vec<(String, String)>,
+    scale: Scale,
     /// Some blocks of the band are not in the file, and what they hold is not 0.
     sparse: bool,
     /// The last band says how opaque the others are.
@@ -129,8 +131,9 @@ impl GeoTiff {
         });
         let (mask, alpha) = (mask.transpose()?, validity::has_alpha(ifd));
         let (band, sparse) = (band - 1, false);
-        let items = tags::items(ifd);
-        let mut tiff = Self { name, image, band, nodata: None, georeference, items, sparse, alpha, mask, origins };
+        let (items, scale) = (tags::items(ifd), tags::scale(ifd, band));
+        let mut tiff =
+            Self { name, image, band, nodata: None, georeference, items, scale, sparse, alpha, mask, origins };
         tiff.set_nodata(nodata);
         Ok(tiff)
     }
@@ -199,6 +202,10 @@ impl GeoTiff {
     /// How many bands the file has.
     pub fn bands(&self) -> usize {
         self.image.bands()
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
     }
 
     /// Puts what GDAL sees into the cells of blocks that are not in the file.

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use super::description::Description;
 use super::options::CreationOptions;
-use super::stored::{Stored, StoredType};
+use super::stored::Stored;
 use super::tags;
 use super::writer::{BlockWriter, Conversion, Image};
 use crate::grid::GridView;
@@ -13,7 +13,7 @@ use crate::io::{FormatError, Number};
 use crate::raster::{Georeference, ResultSink};
 
 /// Writes results: a band for each measure, described, in planes; cells without data are NaN, or have the number that
-/// the type has for them ([`StoredType`]), and the file says so.
+/// is stored for them ([`Stored`]), and the file says so.
 ///
 /// ```
 /// use halotile::grid::GridView;
@@ -56,15 +56,15 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
     ) -> Result<Self, FormatError> {
         let mut tags = georeference.map(tags::of_georeference).unwrap_or_default();
         let stored = description.all_stored();
-        let of = stored.as_ref().and_then(|stored| stored.first()).map(|band| band.stored_type());
-        tags.push(tags::of_nodata(of.map_or("nan", StoredType::nodata)));
+        let first = stored.as_ref().and_then(|stored| stored.first().copied());
+        tags.push(tags::of_nodata(first.map_or("nan", Stored::nodata)));
         tags.extend(description.tags());
         let (rows, cols) = shape;
         let is_nothing = |value: T| value.to_f64().is_nan();
         let stored = stored.map(|bands| Conversion { bands, push: Stored::push });
         let planes = description.bands();
         let image = Image { name, rows, cols, planes, tags, beyond: T::NAN, is_nothing, stored };
-        let is_real = of.is_none_or(StoredType::is_real);
+        let is_real = first.is_none_or(|band| band.stored_type().is_real());
         let options = if is_real { options.clone() } else { options.clone().for_whole_results() };
         BlockWriter::new(out, image, &options).map(Self)
     }

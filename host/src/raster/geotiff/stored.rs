@@ -5,7 +5,8 @@
 //! ```
 //!
 //! GDAL's metadata say the scale of each band, so that programs give results back. The largest number of a type is left for no data, or the lowest one where
-//! the type has negative numbers. A result is half a step off at most. Results that are whole numbers themselves go in steps of 1, exactly.
+//! the type has negative numbers. A result is half a step off at most. Results that are whole numbers themselves go in steps of 1, exactly; where they
+//! begin with 1, 0 is no data.
 
 use tiff_writer::ImageBuilder;
 
@@ -51,16 +52,6 @@ impl StoredType {
         }
     }
 
-    /// The number that stands for no data.
-    pub(super) fn nodata(self) -> &'static str {
-        match self {
-            Self::F32 | Self::F64 => "nan",
-            Self::U8 => "255",
-            Self::U16 => "65535",
-            Self::I16 => "-32768",
-        }
-    }
-
     /// Whether its numbers are floating point.
     pub fn is_real(self) -> bool {
         self.most().is_none()
@@ -95,11 +86,14 @@ impl StoredType {
 /// assert!((stored.scale() - 4.91e-5).abs() < 1e-7);
 /// assert_eq!(Stored::counts(StoredType::U8, 25).map(|counts| counts.scale()), Some(1.0));
 /// assert!(Stored::counts(StoredType::U8, 300).is_none());
+/// assert!(Stored::from_one(StoredType::U8, 255).is_some());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stored {
     of: StoredType,
     scale: f64,
+    /// 0 is no result, so that it is no data.
+    from_one: bool,
 }
 
 impl Stored {
@@ -109,12 +103,23 @@ impl Stored {
             Some(most) if bound > 0.0 && bound.is_finite() => bound / most,
             _ => 1.0,
         };
-        Self { of, scale }
+        Self { of, scale, from_one: false }
     }
 
     /// Results that are whole numbers from 0 to `most`, in steps of 1. `None` where the type has not so many.
     pub fn counts(of: StoredType, most: usize) -> Option<Self> {
-        of.most().is_none_or(|there| most as f64 <= there).then_some(Self { of, scale: 1.0 })
+        of.most().is_none_or(|there| most as f64 <= there).then_some(Self { of, scale: 1.0, from_one: false })
+    }
+
+    /// Results that are whole numbers from 1 to `most`, in steps of 1: 0 is no data, NaN in floating point. `None` where the type has not so many.
+    pub fn from_one(of: StoredType, most: usize) -> Option<Self> {
+        let there = match of {
+            StoredType::F32 | StoredType::F64 => return Self::counts(of, most),
+            StoredType::U8 => u8::MAX.into(),
+            StoredType::U16 => u16::MAX.into(),
+            StoredType::I16 => i16::MAX as usize,
+        };
+        (most <= there).then_some(Self { of, scale: 1.0, from_one: true })
     }
 
     /// The type of its numbers.
@@ -127,6 +132,17 @@ impl Stored {
         self.scale
     }
 
+    /// The number that stands for no data.
+    pub(super) fn nodata(self) -> &'static str {
+        match self.of {
+            StoredType::F32 | StoredType::F64 => "nan",
+            _ if self.from_one => "0",
+            StoredType::U8 => "255",
+            StoredType::U16 => "65535",
+            StoredType::I16 => "-32768",
+        }
+    }
+
     /// Appends results as they are stored, in the byte order of the machine.
     pub(super) fn push<T: Number>(self, results: &[T], cells: &mut Vec<u8>) {
         let per_step = 1.0 / self.scale;
@@ -134,6 +150,10 @@ impl Stored {
         match self.of {
             StoredType::F32 => put(results, cells, |result| (result as f32).to_ne_bytes()),
             StoredType::F64 => put(results, cells, f64::to_ne_bytes),
+            // A cast makes 0 of NaN.
+            StoredType::U8 if self.from_one => put(results, cells, |result| ((result + 0.5) as u8).to_ne_bytes()),
+            StoredType::U16 if self.from_one => put(results, cells, |result| ((result + 0.5) as u16).to_ne_bytes()),
+            StoredType::I16 if self.from_one => put(results, cells, |result| ((result + 0.5) as i16).to_ne_bytes()),
             StoredType::U8 => put(results, cells, |result| {
                 let number = ((result * per_step + 0.5) as u8).min(254);
                 (if result.is_nan() { 255 } else { number }).to_ne_bytes()
@@ -212,6 +232,15 @@ mod tests {
         for (of, most) in [(StoredType::U8, 254), (StoredType::U16, 65_534), (StoredType::I16, 32_767)] {
             assert!(Stored::counts(of, most).is_some() && Stored::counts(of, most + 1).is_none());
         }
+        for (of, most) in [(StoredType::U8, 255), (StoredType::U16, 65_535), (StoredType::I16, 32_767)] {
+            assert!(Stored::from_one(of, most).is_some() && Stored::from_one(of, most + 1).is_none());
+        }
+        let from_one = |of| Stored::from_one(of, 255).unwrap();
+        let counts = [1.0, f64::NAN, 254.0, 255.0];
+        assert_eq!(stored_as(from_one(StoredType::U8), &counts, u8::from_ne_bytes), [1, 0, 254, 255]);
+        assert_eq!(stored_as(from_one(StoredType::U16), &counts, u16::from_ne_bytes), [1, 0, 254, 255]);
+        assert_eq!(stored_as(from_one(StoredType::I16), &counts, i16::from_ne_bytes), [1, 0, 254, 255]);
+        assert!(stored_as(from_one(StoredType::F32), &counts, f32::from_ne_bytes)[1].is_nan());
         assert!(Stored::counts(StoredType::F32, 70_000).is_some());
         // A single class everywhere: all entropies are 0.
         assert_eq!(Stored::up_to(StoredType::U16, 0.0).scale(), 1.0);

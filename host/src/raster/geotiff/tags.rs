@@ -39,17 +39,41 @@ pub(super) fn georeference(ifd: &Ifd) -> Option<Georeference> {
     (!found.is_empty()).then_some(found)
 }
 
+/// What numbers are multiplied by, and what is added then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    pub scale: f64,
+    pub offset: f64,
+}
+
 /// The items of GDAL's metadata of the whole image: names and values.
 pub(super) fn items(ifd: &Ifd) -> Vec<(String, String)> {
+    let of_image = |item: roxmltree::Node<'_, '_>| {
+        let named = item
+            .attribute("name")
+            .filter(|_| ["sample", "domain", "role"].iter().all(|name| !item.has_attribute(*name)));
+        Some((named?.to_owned(), unescaped(item.text().unwrap_or_default())))
+    };
+    each_item(ifd, of_image)
+}
+
+/// What GDAL's metadata say that the numbers of a band, counted from 0, are multiplied by, and what is added then.
+pub(super) fn scale(ifd: &Ifd, band: usize) -> Scale {
+    let of_band = |item: roxmltree::Node<'_, '_>| {
+        let sample = item.attribute("sample")?.parse::<usize>().ok()?;
+        let value = item.text()?.trim().parse::<f64>().ok().filter(|value| value.is_finite())?;
+        (sample == band).then_some((item.attribute("role")?.to_owned(), value))
+    };
+    let found = each_item(ifd, of_band);
+    let of = |name: &str| found.iter().find(|(role, _)| role == name).map(|&(_, value)| value);
+    Scale { scale: of("scale").unwrap_or(1.0), offset: of("offset").unwrap_or(0.0) }
+}
+
+/// What `look` makes of the items of GDAL's metadata.
+fn each_item<T>(ifd: &Ifd, look: impl FnMut(roxmltree::Node<'_, '_>) -> Option<T>) -> Vec<T> {
     let document = ifd.tag(GDAL_METADATA).and_then(|tag| tag.value.as_str());
     let Some(Ok(document)) = document.map(roxmltree::Document::parse) else { return Vec::new() };
-    let of_image = |item: &roxmltree::Node<'_, '_>| {
-        item.has_tag_name("Item") && ["sample", "domain", "role"].iter().all(|name| !item.has_attribute(*name))
-    };
-    let items = document.root_element().children().filter(of_image);
-    items
-        .filter_map(|item| Some((item.attribute("name")?.to_owned(), unescaped(item.text().unwrap_or_default()))))
-        .collect()
+    document.root_element().children().filter(|item| item.has_tag_name("Item")).filter_map(look).collect()
 }
 
 /// What GDAL has escaped twice, of which the parser of XML has taken one back.
