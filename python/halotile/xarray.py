@@ -9,6 +9,8 @@ What is no data is what the array says: its `_FillValue` or `missing_value`, as 
 anyway. Arrays of Dask's stay lazy, arrays on a GPU stay there.
 """
 
+import os
+
 import numpy as np
 import xarray as xr
 
@@ -99,7 +101,7 @@ def entropy(array, size=5, *, dim=None, mask=None, nodata=None, **options):
         for name, value in array.attrs.items()
         if name not in _OF_NUMBERS and not str(name).startswith(_OF_MAKING)
     }
-    attrs = kept | _made(plan, meaning, array.dtype) | _unit(plan)
+    attrs = kept | _made(plan, meaning, options.get("classes"), mask is not None) | _unit(plan)
     result = xr.DataArray(data, coords, dims, plan.measures[0] if plan.single else "diversity", attrs)
     # What rioxarray and NetCDF write as the value that is no data.
     result.encoding["_FillValue"] = np.dtype(plan.dtype).type(np.nan)
@@ -179,15 +181,15 @@ def _unit(plan):
     return {"long_name": measure} | ({"units": _UNITS[plan.base]} if entropy else {})
 
 
-def _made(plan, meaning, dtype):
-    """What was computed, as a GeoTIFF of the program says it and rioxarray reads it. What the numbers of the array would have to be looked at for is not there."""
+def _made(plan, meaning, classes, masked):
+    """What was computed, as a GeoTIFF of the program says it and rioxarray reads it."""
     rows, cols, cells = plan.native().window
     shape = "square" if plan.footprint is None else plan.footprint if isinstance(plan.footprint, str) else "footprint"
-    nodata = "nan" if meaning.nodata is None and dtype.kind == "f" else "none" if meaning.nodata is None else meaning.nodata
-    whole = isinstance(nodata, float) and nodata.is_integer()
     items = {
-        "NODATA": str(int(nodata) if whole else nodata),
+        "NODATA": "none" if meaning.nodata is None else _shown(meaning.nodata),
+        "MASK": "array" if masked else None,
         "LEVELS": meaning.levels,
+        "CLASSES": None if classes is None else os.path.basename(classes) if isinstance(classes, (str, os.PathLike)) else "mapping",
         "BINS": _bins(meaning),
         "WINDOW": f"{shape}, {rows} x {cols}, {cells} cells",
         "EDGE": plan.edge,
@@ -197,6 +199,11 @@ def _made(plan, meaning, dtype):
     }
     software = {"TIFFTAG_SOFTWARE": f"halotile {halotile.__version__}"}
     return software | {f"HALOTILE_{name}": value for name, value in items.items() if value is not None}
+
+
+def _shown(number):
+    """A number in as few digits as tell it from others, without an exponent, as the program shows it."""
+    return np.format_float_positional(number, trim="-") if isinstance(number, float) else str(int(number))
 
 
 def _bins(meaning):

@@ -7,8 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use halotile::io::reals::RealFormat;
 
 pub(super) const COMPARE_HELP: &str = "\
-Any format of cells or of results can be compared with any other. NaN equals NaN and nothing else. Numbers \
-of a GeoTIFF are taken by its scale, and its value for no data as NaN.
+Any format of cells or of results can be compared with any other. NaN equals NaN and nothing else. Where a \
+GeoTIFF has a scale, its numbers are taken by it, and its value for no data as NaN.
 
 --json prints one object: a, b, cells, tolerance, above, unpaired_nan and largest (null when the \
 files are equal, otherwise sample, row, col, a, b and difference; what is not finite is null).

@@ -45,8 +45,9 @@ output_format, samples, rows and cols (null when there are several samples), cel
 shape, window (rows, cols and cells of it), edge, min_valid, fill_nodata, measures, levels (as given), classes (null when there are several \
 samples; from: survey, levels, list or bins; nodata_cells where they were counted; table: code and, as far as they are known, \
 name, values or between, and cells), unit, nodata, nodata_from, georeference_from and mask_from (the option, tag, band or file \
-that says it; mask_from: the input's own mask), device, kernel (null for the CPU engine), precision, threads, memory (as \
-given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
+that says it; mask_from: the input's own mask), device, kernel (null for the CPU engine), precision, types and scales (of the \
+numbers that a GeoTIFF stores and what they are multiplied by, one for each measure; null where numbers are as precision has them), threads, \
+memory (as given, in bytes), peak_memory (bytes resident at most; null but on Linux), seconds (read, classes, device, compute, write, total; \
 device: opening a GPU; compute: with the reading and writing that goes on meanwhile), kernel_seconds (null where no device \
 took part) and cells_per_second (cells over seconds.compute).";
 
@@ -146,7 +147,8 @@ pub struct EntropyArgs {
     /// Numbers that a GeoTIFF stores [default: floating point, as --precision; u8 or u16 for richness alone]
     ///
     /// u16, i16 and u8 are whole numbers of steps, from 0 to the largest result there can be, with the scale that gives results back, and take
-    /// less room: entropies of 5 x 5 windows are at most 2.5e-5 off in u16. Richness is stored in steps of 1; where a file has nothing else, 0 is no data.
+    /// less room: entropies of 5 x 5 windows are at most 2.5e-5 off in u16. Richness is stored in steps of 1; where a file has nothing else,
+    /// 0 is no data, and by default it is stored so unless PREDICTOR=3 is asked for or there may be more than 65,535 classes in a window.
     #[arg(help_heading = OUTPUT, long = "type", value_name = "TYPE", value_parser = one_of(StoredType::ALL, StoredType::name))]
     pub stored: Option<StoredType>,
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each

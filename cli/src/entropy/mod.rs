@@ -198,8 +198,8 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
     let Job { args, console, name, mut input, mut mask, several, format, outputs, preview: preview_sink, list, .. } =
         job;
     let (mut chooser, mut summary, window) = (job.chooser, job.summary, job.window);
-    let (creation, apart) = (job.creation, outputs.len() > 1);
-    let mut outputs = Outputs::<T>::new(outputs, format, described(args), creation.clone(), args.decimals, console)?;
+    let (apart, fit) = (outputs.len() > 1, job.creation.fits_whole_numbers());
+    let mut outputs = Outputs::<T>::new(outputs, format, described(args), job.creation, args.decimals, console)?;
     let entropy = entropy(args, &window);
     let (mut preview, mut levels) = (None, 1);
     loop {
@@ -243,7 +243,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         summary.classes = first.then(|| classing.report());
 
         if format == OutputFormat::GeoTiff {
-            let stored = stored::stored(args, apart, (cells.levels(), window.count()), &creation)?;
+            let stored = stored::stored(args, (apart, fit), (cells.levels(), window.count()))?;
             stored::tell(&stored, args, &mut summary, console);
             outputs.describe(items, stored);
         }

@@ -5,7 +5,7 @@
 
 use anyhow::{Result, anyhow};
 use halotile::measure::Measure;
-use halotile::raster::geotiff::{CreationOptions, Stored, StoredType};
+use halotile::raster::geotiff::{Stored, StoredType};
 
 use super::bound;
 use super::summary::Summary;
@@ -13,53 +13,49 @@ use crate::args::EntropyArgs;
 use crate::console::Console;
 
 /// How each measure is stored where that is not as it comes: up to the largest value that it has in windows of `cells` cells and so many `levels`.
-/// Measures share a file, or have files of their own and are `apart`.
+/// Measures share a file, or have files of their own and are `apart`. What is said of the file may not `fit` whole numbers, which are then not
+/// what is chosen by default.
 pub fn stored(
     args: &EntropyArgs,
-    apart: bool,
+    (apart, fit): (bool, bool),
     (levels, cells): (usize, usize),
-    creation: &CreationOptions,
 ) -> Result<Vec<Option<Stored>>> {
     let most = levels.min(cells);
-    let counts = |measure: Measure| measure == Measure::Richness;
-    let all_counts = args.measures.iter().all(|&measure| counts(measure));
-    let each = |&measure: &Measure| {
-        let from_one = counts(measure) && (apart || all_counts);
-        let Some(of) = args.stored else {
-            let types =
-                [StoredType::U8, StoredType::U16].into_iter().filter(|_| from_one && creation.take_whole_numbers());
-            return Ok(types.filter_map(|of| Stored::from_one(of, most)).next());
-        };
-        let stored = match (counts(measure), from_one) {
-            (true, true) => Stored::from_one(of, most),
-            (true, false) => Stored::counts(of, most),
-            (false, _) => Some(Stored::up_to(of, bound(args, measure, levels, cells))),
-        };
-        stored.map(Some).ok_or_else(|| {
+    let alone = apart || args.measures.iter().all(|&measure| measure == Measure::Richness);
+    let counts = |of| if alone { Stored::from_one(of, most) } else { Stored::counts(of, most) };
+    let each = |&measure: &Measure| match (args.stored, measure) {
+        (None, Measure::Richness) if alone && fit => {
+            Ok([StoredType::U8, StoredType::U16].into_iter().find_map(|of| Stored::from_one(of, most)))
+        }
+        (None, _) => Ok(None),
+        (Some(of), Measure::Richness) => counts(of).map(Some).ok_or_else(|| {
+            let larger = if counts(StoredType::U16).is_some() { "u16 or f32" } else { "f32" };
             let of = of.name();
             anyhow!(
-                "--type {of}: there may be {most} classes in a window, which {of} has no number for; choose u16 or f32"
+                "--type {of}: there may be {most} classes in a window, which {of} has no number for; choose {larger}"
             )
-        })
+        }),
+        (Some(of), _) => Ok(Some(Stored::up_to(of, bound(args, measure, levels, cells)))),
     };
     args.measures.iter().map(each).collect()
 }
 
 /// Tells what storing costs.
 pub fn tell(stored: &[Option<Stored>], args: &EntropyArgs, summary: &mut Summary, console: &Console) {
-    let all: Option<Vec<Stored>> = stored.iter().copied().collect();
-    if let Some(all) = &all {
-        summary.stored = all.first().map(|band| band.stored_type().name());
-        summary.scales = Some(all.iter().map(|band| band.scale()).collect());
+    if stored.iter().any(Option::is_some) {
+        let of = |band: &Option<Stored>| band.map(|band| band.stored_type().name());
+        summary.types = Some(stored.iter().map(of).collect());
+        summary.scales = Some(stored.iter().map(|band| band.map(Stored::scale)).collect());
     }
-    for (band, measure) in stored.iter().zip(&args.measures) {
+    for (at, (band, measure)) in stored.iter().zip(&args.measures).enumerate() {
         let Some(band) = band.filter(|band| !band.stored_type().is_real()) else { continue };
         let (of, scale) = (band.stored_type().name(), band.scale());
         let steps = match (measure, args.stored) {
-            (Measure::Richness, None) => "1; --type f32 would be floating point".to_owned(),
+            (Measure::Richness, None) => "1, 0 where there is no data; --type f32 stores NaN there".to_owned(),
             (Measure::Richness, Some(_)) => "1".to_owned(),
             _ => format!("{scale:.3e}, at most {:.1e} off", scale / 2.0),
         };
-        console.note(&format!("{}: {measure} is stored as {of} in steps of {steps}", summary.output));
+        let file = summary.outputs.get(at).unwrap_or(&summary.output);
+        console.note(&format!("{file}: {measure} is stored as {of} in steps of {steps}"));
     }
 }

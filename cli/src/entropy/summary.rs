@@ -42,10 +42,9 @@ pub struct Summary {
     pub device: String,
     pub kernel: Option<&'static str>,
     pub precision: &'static str,
-    #[serde(rename = "type")]
-    pub stored: Option<&'static str>,
-    /// Of each measure: what its numbers in the file are multiplied by.
-    pub scales: Option<Vec<f64>>,
+    /// Of each measure: the type of its numbers in a GeoTIFF, and what they are multiplied by; null where they are as computed.
+    pub types: Option<Vec<Option<&'static str>>>,
+    pub scales: Option<Vec<Option<f64>>>,
     pub threads: usize,
     pub memory: Option<usize>,
     pub peak_memory: Option<u64>,

@@ -342,7 +342,7 @@ fn json_says_what_was_done() {
         ("fill_nodata", false.into()),
         ("mask", Value::Null),
         ("memory", Value::Null),
-        ("type", Value::Null),
+        ("types", Value::Null),
         ("scales", Value::Null),
     ] {
         assert_eq!(json[key], value, "{key}");

@@ -97,8 +97,8 @@ fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
     let told = json_of(&place, "entropy m.tif h.tif --measure shannon,richness --type u16 --levels 9");
     let scale = 9f64.ln() / 65_534.0;
     assert_eq!(
-        (&told["type"], &told["precision"], &told["scales"]),
-        (&json!("u16"), &json!("f32"), &json!([scale, 1.0]))
+        (&told["types"], &told["precision"], &told["scales"]),
+        (&json!(["u16", "u16"]), &json!("f32"), &json!([scale, 1.0]))
     );
     place.run("entropy m.tif f.tif --measure shannon,richness --precision f64 --type f32 -q").quietly();
     let open = |name: &str, band| GeoTiff::open(&place.path(name), band).expect("a GeoTIFF");
@@ -127,7 +127,7 @@ fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
     );
     // Numbers of classes alone are whole by themselves, from 1, so that 0 is no data; beside other measures, or where that is asked for, they are not.
     let told = json_of(&place, "entropy m.tif r.tif --measure richness --nodata 3 --size 3");
-    assert_eq!((&told["type"], &told["scales"]), (&json!("u8"), &json!([1.0])));
+    assert_eq!((&told["types"], &told["scales"]), (&json!(["u8"]), &json!([1.0])));
     place.run("entropy m.tif s.tif --measure richness --nodata 3 --size 3 --type f32 -q").quietly();
     let (Values::U8(whole), Values::F32(real)) = (read("r.tif", 1), read("s.tif", 1)) else {
         panic!("bytes by default and f32 when that is asked for")
@@ -142,8 +142,17 @@ fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
     place.run("entropy m.tif e.tif --nodata 3 --size 3 --type u16 --levels 9 -q").quietly();
     place.run("entropy m.tif g.tif --nodata 3 --size 3 --levels 9 -q").quietly();
     place.run("compare e.tif g.tif --tolerance 1.8e-5").quietly();
+    // A map without a scale is compared as it is stored.
+    place.run("generate grid --rows 70 --cols 90 --levels 9 --seed 3 --pattern clustered m.npy").quietly();
+    assert!(place.run("compare m.tif m.npy").quietly().starts_with("no difference"));
     let types = |names: [&str; 3]| names.map(|name| open(name, 1).value_type().name());
-    place.run("entropy m.tif p-{measure}.tif --measure richness,hill:2 -q").quietly();
+    let told = json_of(&place, "entropy m.tif p-{measure}.tif --measure richness,hill:2");
+    assert_eq!((&told["types"], &told["scales"]), (&json!(["u8", null]), &json!([1.0, null])));
+    let said = place.run("entropy m.tif n-{measure}.tif --measure hill:2,richness").err;
+    assert!(
+        said.contains("n-richness.tif: richness is stored as u8 in steps of 1, 0 where there is no data"),
+        "{said}"
+    );
     place.run("entropy m.tif q.tif --measure richness --co PREDICTOR=3 -q").quietly();
     assert_eq!(types(["p-richness.tif", "p-hill-2.tif", "q.tif"]), ["u8", "f32", "f32"]);
     place.run("entropy m.tif w.tif --measure richness --levels 300 -s 21 -q").quietly();

@@ -143,7 +143,8 @@ pub trait Cells: Sync {
     fn read_into(&self, rows: Range<usize>, cols: Range<usize>, out: CodesMut<'_>) -> Result<(), FormatError>;
 }
 
-/// All of a raster as f64 (64-bit integers beyond 2^53 are rounded), for what needs it whole, as comparing does.
+/// All of a raster as f64 (64-bit integers beyond 2^53 are rounded), for what needs it whole. Of a GeoTIFF that has scales they are what is
+/// stored, and its `results` what that stands for.
 ///
 /// # Errors
 /// What reading says, and too little memory.

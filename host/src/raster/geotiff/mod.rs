@@ -3,13 +3,13 @@
 //! ```text
 //! reader ── a window of one band ── Values          sink ─── results, a band a measure ─┐
 //!    │                                               └────── cells ─────────────────────┤
-//!    ├──── tags ─ georeference, nodata ── description ────── writer ── blocks in the file's order
+//!    ├──── tags ─ georeference, nodata, scale ─ description ─ writer ── blocks in the file's order
 //!    │                                                          ├── encoders ── blocks on their way, by all threads
 //!    │                                                          │   encode ── from the cells of a block to its bytes
 //!  image ── layout ─ how samples are stored                     │
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
-//!  stored ─ results as floating-point numbers or as whole numbers of steps
+//!  stored ─ results as floating-point numbers or as whole numbers of steps; results ─ back again
 //! validity ─ masks and alpha bands, in the file and beside it
 //!  source ─ bytes of the file, by position
 //!  decode ─ from the bytes of a block to the cells of a band

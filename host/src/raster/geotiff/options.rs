@@ -253,7 +253,7 @@ impl CreationOptions {
     }
 
     /// Whether whole numbers can be written so: not with a predictor for floating point.
-    pub fn take_whole_numbers(&self) -> bool {
+    pub fn fits_whole_numbers(&self) -> bool {
         self.predictor_for(false).is_ok()
     }
 

@@ -21,7 +21,7 @@ use tiff_reader::{OpenOptions, ParseBudgets, TiffError, TiffFile};
 
 use super::image::Image;
 use super::source::FileSource;
-use super::tags::Scale;
+use super::tags::{GdalMetadata, Scale};
 use super::validity::Found;
 use super::{damaged, explain, tags, validity};
 use crate::io::{FormatError, Nodata, Place, Problem, geotiff_from_pipe};
@@ -60,7 +60,7 @@ pub struct GeoTiff {
     georeference: Option<Georeference>,
     /// Of its metadata.
     items: Vec<(String, String)>,
-    scale: Scale,
+    scale: Option<Scale>,
     /// Some blocks of the band are not in the file, and what they hold is not 0.
     sparse: bool,
     /// The last band says how opaque the others are.
@@ -131,7 +131,7 @@ impl GeoTiff {
         });
         let (mask, alpha) = (mask.transpose()?, validity::has_alpha(ifd));
         let (band, sparse) = (band - 1, false);
-        let (items, scale) = (tags::items(ifd), tags::scale(ifd, band));
+        let GdalMetadata { items, scale } = tags::metadata(ifd, band, &name);
         let mut tiff =
             Self { name, image, band, nodata: None, georeference, items, scale, sparse, alpha, mask, origins };
         tiff.set_nodata(nodata);
@@ -155,7 +155,7 @@ impl GeoTiff {
         let source: SharedSource = Arc::new(FileSource::open(&beside).map_err(|e| explain(e, &name))?);
         let file = parse(&source).map_err(|e| explain(e, &name))?;
         let at_file = |problem: Problem| problem.at(&name, Place::FILE);
-        let Some(band) = validity::band_beside(&file, self.band + 1) else {
+        let Some(band) = validity::band_beside(&file, &name, self.band + 1) else {
             let band = self.band + 1;
             tracing::warn!("{name}: its metadata do not say that it is a mask of band {band}; it does not count");
             return Ok(());
@@ -204,7 +204,7 @@ impl GeoTiff {
         self.image.bands()
     }
 
-    pub(super) fn scale(&self) -> Scale {
+    pub(super) fn scale(&self) -> Option<Scale> {
         self.scale
     }
 

@@ -7,8 +7,8 @@ use crate::io::{FormatError, Nodata};
 use crate::raster::{Raster, whole};
 
 impl GeoTiff {
-    /// All of the band as f64, as what its numbers stand for: by the scale and the offset that the file has for them, and NaN for the value for
-    /// no data. 64-bit integers beyond 2^53 are rounded.
+    /// All of the band as f64. Where the file has a scale or an offset for it, as what its numbers stand for, and NaN for the value for no data;
+    /// else as they are stored. Masks do not count; 64-bit integers beyond 2^53 are rounded first.
     ///
     /// ```
     /// use halotile::grid::GridView;
@@ -32,12 +32,12 @@ impl GeoTiff {
     /// What reading says, and too little memory.
     pub fn results(&self) -> Result<Grid<f64>, FormatError> {
         let mut grid = whole(self)?;
+        let Some(Scale { scale, offset }) = self.scale() else { return Ok(grid) };
         let nodata = match self.nodata() {
             Some(Nodata::Whole(value)) => Some(value as f64),
             Some(Nodata::Fraction(value)) => Some(value),
             Some(Nodata::Nan) | None => None,
         };
-        let Scale { scale, offset } = self.scale();
         for number in grid.as_mut_slice() {
             *number = if Some(*number) == nodata { f64::NAN } else { *number * scale + offset };
         }

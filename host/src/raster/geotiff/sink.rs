@@ -45,7 +45,7 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
     /// go to `out` as they come, the tags with [`finish`](ResultSink::finish).
     ///
     /// # Errors
-    /// `out` that has no positions (a pipe), options that do not go with floating point, a shape that a TIFF cannot have, and failed writes.
+    /// `out` that has no positions (a pipe), options that do not go with the type of the numbers, a shape that a TIFF cannot have, and failed writes.
     pub fn new(
         out: W,
         name: &str,

@@ -19,11 +19,11 @@ pub enum StoredType {
     F32,
     /// 64-bit floating point.
     F64,
-    /// Whole numbers from 0 to 254; 255 is no data.
+    /// Whole numbers from 0 to 254.
     U8,
-    /// Whole numbers from 0 to 65,534; 65,535 is no data.
+    /// Whole numbers from 0 to 65,534.
     U16,
-    /// Whole numbers from 0 to 32,767; −32,768 is no data.
+    /// Whole numbers from 0 to 32,767.
     I16,
 }
 
@@ -77,7 +77,7 @@ impl StoredType {
     }
 }
 
-/// How the results of a band are stored.
+/// How the results of a band are stored. No data is NaN in floating point, else 255, 65,535 or −32,768, and 0 where results [begin with 1](Self::from_one).
 ///
 /// ```
 /// use halotile::raster::geotiff::{Stored, StoredType};

@@ -39,41 +39,54 @@ pub(super) fn georeference(ifd: &Ifd) -> Option<Georeference> {
     (!found.is_empty()).then_some(found)
 }
 
-/// What numbers are multiplied by, and what is added then.
+/// What GDAL's metadata say of the whole image, and of one of its bands.
+#[derive(Debug, Default)]
+pub(super) struct GdalMetadata {
+    /// Names and values.
+    pub items: Vec<(String, String)>,
+    /// Of the band, where it is said.
+    pub scale: Option<Scale>,
+}
+
+/// What the numbers of a band are multiplied by, and what is added then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     pub scale: f64,
     pub offset: f64,
 }
 
-/// The items of GDAL's metadata of the whole image: names and values.
-pub(super) fn items(ifd: &Ifd) -> Vec<(String, String)> {
-    let of_image = |item: roxmltree::Node<'_, '_>| {
-        let named = item
-            .attribute("name")
-            .filter(|_| ["sample", "domain", "role"].iter().all(|name| !item.has_attribute(*name)));
-        Some((named?.to_owned(), unescaped(item.text().unwrap_or_default())))
+/// GDAL's metadata of the whole image and of a band, counted from 0.
+pub(super) fn metadata(ifd: &Ifd, band: usize, name: &str) -> GdalMetadata {
+    let Some(text) = ifd.tag(GDAL_METADATA).and_then(|tag| tag.value.as_str()) else { return GdalMetadata::default() };
+    let document = match roxmltree::Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            tracing::warn!("{name}: the tag GDAL_METADATA holds no XML ({error}); it does not count");
+            return GdalMetadata::default();
+        }
     };
-    each_item(ifd, of_image)
-}
-
-/// What GDAL's metadata say that the numbers of a band, counted from 0, are multiplied by, and what is added then.
-pub(super) fn scale(ifd: &Ifd, band: usize) -> Scale {
-    let of_band = |item: roxmltree::Node<'_, '_>| {
-        let sample = item.attribute("sample")?.parse::<usize>().ok()?;
-        let value = item.text()?.trim().parse::<f64>().ok().filter(|value| value.is_finite())?;
-        (sample == band).then_some((item.attribute("role")?.to_owned(), value))
-    };
-    let found = each_item(ifd, of_band);
-    let of = |name: &str| found.iter().find(|(role, _)| role == name).map(|&(_, value)| value);
-    Scale { scale: of("scale").unwrap_or(1.0), offset: of("offset").unwrap_or(0.0) }
-}
-
-/// What `look` makes of the items of GDAL's metadata.
-fn each_item<T>(ifd: &Ifd, look: impl FnMut(roxmltree::Node<'_, '_>) -> Option<T>) -> Vec<T> {
-    let document = ifd.tag(GDAL_METADATA).and_then(|tag| tag.value.as_str());
-    let Some(Ok(document)) = document.map(roxmltree::Document::parse) else { return Vec::new() };
-    document.root_element().children().filter(|item| item.has_tag_name("Item")).filter_map(look).collect()
+    let mut found = GdalMetadata::default();
+    let (mut scale, mut offset) = (None, None);
+    for item in document.root_element().children().filter(|item| item.has_tag_name("Item")) {
+        let value = item.text().unwrap_or_default();
+        if ["sample", "domain", "role"].iter().all(|attribute| !item.has_attribute(*attribute)) {
+            found.items.extend(item.attribute("name").map(|name| (name.to_owned(), unescaped(value))));
+        } else if item.attribute("sample").and_then(|sample| sample.parse().ok()) == Some(band) {
+            let place = match item.attribute("role") {
+                Some("scale") => &mut scale,
+                Some("offset") => &mut offset,
+                _ => continue,
+            };
+            *place = value.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+            if place.is_none() {
+                tracing::warn!("{name}: a scale or an offset of band {} is {value:?}; it does not count", band + 1);
+            }
+        }
+    }
+    if scale.is_some() || offset.is_some() {
+        found.scale = Some(Scale { scale: scale.unwrap_or(1.0), offset: offset.unwrap_or(0.0) });
+    }
+    found
 }
 
 /// What GDAL has escaped twice, of which the parser of XML has taken one back.

@@ -191,6 +191,37 @@ fn nodata_is_what_the_tag_says() {
 }
 
 #[test]
+fn results_are_what_numbers_stand_for() {
+    let results = |items: &str, band| {
+        let xml = Tag::new(42112, TagValue::Ascii(format!("<GDALMetadata>{items}</GDALMetadata>")));
+        let bytes = file(PLAIN, (1, 3, 2), &[nodata_tag("7"), xml], |b, _, c| Some((10 * b + 5 + c) as u8));
+        let results = open(&bytes, band).unwrap().results().unwrap();
+        results.into_vec().into_iter().map(|number| (!number.is_nan()).then_some(number)).collect::<Vec<_>>()
+    };
+    let item = |band: usize, role: &str, value: &str| {
+        format!("<Item name=\"X\" sample=\"{band}\" role=\"{role}\">{value}</Item>")
+    };
+    // Nothing said, or only of another band: as they are stored, no data too.
+    assert_eq!(results("", 1), [Some(5.0), Some(6.0), Some(7.0)]);
+    assert_eq!(results(&item(1, "scale", "2"), 1), [Some(5.0), Some(6.0), Some(7.0)]);
+    let both = item(0, "scale", "0.5") + &item(1, "scale", "3") + &item(1, "offset", "-1") + &item(0, "unittype", "9");
+    assert_eq!(results(&both, 1), [Some(2.5), Some(3.0), None]);
+    assert_eq!(results(&both, 2), [Some(44.0), Some(47.0), Some(50.0)]);
+    assert_eq!(results(&item(0, "offset", "100"), 1), [Some(105.0), Some(106.0), None]);
+    // The last one counts, and one that is no number does not.
+    assert_eq!(results(&(item(0, "scale", "9") + &item(0, "scale", "2")), 1), [Some(10.0), Some(12.0), None]);
+    assert_eq!(results(&item(0, "scale", "inf"), 1), [Some(5.0), Some(6.0), Some(7.0)]);
+    assert_eq!(results("<Item", 1), [Some(5.0), Some(6.0), Some(7.0)]);
+}
+
+#[test]
+#[should_panic(expected = "one no data")]
+fn bands_of_one_file_have_one_no_data() {
+    let bands = [Stored::counts(StoredType::U8, 9).unwrap(), Stored::from_one(StoredType::U8, 9).unwrap()];
+    let _ = Description::of(&["a", "b"]).stored(&bands);
+}
+
+#[test]
 fn blocks_that_were_left_out_hold_nodata() {
     fn of<T: TiffWriteSample + Default>(kind: Kind, nodata: Option<&str>, value: T) -> Values {
         let tags: Vec<Tag> = nodata.map(nodata_tag).into_iter().collect();

@@ -77,9 +77,10 @@ pub(super) fn beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// Which band of a file `map.tif.msk` is the mask of a band of `map.tif`, both counted from 1; `None` where its metadata do not say.
-pub(super) fn band_beside(mask: &TiffFile, band: usize) -> Option<usize> {
-    let name = format!("INTERNAL_MASK_FLAGS_{band}");
-    let (_, flags) = tags::items(mask.ifd(0).ok()?).into_iter().find(|(item, _)| *item == name)?;
+pub(super) fn band_beside(mask: &TiffFile, name: &str, band: usize) -> Option<usize> {
+    let flags_of = format!("INTERNAL_MASK_FLAGS_{band}");
+    let (_, flags) =
+        tags::metadata(mask.ifd(0).ok()?, 0, name).items.into_iter().find(|(item, _)| *item == flags_of)?;
     let flags: u32 = flags.trim().parse().ok()?;
     Some(if flags & PER_DATASET != 0 { 1 } else { band })
 }

@@ -87,11 +87,11 @@ pub(super) fn apply(metadata: &mut Metadata, path: &Path, band: usize) {
 }
 
 /// Items without those that a later one of the same name replaces.
-fn last_of_each_name(items: Vec<(String, String)>) -> Vec<(String, String)> {
+fn last_of_each_name(mut items: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut seen = HashSet::new();
-    let mut kept: Vec<_> = items.into_iter().rev().filter(|(name, _)| seen.insert(name.clone())).collect();
-    kept.reverse();
-    kept
+    let mut is_last: Vec<bool> = items.iter().rev().map(|(name, _)| seen.insert(name)).collect();
+    items.retain(|_| is_last.pop().expect("one for each item"));
+    items
 }
 
 /// `map.tif.msk` of `map.tif`.

@@ -120,13 +120,25 @@ fn descriptions_are_sound_xml() {
     assert_eq!(text(305), concat!("halotile ", env!("CARGO_PKG_VERSION")));
 }
 
+/// Whole numbers from 1 in place of results.
+fn counted(results: &Grid<f64>) -> Grid<f64> {
+    let (rows, cols) = (results.rows(), results.cols());
+    Grid::from_fn(rows, cols, |r, c| (100.0 * results.row(r)[c]).floor() + 1.0).unwrap()
+}
+
 /// Every type, in tiles and strips, blocks without data left out and beyond the edge: read back, and by its scale what it was.
 #[test]
 fn results_are_stored_in_every_type() {
     let (rows, cols) = (75, 100);
     let planes: Vec<Grid<f64>> = (0..2).map(|band| result(rows, cols, band)).collect();
-    for &of in StoredType::ALL {
-        let stored = [Stored::up_to(of, 6.0), Stored::up_to(of, 40.0)];
+    let counts: Vec<Grid<f64>> = planes.iter().map(counted).collect();
+    for (&of, from_one) in StoredType::ALL.iter().flat_map(|of| [(of, false), (of, true)]) {
+        let planes = if from_one { &counts } else { &planes };
+        let stored = if from_one {
+            [Stored::from_one(of, 41).unwrap(); 2]
+        } else {
+            [Stored::up_to(of, 6.0), Stored::up_to(of, 40.0)]
+        };
         for options in [
             &[][..],
             &["SPARSE_OK=YES", "BLOCKXSIZE=32", "BLOCKYSIZE=16"],
@@ -143,11 +155,19 @@ fn results_are_stored_in_every_type() {
                 let tiff = open(out.get_ref(), band + 1).unwrap();
                 let nodata = match of {
                     StoredType::F32 | StoredType::F64 => Nodata::Nan,
+                    _ if from_one => Nodata::Whole(0),
                     StoredType::U8 => Nodata::Whole(255),
                     StoredType::U16 => Nodata::Whole(65_535),
                     StoredType::I16 => Nodata::Whole(-32_768),
                 };
                 assert_eq!((tiff.value_type().name(), tiff.nodata()), (of.name(), Some(nodata)));
+                for (number, result) in tiff.results().unwrap().as_slice().iter().zip(plane.as_slice()) {
+                    let within = if of.is_real() { 1e-5 } else { stored[band].scale() * 0.5 + 1e-9 };
+                    assert!(
+                        (number - result).abs() <= within || number.is_nan() && result.is_nan(),
+                        "{number} {result}"
+                    );
+                }
                 let read = tiff.read(0..rows, 0..cols).unwrap();
                 #[expect(clippy::unnecessary_cast, reason = "one of the types is f64")]
                 let numbers: Vec<f64> = each!(&read, read => read.iter().map(|&number| number as f64).collect());
