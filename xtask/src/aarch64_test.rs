@@ -59,8 +59,6 @@ pub fn run(options: &Options) -> Result<()> {
     // The units of a crate are optimised together, which the development profile leaves out: it takes longer to build, and under QEMU
     // more than that is gained (376 s in all, 429 without).
     cargo.args(["--config", "profile.dev.lto=false"]);
-    // None of these tests runs a kernel.
-    cargo.args(["--config", "profile.dev.package.halotile-kernels.opt-level=0"]);
     cargo.env("CARGO_TARGET_DIR", target_dir()?.join("aarch64"));
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {LIBRARIES}"));
