@@ -45,7 +45,12 @@ impl Part {
         let Self { engine, isa } = self;
         if let (Some(size), Measure::Shannon) = (footprint.as_square(), measure) {
             let task = Task { levels, nodata, ..Task::whole(cells, size) };
-            return run_forced(&task, out, observer, plan::Force { engine: Some(engine), isa: Some(isa) });
+            return run_forced(
+                &task,
+                T::planes(vec![out]),
+                observer,
+                plan::Force { engine: Some(engine), isa: Some(isa) },
+            );
         }
         let task = Task { levels, nodata, ..Task::whole(cells, 1) };
         let window = Window::new(footprint.clone(), &[measure], Edge::Shrink, 0.0, Scales::new(Base::E, None));
@@ -54,6 +59,6 @@ impl Part {
             Engine::Histogram => measures::Engine::Histogram,
         };
         let force = measures::Force { engine: Some(engine), isa: Some(isa) };
-        measures::run_forced(&task, &window, vec![out], observer, force)
+        measures::run_forced(&task, &window, T::planes(vec![out]), observer, force)
     }
 }

@@ -123,7 +123,7 @@ pub(crate) fn run_codes<T: Real, C: Code>(
     match (C::view(task.cells), window) {
         (CodesView::Bytes(cells), Some(window)) => measures::run(&task.of(cells), window, outs, observer),
         (CodesView::Bytes(cells), None) => run(&task.of(cells), outs.remove(0), observer),
-        (CodesView::Words(cells), window) => wide::run(&task.of(cells), window, outs, observer),
+        (CodesView::Words(cells), window) => wide::run(&task.of(cells), window, T::planes(outs), observer),
     }
 }
 
@@ -174,21 +174,11 @@ struct TileRect {
 
 /// Fills `out` (`task.rows.len()` × `task.cols.len()`) with the entropy of the task's cells.
 pub(crate) fn run<T: Real>(task: &Task<'_>, out: GridViewMut<'_, T>, observer: &dyn Observer) -> Result<(), Cancelled> {
-    run_forced(task, out, observer, Force::default())
+    run_forced(task, T::planes(vec![out]), observer, Force::default())
 }
 
-/// [`run`], with a say in how.
-fn run_forced<T: Real>(
-    task: &Task<'_>,
-    out: GridViewMut<'_, T>,
-    observer: &dyn Observer,
-    force: Force,
-) -> Result<(), Cancelled> {
-    run_planes(task, T::planes(vec![out]), observer, force)
-}
-
-/// [`run_forced`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
-fn run_planes(task: &Task<'_>, outs: Planes<'_>, observer: &dyn Observer, force: Force) -> Result<(), Cancelled> {
+/// [`run`], with a say in how; `outs` is one. Generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
+fn run_forced(task: &Task<'_>, outs: Planes<'_>, observer: &dyn Observer, force: Force) -> Result<(), Cancelled> {
     match outs {
         Planes::F32(mut outs) => run_summed(task, outs.remove(0), observer, force),
         Planes::F64(mut outs) => run_summed(task, outs.remove(0), observer, force),
@@ -215,7 +205,7 @@ fn run_summed<T: Summed>(
             Engine::Histogram => measures::Engine::Histogram,
         });
         let force = measures::Force { engine, isa: force.isa };
-        return measures::run_forced(task, &Window::shannon(size, scale), vec![out], observer, force);
+        return measures::run_forced(task, &Window::shannon(size, scale), T::planes(vec![out]), observer, force);
     }
     let largest = size.min(grid.0) * size.min(grid.1);
     let tables = Tables::new(largest, levels, scale);

@@ -199,7 +199,7 @@ fn task<'a>(cells: GridView<'a, u8>, case: &Case) -> Task<'a> {
 fn compute<T: Real>(task: &Task<'_>, force: Force) -> Vec<T> {
     let mut out = vec![T::from_f64(-1.0); task.rows.len() * task.cells.cols()];
     let view = GridViewMut::new(&mut out, task.rows.len(), task.cells.cols()).unwrap();
-    run_forced(task, view, &(), force).unwrap();
+    run_forced(task, T::planes(vec![view]), &(), force).unwrap();
     out
 }
 
@@ -266,7 +266,7 @@ fn bands_strides_and_threads_change_nothing() {
                     let mut out = vec![-1.0f32; part.len() * stride];
                     let band = Task { rows: part.clone(), ..task.clone() };
                     let out_view = GridViewMut::with_stride(&mut out, part.len(), cols, stride).unwrap();
-                    pool.install(|| run_forced(&band, out_view, &(), way)).unwrap();
+                    pool.install(|| run_forced(&band, Planes::F32(vec![out_view]), &(), way)).unwrap();
                     for (i, y) in part.enumerate() {
                         let (got, gap) = out[i * stride..][..stride].split_at(cols);
                         let same = got.iter().zip(&whole[y * cols..]).all(|(a, b)| a.to_bits() == b.to_bits());

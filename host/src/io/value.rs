@@ -68,6 +68,15 @@ impl Nodata {
         }
     }
 
+    /// The nearest f64; NaN for no number.
+    pub(crate) fn to_f64(self) -> f64 {
+        match self {
+            Nodata::Whole(v) => v as f64,
+            Nodata::Fraction(v) => v,
+            Nodata::Nan => f64::NAN,
+        }
+    }
+
     /// The value as an f32 file would hold it: −3.4028235e38 typed by hand has to match the f32 nearest to it.
     pub(crate) fn as_f32(self) -> Self {
         match self {

@@ -166,22 +166,11 @@ pub(crate) fn run<T: Real>(
     outs: Vec<GridViewMut<'_, T>>,
     observer: &dyn Observer,
 ) -> Result<(), Cancelled> {
-    run_forced(task, window, outs, observer, Force::default())
+    run_forced(task, window, T::planes(outs), observer, Force::default())
 }
 
-/// [`run`], with a say in how.
-pub(super) fn run_forced<T: Real>(
-    task: &Task<'_>,
-    window: &Window,
-    outs: Vec<GridViewMut<'_, T>>,
-    observer: &dyn Observer,
-    force: Force,
-) -> Result<(), Cancelled> {
-    run_planes(task, window, T::planes(outs), observer, force)
-}
-
-/// [`run_forced`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
-fn run_planes(
+/// [`run`], with a say in how. Generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
+pub(super) fn run_forced(
     task: &Task<'_>,
     window: &Window,
     outs: Planes<'_>,

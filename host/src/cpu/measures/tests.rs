@@ -40,7 +40,7 @@ fn compute_by<T: Real + PartialEq>(task: &Task<'_>, window: &Window, way: Force)
     let untouched = T::from_f64(-7.0);
     let mut memory = vec![vec![untouched; rows * stride]; window.planes.len()];
     let outs = memory.iter_mut().map(|out| GridViewMut::with_stride(out, rows, cols, stride).unwrap()).collect();
-    run_forced(task, window, outs, &(), way).unwrap();
+    run_forced(task, window, T::planes(outs), &(), way).unwrap();
     let plane = |memory: Vec<T>| {
         assert!(
             memory.chunks(stride).all(|row| row[cols..].iter().all(|&cell| cell == untouched)),

@@ -47,18 +47,9 @@ const SIDE: usize = 256;
 /// Tiles of so few rows or columns are not halved: what they see is mostly around them then.
 const LEAST: usize = 64;
 
-/// Fills `outs` as [`run_codes`](super::run_codes) says.
-pub(super) fn run<T: Real>(
-    task: &Task<'_, u16>,
-    window: Option<&Window>,
-    outs: Vec<GridViewMut<'_, T>>,
-    observer: &dyn Observer,
-) -> Result<(), Cancelled> {
-    run_planes(task, window, T::planes(outs), observer)
-}
-
-/// [`run`], generic in nothing: the engine is compiled with this crate and not anew with each that uses it.
-fn run_planes(
+/// Fills `outs` as [`run_codes`](super::run_codes) says. Generic in nothing: the engine is compiled with this crate and not anew with each that
+/// uses it.
+pub(super) fn run(
     task: &Task<'_, u16>,
     window: Option<&Window>,
     outs: Planes<'_>,

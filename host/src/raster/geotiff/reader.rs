@@ -257,11 +257,7 @@ fn parse(source: &SharedSource) -> Result<TiffFile, TiffError> {
 /// Sets a stretch of cells to the nodata value, or what is nearest to it in their type.
 fn set(values: &mut Values, range: Range<usize>, nodata: Nodata) {
     // What `as` does with a real number (0 for NaN, the ends for what is beyond them) is what GDAL does.
-    let real = match nodata {
-        Nodata::Whole(v) => v as f64,
-        Nodata::Fraction(v) => v,
-        Nodata::Nan => f64::NAN,
-    };
+    let real = nodata.to_f64();
     macro_rules! whole {
         ($v:ident, $t:ty) => {
             $v[range].fill(match nodata {

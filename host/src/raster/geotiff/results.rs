@@ -33,11 +33,7 @@ impl GeoTiff {
     pub fn results(&self) -> Result<Grid<f64>, FormatError> {
         let mut grid = whole(self)?;
         let Some(Scale { scale, offset }) = self.scale() else { return Ok(grid) };
-        let nodata = match self.nodata() {
-            Some(Nodata::Whole(value)) => Some(value as f64),
-            Some(Nodata::Fraction(value)) => Some(value),
-            Some(Nodata::Nan) | None => None,
-        };
+        let nodata = self.nodata().map(Nodata::to_f64);
         for number in grid.as_mut_slice() {
             *number = if Some(*number) == nodata { f64::NAN } else { *number * scale + offset };
         }
