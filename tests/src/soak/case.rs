@@ -27,6 +27,10 @@ pub struct Case {
     /// Decimals of text.
     decimals: Option<i32>,
     within: f64,
+    /// The largest result that each measure can have.
+    bounds: Vec<f64>,
+    /// The largest number of the type that results are stored in, where that has whole numbers.
+    most: Option<f64>,
     expected: Vec<Vec<f64>>,
 }
 
@@ -82,8 +86,26 @@ impl Case {
             log_levels: count.filter(|_| normalize).map(|levels| (levels.max(2) as f64).ln()),
         };
         let expected = asked.answer(&measures);
-        let mut case =
-            Self { args, input, outputs: Vec::new(), format: "npy", measures, decimals: None, within: 0.0, expected };
+        let classes = asked.window.len().min(count.unwrap_or(usize::MAX)).max(1) as f64;
+        let bound = |name: &String| match name.split(':').next() {
+            Some("shannon") => classes.ln() / asked.log_levels.unwrap_or(log_base),
+            Some("renyi") => classes.ln() / log_base,
+            Some("hill" | "richness") => classes,
+            _ => 1.0,
+        };
+        let bounds = measures.iter().map(bound).collect();
+        let mut case = Self {
+            args,
+            input,
+            outputs: Vec::new(),
+            format: "npy",
+            measures,
+            decimals: None,
+            within: 0.0,
+            bounds,
+            most: None,
+            expected,
+        };
         case.output(random, to_stdout);
         case.machine(random);
         Ok(case)
@@ -131,6 +153,17 @@ impl Case {
             self.args.extend(files::creation(random).into_iter().flat_map(|word| ["--co".into(), word]));
         }
         let text = matches!(self.format, "text" | "seed-lines");
+        let (mut double, mut single) = (text, false);
+        if self.format == "geotiff" && random.flip() {
+            let types =
+                [("f32", None), ("f64", None), ("u16", Some(65_534.0)), ("i16", Some(32_767.0)), ("u8", Some(254.0))];
+            let (name, most) = random.one(&types);
+            let fits = |(measure, bound)| measure != "richness" || most.is_none_or(|most: f64| bound <= most);
+            if self.measures.iter().map(String::as_str).zip(self.bounds.iter().copied()).all(fits) {
+                self.args.extend(["--type".into(), name.into()]);
+                (self.most, double, single) = (most, name == "f64", name == "f32");
+            }
+        }
         let double = match random.below(3) {
             0 => {
                 self.args.extend(["--precision".into(), "f32".into()]);
@@ -140,9 +173,9 @@ impl Case {
                 self.args.extend(["--precision".into(), "f64".into()]);
                 true
             }
-            _ => text,
+            _ => double,
         };
-        self.within = if double { 1e-9 } else { 2e-6 };
+        self.within = if double && !single { 1e-9 } else { 2e-6 };
         if text {
             let decimals = random.number(0, 17);
             self.args.extend(["--decimals".into(), decimals.to_string()]);
@@ -175,10 +208,15 @@ impl Case {
             let got = files::read(path, content, self.format, m - first + 1)?;
             let expected = &self.expected[m];
             ensure!(got.len() == expected.len(), "{} numbers, not {}", got.len(), expected.len());
+            let half_step = match self.most {
+                // Whole numbers are stored as they are.
+                Some(most) if self.measures[m] != "richness" => self.bounds[m] / most * 0.500_001,
+                _ => 0.0,
+            };
             for (i, (&got, &expected)) in got.iter().zip(expected).enumerate() {
                 let scale = if self.measures[m].starts_with("hill") { expected.abs() } else { 1.0 };
                 let rounded = self.decimals.map_or(0.0, |decimals| 0.500_001 * 10f64.powi(-decimals));
-                let near = (got - expected).abs() <= self.within * scale + rounded;
+                let near = (got - expected).abs() <= self.within * scale + rounded + half_step;
                 let fine = if expected.is_nan() {
                     got.is_nan()
                 } else if expected == 0.0 {

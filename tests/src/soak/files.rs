@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use halotile::grid::{Grid, GridView};
 use halotile::io::{InputFormat, write_cells};
+use halotile::raster::ResultSink;
 use halotile::raster::geotiff::{CreationOptions, Description, GeoTiff, GeoTiffCells, GeoTiffSink};
-use halotile::raster::{Raster, ResultSink, Values};
 
 use super::Random;
 use super::map::{Map, bytes};
@@ -237,18 +237,11 @@ fn tiff(random: &mut Random, map: &Map) -> Vec<u8> {
     file
 }
 
-/// Results as numbers, of a file of one measure or of a band.
+/// Results as numbers, of a file of one measure or of a band. Those that are stored as whole numbers are what these stand for.
 pub fn read(path: &Path, content: &[u8], format: &str, band: usize) -> Result<Vec<f64>> {
     match format {
         "npy" => of_npy(content),
-        "geotiff" => {
-            let raster = GeoTiff::open(path, band)?;
-            match raster.read(0..raster.rows(), 0..raster.cols())? {
-                Values::F32(values) => Ok(values.into_iter().map(f64::from).collect()),
-                Values::F64(values) => Ok(values),
-                other => bail!("results of {} numbers that are not floating-point ones", other.len()),
-            }
-        }
+        "geotiff" => Ok(GeoTiff::open(path, band)?.results()?.into_vec()),
         "text" => std::str::from_utf8(content)?.split_whitespace().map(parsed).collect(),
         _ => {
             let text = std::str::from_utf8(content)?.trim_end();
