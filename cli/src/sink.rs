@@ -47,6 +47,11 @@ impl Sink {
         &mut self.file
     }
 
+    /// The directory that it comes to lie in, if it is a file that is made.
+    pub fn directory(&self) -> Option<&Path> {
+        self.file.directory()
+    }
+
     /// Its name for messages.
     pub fn name(&self) -> String {
         name_of(&self.path)

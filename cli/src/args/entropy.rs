@@ -141,9 +141,9 @@ pub struct EntropyArgs {
     pub output: OutputArg,
     /// Format of OUTPUT [default: by its name's ending; text for -]
     ///
-    /// Without it seed-binary gives seed-lines in place of text.
-    #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", value_parser = one_of(OutputFormat::ALL, OutputFormat::name))]
-    pub output_format: Option<OutputFormat>,
+    /// Without it seed-binary gives seed-lines in place of text. cog is a Cloud Optimized GeoTIFF: what --co LAYOUT=COG makes.
+    #[arg(help_heading = OUTPUT, long = "of", value_name = "FORMAT", ignore_case = true, value_parser = output_format())]
+    pub output_format: Option<Of>,
     /// Numbers that a GeoTIFF stores [default: floating point, as --precision; u8 or u16 for richness alone]
     ///
     /// u16, i16 and u8 are whole numbers of steps, from 0 to the largest result there can be, with the scale that gives results back, and take
@@ -154,7 +154,8 @@ pub struct EntropyArgs {
     /// How a GeoTIFF is written, in GDAL's words, such as COMPRESS=ZSTD; once for each
     ///
     /// COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..12 (fast to small), ZSTD_LEVEL=1..22, PREDICTOR=1|3 (2 for whole numbers), TILED=YES|NO,
-    /// BLOCKXSIZE=N, BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO.
+    /// BLOCKXSIZE=N, BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO, LAYOUT=COG, OVERVIEWS=AUTO|NONE (AUTO in a COG),
+    /// OVERVIEW_RESAMPLING=AVERAGE|NEAREST, STATISTICS=YES|NO, and as GDAL's COG driver has them BLOCKSIZE=N and LEVEL=N.
     #[arg(help_heading = OUTPUT, long = "co", value_name = "KEY=VALUE")]
     pub creation_options: Vec<String>,
     /// Decimals in text and seed-lines, 0 to 17
@@ -284,3 +285,16 @@ impl EntropyArgs {
 }
 
 const _: () = assert!(entropy::MAX_SIZE == 4095 && entropy::MAX_LEVELS == 65536, "the help says so");
+
+/// What --of names: a format, and whether it is GeoTIFF with LAYOUT=COG.
+#[derive(Debug, Clone, Copy)]
+pub struct Of {
+    pub format: OutputFormat,
+    pub cog: bool,
+}
+
+fn output_format() -> impl TypedValueParser<Value = Of> {
+    let formats = OutputFormat::ALL.iter().map(|&format| (format.name(), Of { format, cog: false }));
+    let cog = ("cog", Of { format: OutputFormat::GeoTiff, cog: true });
+    named(&formats.chain([cog]).collect::<Vec<_>>())
+}

@@ -38,7 +38,7 @@ pub struct GridArgs {
     #[arg(long = "of", value_name = "FORMAT", value_parser = one_of(InputFormat::ALL, InputFormat::name))]
     pub output_format: Option<InputFormat>,
     /// How a GeoTIFF is written, in GDAL's words: COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..12, ZSTD_LEVEL=1..22, PREDICTOR=1|2,
-    /// TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO; once for each
+    /// TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO, LAYOUT=COG, OVERVIEWS=AUTO|NONE; once for each
     #[arg(long = "co", value_name = "KEY=VALUE")]
     pub creation_options: Vec<String>,
     /// Replace OUTPUT if it exists

@@ -13,7 +13,8 @@ pub(super) fn named<T: Copy + Send + Sync + 'static>(
     let values = values.to_vec();
     let names = PossibleValuesParser::new(values.iter().map(|&(name, _)| name).collect::<Vec<_>>());
     names.try_map(move |given| {
-        values.iter().find(|(name, _)| *name == given).map(|&(_, value)| value).ok_or("there is no such value")
+        let found = values.iter().find(|(name, _)| name.eq_ignore_ascii_case(&given));
+        found.map(|&(_, value)| value).ok_or("there is no such value")
     })
 }
 

@@ -51,7 +51,9 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
         return fail(format!("{}: a preview is a PNG picture; end its name in .png", preview.display()));
     }
     window(args)?;
-    let creation = CreationOptions::parse(&args.creation_options).map_err(|error| Usage(format!("--co: {error}")))?;
+    let cog = args.output_format.filter(|of| of.cog).map(|_| "LAYOUT=COG".to_owned());
+    let options: Vec<String> = args.creation_options.iter().cloned().chain(cog).collect();
+    let creation = CreationOptions::parse(&options).map_err(|error| Usage(format!("--co: {error}")))?;
     if output != OutputFormat::GeoTiff && !args.creation_options.is_empty() {
         return fail(format!("--co is for GeoTIFF, and the output's format is {output}; leave it out"));
     }
@@ -116,7 +118,7 @@ fn detect(path: &Path, option: &str) -> Result<InputFormat, Usage> {
 
 fn output_format(args: &EntropyArgs) -> Result<OutputFormat, Usage> {
     let format = match args.output_format {
-        Some(format) => format,
+        Some(of) => of.format,
         None if is_dash(&args.output) => OutputFormat::Text,
         None => OutputFormat::detect(&args.output).map_err(|error| source::name_the_format(error, "--of"))?,
     };

@@ -23,7 +23,6 @@ pub struct Outputs<'c, T> {
     items: Vec<(String, String)>,
     /// How a GeoTIFF stores each measure, where that is not as it comes.
     stored: Vec<Option<Stored>>,
-    creation: CreationOptions,
     /// The current sample has got results.
     begun: bool,
 }
@@ -36,7 +35,14 @@ pub struct Described {
 
 enum Files<'c, T> {
     Rows(Vec<Rows<'c, T>>),
-    Tiles(Vec<(String, Watched<'c, Sink>)>),
+    Tiles(Vec<Tiles<'c>>),
+}
+
+/// A file that is written tile by tile, and how.
+struct Tiles<'c> {
+    name: String,
+    file: Watched<'c, Sink>,
+    creation: CreationOptions,
 }
 
 /// A file that is written row by row.
@@ -63,11 +69,19 @@ impl<'c, T: Number> Outputs<'c, T> {
         };
         let files = match format {
             OutputFormat::GeoTiff => {
-                Files::Tiles(sinks.into_iter().map(|sink| (sink.name(), console.watch(sink))).collect())
+                let tiles = |sink: Sink| {
+                    // What waits to be written does so on the same disk.
+                    let creation = match sink.directory() {
+                        Some(directory) => creation.clone().scratch_in(directory),
+                        None => creation.clone(),
+                    };
+                    Tiles { name: sink.name(), file: console.watch(sink), creation }
+                };
+                Files::Tiles(sinks.into_iter().map(tiles).collect())
             }
             _ => Files::Rows(sinks.into_iter().map(rows).collect::<Result<_, FormatError>>()?),
         };
-        Ok(Self { files, measures, items: Vec::new(), stored: Vec::new(), creation, begun: false })
+        Ok(Self { files, measures, items: Vec::new(), stored: Vec::new(), begun: false })
     }
 
     /// What a GeoTIFF is to say of its making, and how it is to store each measure unless as it comes, from the next sample on.
@@ -89,7 +103,7 @@ impl<'c, T: Number> Outputs<'c, T> {
             Files::Tiles(files) => {
                 let each = if files.len() == 1 { self.measures.len() } else { 1 };
                 let mut parts = Vec::new();
-                for (i, (name, file)) in files.iter_mut().enumerate() {
+                for (i, Tiles { name, file, creation }) in files.iter_mut().enumerate() {
                     // Where it has positions at all: GeoTIFF says what to do about others.
                     let _ = file.seek(SeekFrom::Start(0));
                     let planes = i * each..(i + 1) * each;
@@ -100,7 +114,7 @@ impl<'c, T: Number> Outputs<'c, T> {
                         Some(stored) => description.stored(&stored),
                         None => description,
                     };
-                    let sink = GeoTiffSink::new(file, name, shape, &description, georeference, &self.creation)?;
+                    let sink = GeoTiffSink::new(file, name, shape, &description, georeference, creation)?;
                     parts.push((Box::new(sink), planes));
                 }
                 Ok(Box::new(TileSink { parts, begun, preview }))
@@ -116,7 +130,7 @@ impl<'c, T: Number> Outputs<'c, T> {
     /// The finished files.
     pub fn finish(self) -> Result<Vec<Sink>, FormatError> {
         match self.files {
-            Files::Tiles(files) => Ok(files.into_iter().map(|(_, file)| file.into_inner()).collect()),
+            Files::Tiles(files) => Ok(files.into_iter().map(|tiles| tiles.file.into_inner()).collect()),
             Files::Rows(files) => {
                 let finish = |Rows { writer, name }: Rows<'c, T>| {
                     let file =
@@ -196,6 +210,10 @@ impl<T: Number> ResultSink<T> for TileSink<'_, '_, T> {
 
     fn whole_rows(&self) -> bool {
         self.parts.iter().any(|(sink, _)| sink.whole_rows())
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.parts.iter().map(|(sink, _)| sink.kept_bytes()).fold(0, usize::saturating_add)
     }
 
     fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {

@@ -74,12 +74,14 @@ fn fill(generator: &Generator, cells: &mut [u8], cols: usize, top: usize, left: 
 fn write_blocks(
     args: &GridArgs,
     generator: &Generator,
-    creation: &CreationOptions,
+    plain: &CreationOptions,
     sink: Sink,
     console: &Console,
 ) -> anyhow::Result<Sink> {
     let (rows, cols, name) = (args.rows, args.cols, sink.name());
     let total = total(args, &name)?;
+    let creation = sink.directory().map(|directory| plain.clone().scratch_in(directory));
+    let creation = creation.as_ref().unwrap_or(plain);
     let mut tiff = GeoTiffCells::new(console.watch(sink), &name, rows, cols, None, creation)?;
     let (height, width) = tiff.block();
     let across = ((BAND / height.min(rows) / width).max(1) * width).min(cols);

@@ -104,6 +104,14 @@ impl OutputFile {
         }
     }
 
+    /// The directory that the file comes to lie in: one on the same file system. None where it is written directly.
+    pub fn directory(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Temporary { path, .. } => Some(directory_of(path)),
+            Target::Direct(_) | Target::Stdout(_) => None,
+        }
+    }
+
     /// The file to be written by position, from several threads; none where there are no positions (a pipe, a device).
     pub(crate) fn by_position(&self) -> Option<&File> {
         match &self.target {

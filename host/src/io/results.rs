@@ -50,6 +50,8 @@ pub trait Number: sealed::Sealed + Copy + Send + Sync + 'static {
     const NAN: Self;
     /// The value, exactly.
     fn to_f64(self) -> f64;
+    /// The number that is nearest to a value.
+    fn nearest(value: f64) -> Self;
     /// Appends the bytes of numbers, the lowest of each first.
     fn append(numbers: &[Self], bytes: &mut Vec<u8>);
 }
@@ -59,6 +61,9 @@ impl Number for f32 {
     const NAN: Self = f32::NAN;
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+    fn nearest(value: f64) -> Self {
+        value as f32
     }
     fn append(numbers: &[Self], bytes: &mut Vec<u8>) {
         append(numbers, bytes, |number| number.to_le_bytes());
@@ -70,6 +75,9 @@ impl Number for f64 {
     const NAN: Self = f64::NAN;
     fn to_f64(self) -> f64 {
         self
+    }
+    fn nearest(value: f64) -> Self {
+        value
     }
     fn append(numbers: &[Self], bytes: &mut Vec<u8>) {
         append(numbers, bytes, |number| number.to_le_bytes());

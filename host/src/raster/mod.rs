@@ -171,6 +171,12 @@ pub trait ResultSink<T>: Send {
     /// True when it takes nothing but whole rows.
     fn whole_rows(&self) -> bool;
 
+    /// Bytes that it keeps in memory between rectangles, beside copies of the last ones. Where there are some, rectangles that are narrower than
+    /// the grid are no higher than a block.
+    fn kept_bytes(&self) -> usize {
+        0
+    }
+
     /// Takes a rectangle, the first cell of which is at (`top`, `left`): a view a measure, in their order. Rectangles come in
     /// rows of rectangles, left to right in each, from top to bottom. An error may be that of a rectangle which came before.
     fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError>;

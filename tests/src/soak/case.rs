@@ -284,13 +284,24 @@ pub fn large(random: &mut Random, runner: &Runner) -> Result<Ended> {
         if random.once_in(16) { random.below(classes) as u8 } else { patched as u8 }
     }));
     fs::write(runner.file("map.npy"), file)?;
-    let ending = random.one(&["npy", "tif"]);
+    let (ending, format) = random.one(&[("npy", "npy"), ("tif", "geotiff"), ("tif", "cog")]);
     let size = (2 * random.number(0, 10) + 1).to_string();
     let measure = random.one(&["shannon", "shannon", "simpson", "hill:2"]);
     let shape = random.one(&["square", "square", "disk"]);
     let nodata = random.one(&["none", "0"]);
     for (name, threads, memory) in [("a", "1", "128MiB"), ("b", "3", "2GiB")] {
-        let words = ["entropy", "map.npy", &format!("{name}.{ending}"), "-q", "--size", &size, "--measure", measure];
+        let words = [
+            "entropy",
+            "map.npy",
+            &format!("{name}.{ending}"),
+            "--of",
+            format,
+            "-q",
+            "--size",
+            &size,
+            "--measure",
+            measure,
+        ];
         let more = ["--shape", shape, "--nodata", nodata, "--threads", threads, "--memory", memory];
         let args: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
         runner.run(&args)?.is_done()?;

@@ -103,8 +103,10 @@ pub fn creation(random: &mut Random) -> Vec<String> {
         words.push(format!("BLOCKXSIZE={}", 16 * random.number(1, 5)));
     }
     words.push(format!("BLOCKYSIZE={}", if tiled { 16 * random.number(1, 5) } else { random.number(1, 40) }));
-    if random.once_in(3) {
-        words.push("SPARSE_OK=YES".to_owned());
+    for (word, needs_tiles) in [("SPARSE_OK=YES", false), ("LAYOUT=COG", true), ("OVERVIEWS=AUTO", true)] {
+        if random.once_in(3) && (tiled || !needs_tiles) {
+            words.push(word.to_owned());
+        }
     }
     words
 }

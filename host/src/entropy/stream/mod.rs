@@ -144,9 +144,15 @@ impl Entropy {
         // compressed from a copy.
         let temporary = (2 * cells.bytes_per_cell(), 2 * size_of::<T>() * plan.planes);
         let overlap = 2 * plan.radius.0;
-        let kept = if cells.in_order() { overlap * grid.1 * plan.width } else { 0 };
-        let file =
-            File { block: sink.block(), whole_rows: sink.whole_rows(), in_order: cells.in_order(), temporary, kept };
+        let tail = if cells.in_order() { overlap * grid.1 * plan.width } else { 0 };
+        let file = File {
+            block: sink.block(),
+            whole_rows: sink.whole_rows(),
+            low: sink.kept_bytes() > 0,
+            in_order: cells.in_order(),
+            temporary,
+            kept: sink.kept_bytes().saturating_add(tail),
+        };
         plan.cut::<T>(&workers, file, memory.unwrap_or(MEMORY))?;
         let report = match plan.width {
             1 => {
@@ -174,7 +180,7 @@ pub(super) fn in_memory<T: Real>(
     let mut plan = entropy.plan::<T>((cells.rows(), cells.cols()), coding, observer);
     plan.cut::<T>(
         &workers,
-        File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 },
+        File { block: (1, 1), whole_rows: false, low: false, in_order: false, temporary: (0, 0), kept: 0 },
         usize::MAX,
     )?;
     let directly = |memory: &[u8]| match &workers {
@@ -203,7 +209,7 @@ pub(super) fn words_in_memory<T: Real>(
 ) -> Result<Report, Error> {
     let workers = Workers::new(engine)?;
     let mut plan = entropy.plan_words::<T>((cells.rows(), cells.cols()), codes, observer);
-    let file = File { block: (1, 1), whole_rows: false, in_order: false, temporary: (0, 0), kept: 0 };
+    let file = File { block: (1, 1), whole_rows: false, low: false, in_order: false, temporary: (0, 0), kept: 0 };
     plan.cut::<T>(&workers, file, usize::MAX)?;
     let from = CellSource::Grid { cells, codes: None, below: None };
     run::<T, u16>(&plan, &workers, from, Destination::Grids(outs), None, None)

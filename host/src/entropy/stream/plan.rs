@@ -173,6 +173,8 @@ impl Entropy {
 pub(super) struct File {
     pub(super) block: (usize, usize),
     pub(super) whole_rows: bool,
+    /// Pieces that are narrower than the grid are no higher than a block: what is kept is for so many rows.
+    pub(super) low: bool,
     /// Rows are read in order, each once: in full width if at all possible.
     pub(super) in_order: bool,
     /// Bytes for a cell seen and a cell of output of the piece being read and written.
@@ -259,6 +261,7 @@ impl Plan<'_> {
     ) -> Result<(), Error> {
         let (result, reserved) = (size_of::<T>() * self.planes, reserved(self.grid) + self.of_large_window());
         let (mut cells, mut rows_at_most, mut seen) = ((CELLS, 1 << 18), usize::MAX, self.width);
+        let narrow_at_most = if file.low { file.block.0 } else { usize::MAX };
         if let Workers::Devices(devices) = workers {
             // Kernels count rows and cells in 32 bits.
             rows_at_most = 1 << 19;
@@ -283,10 +286,10 @@ impl Plan<'_> {
             bytes: (self.width, result),
             temporary: file.temporary,
             in_flight: workers.in_flight(),
-            memory: memory.saturating_sub(reserved + file.kept),
+            memory: memory.saturating_sub(reserved.saturating_add(file.kept)),
             device: None,
             cells,
-            rows_at_most,
+            rows_at_most: (rows_at_most, narrow_at_most.min(rows_at_most)),
             pieces: 4 * workers.count(),
         };
         // Rows are padded to a multiple of 32 cells where they are long.
@@ -317,7 +320,7 @@ impl Plan<'_> {
                 DeviceError::OutOfMemory { device, wanted, free: free.unwrap_or(0) }.into()
             }
             (host, _) => {
-                let needed = host.unwrap_or(wanted).saturating_add(reserved + file.kept);
+                let needed = host.unwrap_or(wanted).saturating_add(reserved).saturating_add(file.kept);
                 Error::Memory { needed, allowed: memory }
             }
         })?;

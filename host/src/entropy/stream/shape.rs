@@ -35,8 +35,8 @@ pub(super) struct Requirements {
     pub device: Option<((usize, usize), usize)>,
     /// Cells that a piece should have, and the least that are worth it.
     pub cells: (usize, usize),
-    /// The most rows of a piece.
-    pub rows_at_most: usize,
+    /// The most rows of a piece, and of one that is narrower than the grid.
+    pub rows_at_most: (usize, usize),
     /// Pieces that there should be, so that all workers have some.
     pub pieces: usize,
 }
@@ -109,7 +109,8 @@ impl Requirements {
         let (rows, cols) = self.grid;
         let block = self.block.0.min(rows);
         let share = (rows * cols).div_ceil(self.pieces).max(self.cells.1);
-        let wanted = self.cells.0.min(share).div_ceil(width).max(8 * self.halo.0).min(self.rows_at_most).min(rows);
+        let rows_at_most = if width < cols { self.rows_at_most.1 } else { self.rows_at_most.0 };
+        let wanted = self.cells.0.min(share).div_ceil(width).max(8 * self.halo.0).min(rows_at_most).min(rows);
         let fits = |height: usize| {
             let (seen_rows, seen_cols) = self.seen(height, width);
             let seen = seen_rows * seen_cols;
@@ -152,7 +153,7 @@ mod tests {
             memory: 1 << 30,
             device: None,
             cells: (1 << 24, 1 << 16),
-            rows_at_most: 1 << 30,
+            rows_at_most: (1 << 30, 1 << 30),
             pieces: 8,
         }
     }
@@ -173,6 +174,9 @@ mod tests {
         assert!(29 * rows * cols < 1 << 28);
         let whole = Requirements { memory: 1 << 28, whole_rows: true, ..requirements() };
         assert!(matches!(whole.choose(), Err(TooLarge { host: Some(bytes), .. }) if bytes > 1 << 28));
+        let low = Requirements { memory: 1 << 28, halo: (400, 400), rows_at_most: (1 << 30, 256), ..requirements() };
+        let high = Requirements { rows_at_most: (1 << 30, 1 << 30), ..low };
+        assert!(low.choose().unwrap().0 == 256 && high.choose().unwrap().0 > 256);
         let on_device = Requirements { device: Some(((1, 4), 1000)), ..requirements() };
         assert!(matches!(on_device.choose(), Err(TooLarge { host: None, device }) if device > 1000));
     }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use tiff_core::{Tag, TagValue};
 
+use super::statistics::Statistics;
 use super::stored::Stored;
 use super::tags::GDAL_METADATA;
 
@@ -83,12 +84,13 @@ impl Description {
         self.bands.iter().map(|band| band.stored).collect()
     }
 
-    pub(super) fn tags(&self) -> [Tag; 2] {
+    /// The tags; with what numbers of bands are alike, where that was asked for.
+    pub(super) fn tags(&self, statistics: &[Statistics]) -> [Tag; 2] {
         let software = concat!("halotile ", env!("CARGO_PKG_VERSION")).to_owned();
-        [Tag::new(SOFTWARE, TagValue::Ascii(software)), Tag::new(GDAL_METADATA, TagValue::Ascii(self.xml()))]
+        [Tag::new(SOFTWARE, TagValue::Ascii(software)), Tag::new(GDAL_METADATA, TagValue::Ascii(self.xml(statistics)))]
     }
 
-    fn xml(&self) -> String {
+    fn xml(&self, statistics: &[Statistics]) -> String {
         let mut xml = "<GDALMetadata>\n".to_owned();
         let mut item = |attributes: &str, value: &str| {
             // Twice, because GDAL does so, and takes it back twice. Writing to a string does not fail.
@@ -105,6 +107,9 @@ impl Description {
             if let Some(stored) = stored.filter(|stored| !stored.stored_type().is_real()) {
                 item(&format!("name=\"OFFSET\" sample=\"{sample}\" role=\"offset\""), "0");
                 item(&format!("name=\"SCALE\" sample=\"{sample}\" role=\"scale\""), &stored.scale().to_string());
+            }
+            for (name, value) in statistics.get(sample).map(Statistics::items).unwrap_or_default() {
+                item(&format!("name=\"{name}\" sample=\"{sample}\""), &value);
             }
         }
         xml.push_str("</GDALMetadata>\n");

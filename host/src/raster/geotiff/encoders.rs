@@ -26,6 +26,9 @@ const ROOMS: usize = 1024;
 /// Bytes of a block whose room is kept.
 const KEPT: usize = 4 << 20;
 
+/// A block's image and its number there.
+pub(super) type Index = (usize, usize);
+
 /// The memory of a block.
 #[derive(Debug, Default)]
 pub(super) struct Room {
@@ -62,7 +65,7 @@ pub(super) struct Encoders {
     /// Rooms that may be in use.
     most: usize,
     free: Vec<Room>,
-    begun: VecDeque<(usize, Begun)>,
+    begun: VecDeque<(Index, Begun)>,
 }
 
 impl Encoders {
@@ -85,7 +88,7 @@ impl Encoders {
     }
 
     /// Has the cells in a room encoded as block `index`.
-    pub(super) fn begin(&mut self, index: usize, room: Room) {
+    pub(super) fn begin(&mut self, index: Index, room: Room) {
         let encoding = Arc::new(Encoding { done: Done::awaited_here(), room: Mutex::new((room, None)) });
         self.begun.push_back((index, Begun::Encoding(encoding.clone())));
         let (coding, row) = (self.coding, self.row);
@@ -95,10 +98,10 @@ impl Encoders {
             let (room, error) = &mut *kept;
             // A panic here would end the process.
             let encoded =
-                catch_unwind(AssertUnwindSafe(|| coding.encode(&mut room.cells, row, index, &mut room.stored)));
+                catch_unwind(AssertUnwindSafe(|| coding.encode(&mut room.cells, row, index.1, &mut room.stored)));
             *error = match encoded {
                 Ok(encoded) => encoded.err(),
-                Err(_) => Some(Error::CompressionFailed { index, reason: "the codec panicked".to_owned() }),
+                Err(_) => Some(Error::CompressionFailed { index: index.1, reason: "the codec panicked".to_owned() }),
             };
             drop(kept);
             encoding.done.set();
@@ -108,13 +111,13 @@ impl Encoders {
     }
 
     /// Notes that block `index` is not in the file.
-    pub(super) fn leave_out(&mut self, index: usize) {
+    pub(super) fn leave_out(&mut self, index: Index) {
         self.begun.push_back((index, Begun::LeftOut));
     }
 
     /// The block that was begun first, which is waited for if need be, and its room unless it was left out; none where there is no other, or, without
     /// `wait`, where it is not done.
-    pub(super) fn next(&mut self, wait: bool) -> Option<(usize, Result<Option<Room>, Error>)> {
+    pub(super) fn next(&mut self, wait: bool) -> Option<(Index, Result<Option<Room>, Error>)> {
         if let (_, Begun::Encoding(encoding)) = self.begun.front()? {
             if wait {
                 encoding.done.wait();
@@ -157,7 +160,7 @@ mod tests {
         let mut encoders = encoders(Compression::Lzw, None);
         let mut seen = Vec::new();
         let mut take = |encoders: &mut Encoders, wait| {
-            let Some((index, room)) = encoders.next(wait) else { return false };
+            let Some(((_, index), room)) = encoders.next(wait) else { return false };
             match room.unwrap() {
                 None => assert!(index.is_multiple_of(7)),
                 Some(room) => {
@@ -171,7 +174,7 @@ mod tests {
         };
         for index in 0..3000usize {
             if index.is_multiple_of(7) {
-                encoders.leave_out(index);
+                encoders.leave_out((0, index));
                 continue;
             }
             let mut room = loop {
@@ -182,7 +185,7 @@ mod tests {
             };
             room.cells.clear();
             room.cells.resize(64 * 64, index as u8);
-            encoders.begin(index, room);
+            encoders.begin((0, index), room);
             while take(&mut encoders, false) {}
         }
         while take(&mut encoders, true) {}
@@ -195,9 +198,9 @@ mod tests {
         let mut encoders = encoders(Compression::Deflate, Some(77));
         let mut room = encoders.rooms(1).pop().unwrap();
         room.cells.resize(64 * 64, 1);
-        encoders.begin(5, room);
+        encoders.begin((0, 5), room);
         let (index, failed) = encoders.next(true).unwrap();
-        assert!(index == 5 && failed.is_err());
+        assert!(index == (0, 5) && failed.is_err());
         assert!(encoders.next(true).is_none());
     }
 }

@@ -4,8 +4,11 @@
 //! reader ── a window of one band ── Values          sink ─── results, a band a measure ─┐
 //!    │                                               └────── cells ─────────────────────┤
 //!    ├──── tags ─ georeference, nodata, scale ─ description ─ writer ── blocks in the file's order
+//!    │                                                          ├── cutter ── the cells of a block; statistics ── what they are alike
+//!    │                                                          ├── overviews ── a half, a quarter, ... of rows and columns
 //!    │                                                          ├── encoders ── blocks on their way, by all threads
 //!    │                                                          │   encode ── from the cells of a block to its bytes
+//!    │                                                          ├── file ── where blocks lie, and the directories: as they come, or as a COG
 //!  image ── layout ─ how samples are stored                     │
 //!    │      tables ─ where blocks lie in the file            options ── COMPRESS=, TILED=, ... in GDAL's words
 //!    │      blocks ─ which strip or tile holds what ────────────┘
@@ -15,23 +18,27 @@
 //!  decode ─ from the bytes of a block to the cells of a band
 //! ```
 //!
-//! `tiff-reader` reads the directories, `tiff-writer` writes files; blocks are decoded here, by the codecs' own crates, so that none has to
+//! `tiff-reader` reads the directories, `tiff-writer` writes them; blocks are decoded here, by the codecs' own crates, so that none has to
 //! be held whole. This module knows what GDAL makes of the tags, and is the only one that sees those crates. Files are never
 //! read or held whole: a window costs its blocks or rows, a rectangle of results the blocks that are being encoded. Memory beyond that is 16 bytes a block
 //! for the tables of where blocks lie, 24 while a file is written.
 
 mod blocks;
+mod cutter;
 mod decode;
 mod description;
 mod encode;
 mod encoders;
+mod file;
 mod image;
 mod layout;
 mod options;
+mod overviews;
 mod reader;
 mod results;
 mod sink;
 mod source;
+mod statistics;
 mod stored;
 mod tables;
 mod tags;

@@ -6,6 +6,10 @@
 //!
 //! Why 512: a raster of 10^11 cells has 381,000 such tiles (6 MB of tables, 24 MB with half the side), one of f32 is 1 MiB, enough work for a thread to
 //! be worth the handing over and little enough that a row of tiles fits in memory; and Cloud Optimized GeoTIFFs have the same.
+//!
+//! `LAYOUT=COG` makes one of those, and with it GDAL's COG driver's names of options are known too: `BLOCKSIZE`, `LEVEL`, words for predictors.
+
+use std::path::{Path, PathBuf};
 
 use tiff_core::{Compression, Predictor};
 
@@ -19,10 +23,12 @@ const LONGEST_TILE: usize = 1 << 14;
 /// What can be asked for, as messages list it.
 #[cfg(not(feature = "native-codecs"))]
 const KNOWN: &str = "COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..9, PREDICTOR=1|2|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, \
-                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO";
+                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO, LAYOUT=GTIFF|COG, OVERVIEWS=AUTO|NONE, \
+                     OVERVIEW_RESAMPLING=AVERAGE|NEAREST, STATISTICS=YES|NO, BLOCKSIZE=N, LEVEL=N";
 #[cfg(feature = "native-codecs")]
 const KNOWN: &str = "COMPRESS=DEFLATE|LZW|ZSTD|NONE, ZLEVEL=1..12, ZSTD_LEVEL=1..22, PREDICTOR=1|2|3, TILED=YES|NO, BLOCKXSIZE=N, BLOCKYSIZE=N, \
-                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO";
+                     BIGTIFF=YES|NO|IF_NEEDED|IF_SAFER, SPARSE_OK=YES|NO, LAYOUT=GTIFF|COG, OVERVIEWS=AUTO|NONE, \
+                     OVERVIEW_RESAMPLING=AVERAGE|NEAREST, STATISTICS=YES|NO, BLOCKSIZE=N, LEVEL=N";
 
 /// The highest level of Deflate, and what messages say.
 const LEVELS: (usize, &str) =
@@ -48,6 +54,21 @@ pub enum BigTiff {
     IfSafer,
 }
 
+/// What was asked for as the predictor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prediction {
+    /// The one that goes with the type of the cells.
+    ByType,
+    Of(Predictor),
+}
+
+/// How cells of an overview are made of those of the level below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resampling {
+    Average,
+    Nearest,
+}
+
 /// Creation options; see [`parse`](Self::parse) for their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreationOptions {
@@ -55,12 +76,20 @@ pub struct CreationOptions {
     pub(super) zlevel: Option<u32>,
     pub(super) zstd_level: Option<u32>,
     /// As given: the default depends on the type of the cells.
-    pub(super) predictor: Option<Predictor>,
+    pub(super) predictor: Option<Prediction>,
     pub(super) tiled: bool,
     pub(super) block_rows: Option<usize>,
     pub(super) block_cols: Option<usize>,
     pub(super) bigtiff: BigTiff,
     pub(super) sparse: bool,
+    /// The level of whichever codec.
+    level: Option<u32>,
+    pub(super) cog: bool,
+    overviews: Option<bool>,
+    /// As given: the default depends on what cells are.
+    pub(super) resampling: Option<Resampling>,
+    pub(super) statistics: bool,
+    scratch: Option<PathBuf>,
 }
 
 impl Default for CreationOptions {
@@ -75,6 +104,12 @@ impl Default for CreationOptions {
             block_cols: None,
             bigtiff: BigTiff::default(),
             sparse: false,
+            level: None,
+            cog: false,
+            overviews: None,
+            resampling: None,
+            statistics: true,
+            scratch: None,
         }
     }
 }
@@ -112,12 +147,20 @@ impl CreationOptions {
     /// | `COMPRESS` | `DEFLATE`, `LZW`, `ZSTD`, `NONE` | `DEFLATE` |
     /// | `ZLEVEL` | 1 to 12, with `DEFLATE` | 4, and 1 with a predictor |
     /// | `ZSTD_LEVEL` | 1 to 22, with `ZSTD` | 9 |
-    /// | `PREDICTOR` | 1 (none), 2 (differences, whole numbers only), 3 (floating point only) | 3 for results, 2 where they are stored as whole numbers, 1 for classes |
+    /// | `PREDICTOR` | 1 or `NO`, 2 or `STANDARD` (differences, whole numbers only), 3 or `FLOATING_POINT`, `YES` for the one of these that goes with the type | 3 for results, 2 where they are stored as whole numbers, 1 for classes |
     /// | `TILED` | `YES`, or `NO` for strips | `YES` |
     /// | `BLOCKXSIZE` | columns of a tile, a multiple of 16 | 512 |
     /// | `BLOCKYSIZE` | rows of a tile, a multiple of 16, or of a strip, any number | 512, about 1 MiB |
     /// | `BIGTIFF` | `YES`, `NO`, `IF_NEEDED`, `IF_SAFER` | `IF_NEEDED` |
     /// | `SPARSE_OK` | `YES` to leave out blocks without data, `NO` | `NO` |
+    /// | `LAYOUT` | `COG` for a Cloud Optimized GeoTIFF: tiles, directories first, overviews, `GTIFF` | `GTIFF` |
+    /// | `OVERVIEWS` | `AUTO`: a half, a quarter, ... of rows and columns until both are 512 or fewer, `NONE` | `AUTO` in a COG, else `NONE` |
+    /// | `OVERVIEW_RESAMPLING` | `AVERAGE` of the cells that have data, `NEAREST`: the first of four | `AVERAGE` for results, `NEAREST` for classes |
+    /// | `STATISTICS` | `YES`: the least and the largest number of each band, mean and standard deviation, `NO` | `YES` for results |
+    /// | `BLOCKSIZE` | `BLOCKXSIZE` and `BLOCKYSIZE` in one | 512 |
+    /// | `LEVEL` | `ZLEVEL` or `ZSTD_LEVEL`, as the codec is | |
+    ///
+    /// Blocks of a COG wait in a file without a name until all have come, which takes as much room again as the file: [`scratch_in`](Self::scratch_in).
     ///
     /// Without the feature `native-codecs` `ZLEVEL` is 1 to 9, 6 by default, and Zstandard has level 1 alone.
     ///
@@ -165,18 +208,50 @@ impl CreationOptions {
                 None => return Err(wrong("ZSTD_LEVEL", ZSTD_LEVELS.1)),
             },
             "PREDICTOR" => {
-                self.predictor = Some(match value {
-                    "1" => Predictor::None,
-                    "2" => Predictor::Horizontal,
-                    "3" => Predictor::FloatingPoint,
+                self.predictor = Some(match upper.as_str() {
+                    "1" | "NO" => Prediction::Of(Predictor::None),
+                    "2" | "STANDARD" => Prediction::Of(Predictor::Horizontal),
+                    "3" | "FLOATING_POINT" => Prediction::Of(Predictor::FloatingPoint),
+                    "YES" => Prediction::ByType,
                     _ => return Err(wrong("PREDICTOR", "1 (none), 2 (for whole numbers) or 3 (for floating point)")),
                 });
             }
             "TILED" => self.tiled = truth(&upper).ok_or_else(|| wrong("TILED", "YES or NO"))?,
             "SPARSE_OK" => self.sparse = truth(&upper).ok_or_else(|| wrong("SPARSE_OK", "YES or NO"))?,
-            "BLOCKXSIZE" => {
+            "LAYOUT" => {
+                self.cog = match upper.as_str() {
+                    "COG" => true,
+                    "GTIFF" => false,
+                    _ => return Err(wrong("LAYOUT", "GTIFF or COG")),
+                }
+            }
+            "OVERVIEWS" => {
+                self.overviews = Some(match upper.as_str() {
+                    "AUTO" => true,
+                    "NONE" => false,
+                    _ => return Err(wrong("OVERVIEWS", "AUTO or NONE")),
+                })
+            }
+            "OVERVIEW_RESAMPLING" => {
+                self.resampling = Some(match upper.as_str() {
+                    "AVERAGE" => Resampling::Average,
+                    "NEAREST" => Resampling::Nearest,
+                    _ => return Err(wrong("OVERVIEW_RESAMPLING", "AVERAGE or NEAREST")),
+                })
+            }
+            "STATISTICS" => self.statistics = truth(&upper).ok_or_else(|| wrong("STATISTICS", "YES or NO"))?,
+            "LEVEL" => {
+                let level = number(1..=LEVELS.0.max(ZSTD_LEVELS.0));
+                self.level =
+                    Some(level.ok_or_else(|| wrong("LEVEL", "a level of the codec, from 1 (fast) up"))? as u32);
+            }
+            "BLOCKSIZE" | "BLOCKXSIZE" => {
+                let key = if key.len() == "BLOCKSIZE".len() { "BLOCKSIZE" } else { "BLOCKXSIZE" };
                 let side = number(16..=LONGEST_TILE).filter(|n| n % 16 == 0);
-                self.block_cols = Some(side.ok_or_else(|| wrong("BLOCKXSIZE", "a multiple of 16 up to 16384"))?);
+                self.block_cols = Some(side.ok_or_else(|| wrong(key, "a multiple of 16 up to 16384"))?);
+                if key == "BLOCKSIZE" {
+                    self.block_rows = self.block_cols;
+                }
             }
             "BLOCKYSIZE" => {
                 let rows = number(1..=LONGEST_TILE);
@@ -211,7 +286,19 @@ impl CreationOptions {
                 "ZSTD_LEVEL is the level of COMPRESS=ZSTD, and another codec was asked for; leave one of them out",
             );
         }
-        if self.compression == Compression::None && self.predictor.is_some_and(|p| p != Predictor::None) {
+        let most = match self.compression {
+            Compression::Deflate => LEVELS,
+            Compression::Zstd => ZSTD_LEVELS,
+            _ => (0, "none, as the codec has no levels"),
+        };
+        if let Some(level) = self.level.filter(|&level| level as usize > most.0) {
+            return Err(OptionError::Value { key: "LEVEL", value: level.to_string(), takes: most.1 });
+        }
+        if !self.tiled && (self.cog || self.overviews == Some(true)) {
+            return together("a COG and overviews have tiles, and TILED=NO was asked for; leave one of them out");
+        }
+        if self.compression == Compression::None && self.predictor.is_some_and(|p| p != Prediction::Of(Predictor::None))
+        {
             return together(
                 "a PREDICTOR prepares for compression, and COMPRESS=NONE was asked for; leave one of them out",
             );
@@ -229,7 +316,28 @@ impl CreationOptions {
 
     /// The level of the codec, if one was asked for.
     pub(super) fn level(&self) -> Option<u32> {
-        self.zlevel.or(self.zstd_level)
+        self.zlevel.or(self.zstd_level).or(self.level)
+    }
+
+    /// The same with the blocks of a COG waiting in a file in this directory; by default it is the system's for temporary files.
+    #[must_use]
+    pub fn scratch_in(mut self, directory: &Path) -> Self {
+        self.scratch = Some(directory.to_owned());
+        self
+    }
+
+    /// The file in which blocks wait, where they have to. It has no name.
+    pub(super) fn scratch(&self) -> std::io::Result<Option<std::fs::File>> {
+        match &self.scratch {
+            _ if !self.cog => Ok(None),
+            Some(directory) => tempfile::tempfile_in(directory).map(Some),
+            None => tempfile::tempfile().map(Some),
+        }
+    }
+
+    /// Whether the file has overviews.
+    pub(super) fn has_overviews(&self) -> bool {
+        self.overviews.unwrap_or(self.cog)
     }
 
     /// The same for results of windows of so many cells: where no predictor was named, small windows get none.
@@ -239,7 +347,7 @@ impl CreationOptions {
     /// with it, and less time; of 15 × 15 15 and 20; of 21 × 21 as much either way; of 101 × 101 27 without and 19 with it.
     pub fn for_windows(mut self, cells: usize) -> Self {
         if cells <= SMALL_WINDOW && self.compression != Compression::None {
-            self.predictor = self.predictor.or(Some(Predictor::None));
+            self.predictor = self.predictor.or(Some(Prediction::Of(Predictor::None)));
         }
         self
     }
@@ -247,7 +355,7 @@ impl CreationOptions {
     /// The same for results that are stored as whole numbers: neighbours are alike, so that differences are the default.
     pub(super) fn for_whole_results(mut self) -> Self {
         if self.compression != Compression::None {
-            self.predictor = self.predictor.or(Some(Predictor::Horizontal));
+            self.predictor = self.predictor.or(Some(Prediction::Of(Predictor::Horizontal)));
         }
         self
     }
@@ -260,13 +368,15 @@ impl CreationOptions {
     /// The predictor for cells that are real numbers, or whole ones.
     pub(super) fn predictor_for(&self, real: bool) -> Result<Predictor, OptionError> {
         match (self.predictor, real) {
-            (Some(Predictor::Horizontal), true) => Err(OptionError::Together(
+            (Some(Prediction::Of(Predictor::Horizontal)), true) => Err(OptionError::Together(
                 "PREDICTOR=2 is for whole numbers, and what is written is floating point; choose 1 or 3",
             )),
-            (Some(Predictor::FloatingPoint), false) => Err(OptionError::Together(
+            (Some(Prediction::Of(Predictor::FloatingPoint)), false) => Err(OptionError::Together(
                 "PREDICTOR=3 is for floating point, and what is written are whole numbers; choose 1 or 2",
             )),
-            (Some(predictor), _) => Ok(predictor),
+            (Some(Prediction::Of(predictor)), _) => Ok(predictor),
+            (Some(Prediction::ByType), true) => Ok(Predictor::FloatingPoint),
+            (Some(Prediction::ByType), false) => Ok(Predictor::Horizontal),
             (None, true) if self.compression != Compression::None => Ok(Predictor::FloatingPoint),
             (None, _) => Ok(Predictor::None),
         }
@@ -295,17 +405,38 @@ mod tests {
                 compression: Compression::Zstd,
                 zlevel: None,
                 zstd_level: None,
-                predictor: Some(Predictor::FloatingPoint),
+                predictor: Some(Prediction::Of(Predictor::FloatingPoint)),
                 tiled: false,
                 block_rows: Some(7),
                 block_cols: None,
                 bigtiff: BigTiff::IfSafer,
                 sparse: true,
+                ..CreationOptions::default()
             }
         );
         let more = CreationOptions::parse(&["ZLEVEL=9", "BLOCKXSIZE=64", "BLOCKXSIZE=32", "BIGTIFF=YES"]).unwrap();
         assert_eq!((more.level(), more.block_cols, more.bigtiff), (Some(9), Some(32), BigTiff::Yes));
         assert_eq!(CreationOptions::parse::<&str>(&[]), Ok(CreationOptions::default()));
+    }
+
+    #[test]
+    fn a_cog_takes_the_words_of_gdals_driver() {
+        let cog = CreationOptions::parse(&["LAYOUT=COG", "BLOCKSIZE=256", "LEVEL=9", "PREDICTOR=YES"]).unwrap();
+        assert!(cog.cog && cog.has_overviews() && cog.statistics && cog.scratch().unwrap().is_some());
+        assert_eq!((cog.block_rows, cog.block_cols, cog.level()), (Some(256), Some(256), Some(9)));
+        assert_eq!(
+            (cog.predictor_for(true), cog.predictor_for(false)),
+            (Ok(Predictor::FloatingPoint), Ok(Predictor::Horizontal))
+        );
+        let predictor = |word: &str| CreationOptions::parse(&[format!("PREDICTOR={word}")]).unwrap().predictor;
+        assert_eq!(predictor("standard"), Some(Prediction::Of(Predictor::Horizontal)));
+        assert_eq!(predictor("NO"), Some(Prediction::Of(Predictor::None)));
+        let options = ["LAYOUT=COG", "OVERVIEWS=NONE", "OVERVIEW_RESAMPLING=NEAREST", "STATISTICS=NO"];
+        let plain = CreationOptions::parse(&options).unwrap();
+        assert!(!plain.has_overviews() && !plain.statistics && plain.resampling == Some(Resampling::Nearest));
+        let none = CreationOptions::default();
+        assert!(!none.has_overviews() && none.scratch().unwrap().is_none());
+        assert!(CreationOptions::parse(&["OVERVIEWS=AUTO"]).unwrap().has_overviews());
     }
 
     #[test]
@@ -362,6 +493,16 @@ mod tests {
             (&["ZLEVEL=3", "COMPRESS=LZW"], "another codec was asked for"),
             (&["PREDICTOR=3", "COMPRESS=NONE"], "COMPRESS=NONE was asked for"),
             (&["TILED=NO", "BLOCKXSIZE=32"], "strips are as wide as the grid"),
+            (&["TILED=NO", "LAYOUT=COG"], "a COG and overviews have tiles"),
+            (&["TILED=NO", "OVERVIEWS=AUTO"], "a COG and overviews have tiles"),
+            (&["LAYOUT=PNG"], "GTIFF or COG"),
+            (&["OVERVIEWS=2,4"], "AUTO or NONE"),
+            (&["OVERVIEW_RESAMPLING=CUBIC"], "AVERAGE or NEAREST"),
+            (&["STATISTICS=APPROX"], "YES or NO"),
+            (&["BLOCKSIZE=100"], "BLOCKSIZE is \"100\"; it takes a multiple of 16"),
+            (&["LEVEL=0"], "LEVEL is \"0\""),
+            (&["LEVEL=13"], LEVELS.1),
+            (&["LEVEL=3", "COMPRESS=LZW"], "the codec has no levels"),
         ] {
             let error = error(options);
             assert!(error.contains(part), "{options:?}: {error}");

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io::{Seek, Write};
 
+use super::cutter::Conversion;
 use super::description::Description;
-use super::options::CreationOptions;
-use super::stored::Stored;
+use super::options::{CreationOptions, Resampling};
+use super::overviews::{average, first};
+use super::stored::{Stored, StoredType};
 use super::tags;
-use super::writer::{BlockWriter, Conversion, Image};
+use super::writer::{BlockWriter, Image};
 use crate::grid::GridView;
 use crate::io::{FormatError, Number};
 use crate::raster::{Georeference, ResultSink};
@@ -32,17 +34,20 @@ use crate::raster::{Georeference, ResultSink};
 /// assert_eq!(GeoTiff::open(&path, 2)?.read(0..1, 0..2)?, Values::F32(vec![2.0, 1.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct GeoTiffSink<T, W: Write + Seek>(BlockWriter<T, W>);
+pub struct GeoTiffSink<T, W: Write + Seek> {
+    writer: BlockWriter<T, W>,
+    description: Description,
+}
 
 impl<T, W: Write + Seek> fmt::Debug for GeoTiffSink<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GeoTiffSink({:?})", self.0)
+        write!(f, "GeoTiffSink({:?})", self.writer)
     }
 }
 
 impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
     /// A file in `out`, called `name` in messages, for results of `shape` (rows, columns) with the bands of `description`. Blocks
-    /// go to `out` as they come, the tags with [`finish`](ResultSink::finish).
+    /// go to `out` as they come, the tags with [`finish`](ResultSink::finish); of a Cloud Optimized GeoTIFF everything does.
     ///
     /// # Errors
     /// `out` that has no positions (a pipe), options that do not go with the type of the numbers, a shape that a TIFF cannot have, and failed writes.
@@ -54,37 +59,53 @@ impl<T: Number, W: Write + Seek> GeoTiffSink<T, W> {
         georeference: Option<&Georeference>,
         options: &CreationOptions,
     ) -> Result<Self, FormatError> {
-        let mut tags = georeference.map(tags::of_georeference).unwrap_or_default();
+        let tags = georeference.map(tags::of_georeference).unwrap_or_default();
         let stored = description.all_stored();
-        let first = stored.as_ref().and_then(|stored| stored.first().copied());
-        tags.push(tags::of_nodata(first.map_or("nan", Stored::nodata)));
-        tags.extend(description.tags());
+        let one = stored.as_ref().and_then(|stored| stored.first().copied());
+        let shared = vec![tags::of_nodata(one.map_or("nan", Stored::nodata))];
         let (rows, cols) = shape;
-        let is_nothing = |value: T| value.to_f64().is_nan();
-        let stored = stored.map(|bands| Conversion { bands, push: Stored::push });
-        let planes = description.bands();
-        let image = Image { name, rows, cols, planes, tags, beyond: T::NAN, is_nothing, stored };
-        let is_real = first.is_none_or(|band| band.stored_type().is_real());
+        let as_it_comes = if size_of::<T>() == 4 { StoredType::F32 } else { StoredType::F64 };
+        let summed = (one.map_or(as_it_comes, Stored::stored_type), one.and_then(Stored::nodata_number));
+        let image = Image {
+            name,
+            rows,
+            cols,
+            planes: description.bands(),
+            tags,
+            shared,
+            beyond: T::NAN,
+            is_nothing: |value: T| value.to_f64().is_nan(),
+            stored: stored.map(|bands| Conversion { bands, push: Stored::push }),
+            summed: options.statistics.then_some(summed),
+            halve: if options.resampling == Some(Resampling::Nearest) { first } else { average },
+        };
+        let is_real = one.is_none_or(|band| band.stored_type().is_real());
         let options = if is_real { options.clone() } else { options.clone().for_whole_results() };
-        BlockWriter::new(out, image, &options).map(Self)
+        let writer = BlockWriter::new(out, image, &options)?;
+        Ok(Self { writer, description: description.clone() })
     }
 }
 
 impl<T: Number, W: Write + Seek + Send> ResultSink<T> for GeoTiffSink<T, W> {
     fn block(&self) -> (usize, usize) {
-        self.0.block()
+        self.writer.block()
     }
 
     fn whole_rows(&self) -> bool {
-        !self.0.is_tiled()
+        !self.writer.is_tiled()
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.writer.kept_bytes()
     }
 
     fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
-        self.0.write(top, left, planes)
+        self.writer.write(top, left, planes)
     }
 
     fn finish(self: Box<Self>) -> Result<(), FormatError> {
-        self.0.finish().map(drop)
+        let Self { writer, description } = *self;
+        writer.finish(|statistics| description.tags(statistics).into()).map(drop)
     }
 }
 
@@ -114,7 +135,20 @@ impl<W: Write + Seek> GeoTiffCells<W> {
         let made_up = tags::made_up(rows, cols);
         let tags = tags::of_georeference(georeference.unwrap_or(&made_up));
         // Without a nodata value, readers see 0 where a block was left out.
-        let image = Image { name, rows, cols, planes: 1, tags, beyond: 0, is_nothing: |cell| cell == 0, stored: None };
+        let image = Image {
+            name,
+            rows,
+            cols,
+            planes: 1,
+            tags,
+            shared: Vec::new(),
+            beyond: 0,
+            is_nothing: |cell| cell == 0,
+            stored: None,
+            summed: None,
+            // Classes have no average.
+            halve: first,
+        };
         BlockWriter::new(out, image, options).map(Self)
     }
 
@@ -137,6 +171,6 @@ impl<W: Write + Seek> GeoTiffCells<W> {
     /// # Errors
     /// Failed writes, and blocks that did not come.
     pub fn finish(self) -> Result<W, FormatError> {
-        self.0.finish()
+        self.0.finish(|_| Vec::new())
     }
 }

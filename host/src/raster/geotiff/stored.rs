@@ -143,6 +143,11 @@ impl Stored {
         }
     }
 
+    /// The same as a number; none where it is NaN.
+    pub(super) fn nodata_number(self) -> Option<f64> {
+        self.nodata().parse().ok().filter(|number: &f64| !number.is_nan())
+    }
+
     /// Appends results as they are stored, in the byte order of the machine.
     pub(super) fn push<T: Number>(self, results: &[T], cells: &mut Vec<u8>) {
         let per_step = 1.0 / self.scale;

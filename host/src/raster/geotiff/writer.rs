@@ -1,22 +1,26 @@
 //! Rectangles of cells to blocks of a TIFF, as they come.
 //!
-//! A rectangle is made of whole blocks. They are cut out one by one, prepared (predictor) and compressed by all threads (`encoders`), and
-//! appended to the file in their order; some may be on their way when the next rectangle comes. `tiff-writer` keeps where each block went and writes the tags
-//! at the very end, when it is known whether the offsets fit 32 bits. It puts the tables of blocks number by number: hence the buffer.
+//! A rectangle is made of whole blocks. They are cut out one by one (`cutter`), prepared (predictor) and compressed by all threads (`encoders`), and
+//! handed to the file in their order (`file`); some may be on their way when the next rectangle comes. Rectangles go on to the overviews, whose blocks go the
+//! same way when a row of them is whole.
 
 use std::fmt;
-use std::io::{BufWriter, ErrorKind, Seek, Write};
+use std::io::{ErrorKind, Seek, Write};
 
 use bytemuck::NoUninit;
 use rayon::prelude::*;
-use tiff_core::{ByteOrder, Compression, PlanarConfiguration, Tag};
-use tiff_writer::{Error, ImageBuilder, ImageHandle, TiffVariant, TiffWriteSample, TiffWriter, WriteOptions};
+use tiff_core::{Compression, PlanarConfiguration, Tag};
+use tiff_writer::{Error, ImageBuilder, TiffWriteSample};
 
-use super::blocks::{Block, Blocks};
+use super::blocks::Blocks;
+use super::cutter::{Conversion, Cutter, Piece, Summed};
 use super::encode::Coding;
 use super::encoders::{Encoders, Room};
+use super::file::{TiffFile, Variant};
 use super::options::{BigTiff, CreationOptions, TILE};
-use super::stored::{Stored, StoredType};
+use super::overviews::{Halve, Overviews, shapes};
+use super::statistics::Statistics;
+use super::stored::StoredType;
 use crate::grid::GridView;
 use crate::io::{FormatError, Place, Problem, write_failed};
 
@@ -31,60 +35,51 @@ pub(super) struct Image<'a, T> {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) planes: usize,
+    /// Tags of the image, and those of its overviews too.
     pub(super) tags: Vec<Tag>,
+    pub(super) shared: Vec<Tag>,
     /// What blocks hold beyond the grid's edge.
     pub(super) beyond: T,
     /// Whether a cell may be left out under `SPARSE_OK`: readers will see in its place what this is true for.
     pub(super) is_nothing: fn(T) -> bool,
     /// How cells are stored; as they are without it.
     pub(super) stored: Option<Conversion<T>>,
+    /// Whether numbers are summed up, and which.
+    pub(super) summed: Option<Summed>,
+    /// How overviews are made.
+    pub(super) halve: Halve<T>,
 }
 
-/// From cells to the numbers that are stored.
-pub(super) struct Conversion<T> {
-    /// Of each plane, in one type.
-    pub(super) bands: Vec<Stored>,
-    pub(super) push: fn(Stored, &[T], &mut Vec<u8>),
-}
-
-/// How a plane's cells are stored.
-type Convert<T> = (Stored, fn(Stored, &[T], &mut Vec<u8>));
-
-/// A block of a plane that comes: its index in the file, the plane, its place there.
-type Piece<'a, T> = (usize, GridView<'a, T>, Block, Option<Convert<T>>);
-
-/// Which cells make a block.
-#[derive(Clone, Copy)]
-struct Cutter<T> {
-    blocks: Blocks,
-    tiled: bool,
-    /// Bytes of a stored number, and those of the one beyond the grid's edge.
-    size: usize,
-    beyond: [u8; 8],
-    is_nothing: Option<fn(T) -> bool>,
-}
-
-/// Writes the blocks of one image.
-pub(super) struct BlockWriter<T, W: Write + Seek> {
-    tiff: TiffWriter<BufWriter<W>>,
-    image: ImageHandle,
+/// The image and its overviews.
+struct Images<T, W: Write + Seek> {
+    file: TiffFile<W>,
     name: String,
     planes: usize,
-    cutter: Cutter<T>,
+    /// Of each image.
+    cutters: Vec<Cutter<T>>,
     stored: Option<Conversion<T>>,
     encoders: Encoders,
+    /// Of each block of the first image where they are asked for.
+    statistics: Vec<Statistics>,
+}
+
+/// Writes the blocks of one image, and those of its overviews.
+pub(super) struct BlockWriter<T, W: Write + Seek> {
+    images: Images<T, W>,
+    overviews: Overviews<T>,
 }
 
 impl<T, W: Write + Seek> fmt::Debug for BlockWriter<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, planes, cutter: Cutter { blocks, .. }, encoders, .. } = self;
+        let Images { name, planes, cutters, encoders, .. } = &self.images;
+        let blocks: Vec<Blocks> = cutters.iter().map(|cutter| cutter.blocks).collect();
         write!(f, "BlockWriter({name:?}, {planes} planes, {blocks:?}, {:?})", encoders.coding().compression)
     }
 }
 
-impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
+impl<T: TiffWriteSample + NoUninit + Send + Sync, W: Write + Seek> BlockWriter<T, W> {
     pub(super) fn new(out: W, image: Image<'_, T>, options: &CreationOptions) -> Result<Self, FormatError> {
-        let Image { name, rows, cols, planes, tags, beyond, is_nothing, stored } = image;
+        let Image { name, rows, cols, planes, tags, shared, beyond, is_nothing, stored, summed, halve } = image;
         let refuse = |what: String, advice: &str| Problem::new(what, advice).at(name, Place::FILE);
         let converted = stored.as_ref().and_then(|stored| stored.bands.first()).map(|band| band.stored_type());
         let size = converted.map_or(T::BYTES_PER_SAMPLE, StoredType::bytes);
@@ -101,13 +96,13 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         // Below 2^31 · 2^31 · 2^16 · 2^3.
         let bytes = (rows * cols) as u128 * planes as u128 * size as u128;
         let variant = match options.bigtiff {
-            BigTiff::Yes => TiffVariant::BigTiff,
-            BigTiff::No => TiffVariant::Classic,
-            BigTiff::IfSafer if bytes > 2_000_000_000 => TiffVariant::BigTiff,
-            BigTiff::IfSafer | BigTiff::IfNeeded => TiffVariant::Auto,
+            BigTiff::Yes => Variant::Big,
+            BigTiff::No => Variant::Classic,
+            BigTiff::IfSafer if bytes > 2_000_000_000 => Variant::Big,
+            BigTiff::IfSafer | BigTiff::IfNeeded => Variant::AsNeeded,
         };
         // Found now rather than after 4 GiB.
-        if variant == TiffVariant::Classic && options.compression == Compression::None && bytes > u128::from(u32::MAX) {
+        if variant == Variant::Classic && options.compression == Compression::None && bytes > u128::from(u32::MAX) {
             return Err(too_long(name));
         }
         let blocks = blocks(rows, cols, size, options);
@@ -117,45 +112,88 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
             Some(Conversion { bands, push }) if !bands.is_empty() => push(bands[0], &[beyond], &mut last),
             _ => last.extend_from_slice(bytemuck::bytes_of(&beyond)),
         }
-        let mut beyond = [0; 8];
-        beyond[..size].copy_from_slice(&last);
+        let mut outside = [0; 8];
+        outside[..size].copy_from_slice(&last);
         let is_nothing = options.sparse.then_some(is_nothing);
-        let cutter = Cutter { blocks, tiled: options.tiled, size, beyond, is_nothing };
+        let whole = Cutter { blocks, tiled: options.tiled, size, beyond: outside, is_nothing, summed };
+        let smaller = if options.has_overviews() { shapes(blocks) } else { Vec::new() };
+        let overviews = Overviews::new(&smaller, planes, beyond, halve, name);
+        let cutters: Vec<Cutter<T>> = std::iter::once(whole)
+            .chain(smaller.into_iter().map(|blocks| Cutter { blocks, summed: None, ..whole }))
+            .collect();
         let encoders = Encoders::new(coding, (blocks.width * size, size), blocks.height);
-        // All of these are below 2^31.
-        let (height, width) = (blocks.height as u32, blocks.width as u32);
-        let builder = ImageBuilder::new(cols as u32, rows as u32);
-        let builder = match converted {
-            Some(of) => of.build(builder),
-            None => builder.sample_type::<T>(),
-        };
-        let mut builder = builder.samples_per_pixel(bands).compression(options.compression).predictor(predictor);
-        if bands > 1 {
-            builder = builder.planar_configuration(PlanarConfiguration::Planar);
+        let scratch = options.scratch().map_err(|e| write_failed(name, e))?;
+        let mut file = TiffFile::new(out, variant, scratch).map_err(|e| explain(e, name))?;
+        for (i, Cutter { blocks: Blocks { rows, cols, height, width }, .. }) in cutters.iter().enumerate() {
+            // All of these are below 2^31.
+            let builder = ImageBuilder::new(*cols as u32, *rows as u32);
+            let builder = match converted {
+                Some(of) => of.build(builder),
+                None => builder.sample_type::<T>(),
+            };
+            let mut builder = builder.samples_per_pixel(bands).compression(options.compression).predictor(predictor);
+            if bands > 1 {
+                builder = builder.planar_configuration(PlanarConfiguration::Planar);
+            }
+            let (height, width) = (*height as u32, *width as u32);
+            builder = if options.tiled { builder.tiles(width, height) } else { builder.strips(height) };
+            builder = if i > 0 { builder.overview() } else { builder };
+            let own = if i > 0 { &[][..] } else { &tags[..] };
+            builder = shared.iter().chain(own).cloned().fold(builder, ImageBuilder::tag);
+            file.add(builder).map_err(|e| explain(e, name))?;
         }
-        builder = if options.tiled { builder.tiles(width, height) } else { builder.strips(height) };
-        builder = tags.into_iter().fold(builder, ImageBuilder::tag);
-        let out = BufWriter::with_capacity(1 << 18, out);
-        let mut tiff = TiffWriter::new(out, WriteOptions { byte_order: ByteOrder::LittleEndian, variant })
-            .map_err(|e| explain(e, name))?;
-        let image = tiff.add_image(builder).map_err(|e| explain(e, name))?;
-        Ok(Self { tiff, image, name: name.to_owned(), planes, cutter, stored, encoders })
+        let summed = if summed.is_some() { planes * blocks.count() } else { 0 };
+        let statistics = vec![Statistics::default(); summed];
+        let images = Images { file, name: name.to_owned(), planes, cutters, stored, encoders, statistics };
+        Ok(Self { images, overviews })
     }
 
     pub(super) fn block(&self) -> (usize, usize) {
-        (self.cutter.blocks.height, self.cutter.blocks.width)
+        let Blocks { height, width, .. } = self.images.cutters[0].blocks;
+        (height, width)
     }
 
     pub(super) fn is_tiled(&self) -> bool {
-        self.cutter.tiled
+        self.images.cutters[0].tiled
+    }
+
+    /// Bytes that are kept from rectangle to rectangle.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.overviews.bytes()
     }
 
     /// Writes a rectangle of whole blocks.
     pub(super) fn write(&mut self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
-        self.check(top, left, planes)?;
-        let Cutter { blocks, .. } = self.cutter;
+        let Self { images, overviews } = self;
+        images.check(top, left, planes)?;
+        images.write(0, (top, left), planes)?;
+        overviews.add((top, left), planes, &mut |image, top, planes| images.write(image, (top, 0), planes))
+    }
+
+    /// Writes the tags, with those that follow from what the numbers of each band are alike, if that was asked for, and gives the file back. Blocks
+    /// that did not come are an error.
+    pub(super) fn finish(self, tags: impl FnOnce(&[Statistics]) -> Vec<Tag>) -> Result<W, FormatError> {
+        let Images { mut file, name, mut encoders, statistics, cutters, .. } = self.images;
+        while append(&mut file, &mut encoders, &name, true)? {}
+        let of_plane = |blocks: &[Statistics]| blocks.iter().copied().fold(Statistics::default(), Statistics::with);
+        let statistics: Vec<Statistics> = statistics.chunks(cutters[0].blocks.count()).map(of_plane).collect();
+        file.finish(tags(&statistics)).map_err(|e| explain(e, &name))
+    }
+}
+
+impl<T: TiffWriteSample + NoUninit + Send + Sync, W: Write + Seek> Images<T, W> {
+    /// Writes a rectangle of whole blocks of an image.
+    fn write(
+        &mut self,
+        image: usize,
+        (top, left): (usize, usize),
+        planes: &[GridView<'_, T>],
+    ) -> Result<(), FormatError> {
+        let Self { file, name, cutters, stored, encoders, statistics, .. } = self;
+        let cutter = cutters[image];
+        let blocks = cutter.blocks;
         let (rows, cols) = (top..top + planes[0].rows(), left..left + planes[0].cols());
-        let conversion = |p: usize| self.stored.as_ref().map(|stored| (stored.bands[p], stored.push));
+        let conversion = |p: usize| stored.as_ref().map(|stored| (stored.bands[p], stored.push));
         let of_plane = |(p, &plane)| {
             let conversion = conversion(p);
             blocks.over(&rows, &cols).map(move |block| (p * blocks.count() + block.index, plane, block, conversion))
@@ -163,52 +201,39 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         let all: Vec<_> = planes.iter().enumerate().flat_map(of_plane).collect();
         let mut left_over = all.as_slice();
         while !left_over.is_empty() {
-            while self.append(false)? {}
-            let mut rooms = self.encoders.rooms(left_over.len());
+            while append(file, encoders, name, false)? {}
+            let mut rooms = encoders.rooms(left_over.len());
             while rooms.is_empty() {
-                self.append(true)?;
-                rooms = self.encoders.rooms(left_over.len());
+                append(file, encoders, name, true)?;
+                rooms = encoders.rooms(left_over.len());
             }
             let (now, later) = left_over.split_at(rooms.len());
             left_over = later;
-            let cutter = self.cutter;
             let cut = |((_, plane, block, conversion), room): (&Piece<'_, T>, &mut Room)| {
                 cutter.cut(*plane, (top, left), block, *conversion, &mut room.cells)
             };
             // Mostly one has come back. Several are cut out by all threads: one thread's copying would hold up blocks that take no encoding.
-            let kept: Vec<bool> = match now {
+            let made: Vec<(bool, Statistics)> = match now {
                 [_] => now.iter().zip(&mut rooms).map(cut).collect(),
                 _ => now.par_iter().zip(&mut rooms).map(cut).collect(),
             };
-            for ((kept, &(index, ..)), room) in kept.into_iter().zip(now).zip(rooms) {
+            for (((kept, alike), &(index, ..)), room) in made.into_iter().zip(now).zip(rooms) {
+                if cutter.summed.is_some() {
+                    statistics[index] = alike;
+                }
                 if kept {
-                    self.encoders.begin(index, room);
+                    encoders.begin((image, index), room);
                 } else {
-                    self.encoders.leave_out(index);
-                    self.encoders.give_back(room);
+                    encoders.leave_out((image, index));
+                    encoders.give_back(room);
                 }
             }
         }
         Ok(())
     }
 
-    /// Appends the block that comes next to the file, if there is one and it is encoded or to be waited for.
-    fn append(&mut self, wait: bool) -> Result<bool, FormatError> {
-        let Some((index, encoded)) = self.encoders.next(wait) else { return Ok(false) };
-        let written = encoded.and_then(|room| match room {
-            Some(room) => {
-                self.tiff.write_block_raw(&self.image, index, room.bytes())?;
-                self.encoders.give_back(room);
-                Ok(())
-            }
-            None => self.tiff.write_block_sparse(&self.image, index),
-        });
-        written.map_err(|e| explain(e, &self.name))?;
-        Ok(true)
-    }
-
     fn check(&self, top: usize, left: usize, planes: &[GridView<'_, T>]) -> Result<(), FormatError> {
-        let Blocks { rows, cols, height, width } = self.cutter.blocks;
+        let Blocks { rows, cols, height, width } = self.cutters[0].blocks;
         let misuse = |what: String| Err(write_failed(&self.name, std::io::Error::new(ErrorKind::InvalidInput, what)));
         if planes.len() != self.planes {
             return misuse(format!("{} planes came for {} bands", planes.len(), self.planes));
@@ -228,51 +253,26 @@ impl<T: TiffWriteSample + NoUninit, W: Write + Seek> BlockWriter<T, W> {
         }
         Ok(())
     }
-
-    /// Writes the tags and gives the file back. Blocks that did not come are an error.
-    pub(super) fn finish(mut self) -> Result<W, FormatError> {
-        while self.append(true)? {}
-        let out = self.tiff.finish().map_err(|e| explain(e, &self.name))?;
-        out.into_inner().map_err(|e| write_failed(&self.name, e.into_error()))
-    }
 }
 
-impl<T: NoUninit> Cutter<T> {
-    /// Cuts a block's cells out of a plane whose first cell is at `corner`; false where it may be left out.
-    fn cut(
-        &self,
-        plane: GridView<'_, T>,
-        corner: (usize, usize),
-        block: &Block,
-        conversion: Option<Convert<T>>,
-        cells: &mut Vec<u8>,
-    ) -> bool {
-        let Blocks { height, width, .. } = self.blocks;
-        // Tiles are written whole, the last strip ends with the grid.
-        let height = if self.tiled { height } else { block.rows.len() };
-        let rows = (block.rows.start - corner.0)..(block.rows.end - corner.0);
-        let cols = (block.cols.start - corner.1)..(block.cols.end - corner.1);
-        let rows = rows.map(|row| &plane.row(row)[cols.clone()]);
-        if self.is_nothing.is_some_and(|is_nothing| rows.clone().all(|row| row.iter().all(|&cell| is_nothing(cell)))) {
-            return false;
+/// Appends the block that comes next to the file, if there is one and it is encoded or to be waited for.
+fn append<W: Write + Seek>(
+    file: &mut TiffFile<W>,
+    encoders: &mut Encoders,
+    name: &str,
+    wait: bool,
+) -> Result<bool, FormatError> {
+    let Some(((image, index), encoded)) = encoders.next(wait) else { return Ok(false) };
+    let written = encoded.and_then(|room| match room {
+        Some(room) => {
+            file.put(image, index, room.bytes())?;
+            encoders.give_back(room);
+            Ok(())
         }
-        let Self { size, beyond, .. } = *self;
-        let beyond = |cells: usize| beyond[..size].iter().copied().cycle().take(cells * size);
-        cells.clear();
-        cells.reserve_exact(height * width * size);
-        for row in rows {
-            match conversion {
-                Some((stored, push)) => push(stored, row, cells),
-                None => cells.extend_from_slice(bytemuck::cast_slice(row)),
-            }
-            cells.extend(beyond(width - row.len()));
-        }
-        cells.extend(beyond((height - block.rows.len()) * width));
-        if cfg!(target_endian = "big") {
-            cells.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-        }
-        true
-    }
+        None => file.leave_out(image, index),
+    });
+    written.map_err(|e| explain(e, name))?;
+    Ok(true)
 }
 
 /// The blocks that the options ask for.

@@ -38,6 +38,8 @@ fn sinks_write_what_readers_read() {
         &["ZLEVEL=1", "TILED=NO", "BIGTIFF=NO", "BLOCKYSIZE=7"],
         &["TILED=NO", "SPARSE_OK=TRUE", "BLOCKYSIZE=30"],
         &["TILED=NO", "COMPRESS=NONE"],
+        &["LAYOUT=COG", "BLOCKSIZE=32"],
+        &["LAYOUT=COG", "BLOCKSIZE=16", "COMPRESS=NONE", "SPARSE_OK=YES", "BIGTIFF=YES"],
     ] {
         let mut out = Cursor::new(Vec::new());
         let mut sink = sink::<f64, _>(&mut out, (rows, cols), &["a", "b", "c"], None, options).unwrap();
@@ -91,7 +93,7 @@ fn descriptions_are_sound_xml() {
     let mut out = Cursor::new(Vec::new());
     let described = Description::of(&["a < \"b\" & c > d", "é\n2"]).unit(1, "bits").unit(2, "none");
     let described = described.item("HALOTILE_INPUT", "a&b.tif").item("\"", "1 x 1");
-    let options = CreationOptions::default();
+    let options = CreationOptions::parse(&["STATISTICS=NO"]).unwrap();
     let mut sink = GeoTiffSink::<f32, _>::new(&mut out, "h.tif", (1, 1), &described, None, &options).unwrap();
     let cell = GridView::new(&[1.0], 1, 1).unwrap();
     sink.write(0, 0, &[cell, cell]).unwrap();
@@ -109,7 +111,7 @@ fn descriptions_are_sound_xml() {
          </GDALMetadata>\n"
     );
     let stored = [Stored::up_to(StoredType::U16, 65_534.0 * 0.25), Stored::counts(StoredType::U16, 9).unwrap()];
-    let xml = Description::of(&["h", "s"]).stored(&stored).tags()[1].value.as_str().unwrap().to_owned();
+    let xml = Description::of(&["h", "s"]).stored(&stored).tags(&[])[1].value.as_str().unwrap().to_owned();
     for (band, scale) in ["0.25", "1"].iter().enumerate() {
         assert!(
             xml.contains(&format!("<Item name=\"SCALE\" sample=\"{band}\" role=\"scale\">{scale}</Item>")),
@@ -118,6 +120,47 @@ fn descriptions_are_sound_xml() {
         assert!(xml.contains(&format!("<Item name=\"OFFSET\" sample=\"{band}\" role=\"offset\">0</Item>")), "{xml}");
     }
     assert_eq!(text(305), concat!("halotile ", env!("CARGO_PKG_VERSION")));
+}
+
+/// Of a raster with overviews the directories, in both layouts, from pieces in rows of pieces; and what the file says its numbers are alike.
+#[test]
+fn overviews_follow_the_whole_in_every_layout() {
+    let (rows, cols) = (700, 1100);
+    let plane = result(rows, cols, 0);
+    let kept = 8 * 64 * (550 + 275);
+    let mut files = Vec::new();
+    for options in [&["LAYOUT=COG", "BLOCKSIZE=64"][..], &["OVERVIEWS=AUTO", "BLOCKSIZE=64"], &["BLOCKSIZE=64"]] {
+        for piece in [(64, 128), (192, 1100)] {
+            let mut out = Cursor::new(Vec::new());
+            let mut sink = sink::<f64, _>(&mut out, (rows, cols), &["h"], None, options).unwrap();
+            assert_eq!(ResultSink::<f64>::kept_bytes(&sink), if options.len() > 1 { kept } else { 0 });
+            for top in (0..rows).step_by(piece.0) {
+                for left in (0..cols).step_by(piece.1) {
+                    let (r, c) = (top..rows.min(top + piece.0), left..cols.min(left + piece.1));
+                    sink.write(top, left, &[plane.view().rect(r, c)]).unwrap();
+                }
+            }
+            Box::new(sink).finish().unwrap();
+            let bytes = out.into_inner();
+            let file = TiffFile::from_bytes(bytes.clone()).unwrap();
+            let shapes: Vec<_> = file.ifds().iter().map(|ifd| (ifd.height(), ifd.width())).collect();
+            assert_eq!(shapes, &[(700, 1100), (350, 550), (175, 275)][..if options.len() > 1 { 3 } else { 1 }]);
+            let subfile = |i: usize| file.ifd(i).unwrap().tag(254).map(|tag| tag.value.as_u32().unwrap());
+            assert_eq!((0..shapes.len()).map(subfile).collect::<Vec<_>>(), &[None, Some(1), Some(1)][..shapes.len()]);
+            let nodata = |i: usize| file.ifd(i).unwrap().tag(42113).unwrap().value.as_str().unwrap();
+            assert!((0..shapes.len()).all(|i| nodata(i) == "nan"));
+            let xml = file.ifd(0).unwrap().tag(42112).unwrap().value.as_str().unwrap();
+            assert!(xml.contains("<Item name=\"STATISTICS_MAXIMUM\" sample=\"0\">"), "{xml}");
+            let Values::F64(values) = open(&bytes, 1).unwrap().read(0..rows, 0..cols).unwrap() else { panic!() };
+            assert!(values.iter().zip(plane.as_slice()).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
+            files.push(bytes);
+        }
+    }
+    // A COG does not tell in which pieces it came; nor do others but for where blocks lie.
+    assert!(files[0] == files[1]);
+    let text =
+        |file: &[u8]| TiffFile::from_bytes(file.to_vec()).unwrap().ifd(0).unwrap().tag(42112).unwrap().value.clone();
+    assert!(files.iter().all(|file| text(file) == text(&files[0])));
 }
 
 /// Whole numbers from 1 in place of results.
