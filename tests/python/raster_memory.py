@@ -60,6 +60,12 @@ def memory_of_a_strip(bench):
 
 
 @check
+def memory_of_a_cog(bench):
+    source = mapped(bench, 9_000, 16_000, tiled=True, blockxsize=512, blockysize=512, compress="deflate")
+    bounded(bench, source, "--of", "cog", "--measure", "shannon,richness")
+
+
+@check
 def memory_of_a_tile(bench):
     tile = {"tiled": True, "blockxsize": 12_000, "blockysize": 12_000}
     bounded(bench, mapped(bench, 12_000, 12_000, **tile, compress="zstd", zstd_level=1))

@@ -91,6 +91,27 @@ fn geotiffs_go_in_and_out_and_keep_their_place() {
 }
 
 #[test]
+fn cogs_are_asked_for_by_their_name() {
+    let place = Place::new();
+    place.run("generate grid --rows 600 --cols 700 --levels 9 --seed 3 --pattern clustered m.npy").quietly();
+    place.run("entropy m.npy plain.tif -q").quietly();
+    let first: Vec<u8> = place.read("plain.tif")[..4].to_vec();
+    for (name, options) in
+        [("a", "--of COG"), ("b", "--of cog --co LAYOUT=GTIFF"), ("c", "--of GeoTIFF --co layout=cog")]
+    {
+        place.run(&format!("entropy m.npy {name}.tif -q --memory 256MiB {options}")).quietly();
+        let file = place.read(&format!("{name}.tif"));
+        let said = String::from_utf8_lossy(&file[8..300]);
+        assert!(file.starts_with(&first) && said.starts_with("GDAL_STRUCTURAL_METADATA_SIZE="), "{options}: {said}");
+        assert!(close(&numbers(&place, &format!("{name}.tif")), &numbers(&place, "plain.tif")), "{options}");
+    }
+    place.run("generate grid --rows 600 --cols 700 g.tif --co LAYOUT=COG").quietly();
+    assert!(String::from_utf8_lossy(&place.read("g.tif")[..300]).contains("LAYOUT=IFDS_BEFORE_DATA"));
+    // What waited beside the files is gone.
+    assert_eq!(place.names(), ["a.tif", "b.tif", "c.tif", "g.tif", "m.npy", "plain.tif"]);
+}
+
+#[test]
 fn results_are_stored_as_whole_numbers_where_that_is_asked_for() {
     let place = Place::new();
     place.run("generate grid --rows 70 --cols 90 --levels 9 --seed 3 --pattern clustered m.tif").quietly();

@@ -27,6 +27,9 @@ fn options(case: &mut Case<'_>) -> Option<CreationOptions> {
     add(tiled || case.flip(), format!("BLOCKYSIZE={}", case.number(1, 5) * if tiled { 16 } else { 1 }));
     add(case.flip(), format!("BIGTIFF={}", case.one(&["YES", "NO", "IF_NEEDED", "IF_SAFER"])));
     add(case.flip(), "SPARSE_OK=YES".to_owned());
+    add(tiled && case.flip(), "LAYOUT=COG".to_owned());
+    add(tiled && case.seldom(4), "OVERVIEWS=AUTO".to_owned());
+    add(case.seldom(4), "STATISTICS=NO".to_owned());
     value(CreationOptions::parse(&words))
 }
 

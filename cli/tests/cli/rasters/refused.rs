@@ -13,6 +13,10 @@ fn options_that_contradict_each_other() {
         ("- o.txt --if geotiff", "a GeoTIFF is read from a file, not from standard input; name the file".to_owned()),
         ("v.txt - --of geotiff", "a GeoTIFF goes to a file, not to standard output; name one".to_owned()),
         ("v.txt o.txt --co TILED=NO", "--co is for GeoTIFF, and the output's format is text; leave it out".to_owned()),
+        (
+            "v.txt o.tif --of cog --co TILED=NO",
+            "--co: a COG and overviews have tiles, and TILED=NO was asked for; leave one of them out".to_owned(),
+        ),
         ("v.txt o.tif --co TILED=2", "--co: the creation option TILED is \"2\"; it takes YES or NO".to_owned()),
         (
             "v.txt o.npy --measure shannon,richness",

@@ -26,23 +26,26 @@ pub(super) type Take<'a, T> = dyn FnMut(usize, usize, &[GridView<'_, T>]) -> Res
 
 /// The average of the cells that are numbers, or no number.
 pub(super) fn average<T: Number>(below: [&[T]; 2], row: &mut [T]) {
-    let mean = |cells: [T; 4]| {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for cell in cells.map(T::to_f64) {
-            let there = !cell.is_nan();
-            sum += if there { cell } else { 0.0 };
-            count += if there { 1.0 } else { 0.0 };
-        }
-        // 0 / 0 is no number.
-        T::nearest(sum / count)
-    };
     let [upper, lower] = below.map(<[T]>::as_chunks::<2>);
+    // As if all were numbers, several at a time; where one is not, nothing comes of it, and it is done again.
+    let sum = |cells: [T; 4]| cells.map(T::to_f64).into_iter().sum::<f64>();
     for ((place, &[a, b]), &[c, d]) in row.iter_mut().zip(upper.0).zip(lower.0) {
-        *place = mean([a, b, c, d]);
+        *place = T::nearest(sum([a, b, c, d]) * 0.25);
+    }
+    for ((place, &[a, b]), &[c, d]) in row.iter_mut().zip(upper.0).zip(lower.0) {
+        if place.to_f64().is_nan() {
+            *place = average_of_some([a, b, c, d]);
+        }
     }
     if let (&[a], &[c], Some(place)) = (upper.1, lower.1, row.last_mut()) {
-        *place = mean([a, a, c, c]);
+        *place = average_of_some([a, a, c, c]);
     }
+}
+
+fn average_of_some<T: Number>(cells: [T; 4]) -> T {
+    let there = || cells.iter().map(|cell| cell.to_f64()).filter(|cell| !cell.is_nan());
+    // 0 / 0 is no number.
+    T::nearest(there().sum::<f64>() / there().count() as f64)
 }
 
 /// The first of the cells: what is no quantity has no average.

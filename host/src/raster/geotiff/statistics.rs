@@ -1,8 +1,8 @@
 //! What numbers of a band are alike: how many there are, the least and the largest, their mean and standard deviation.
 //!
 //! They are those of the numbers that are stored, as GDAL has them, so that of results in whole numbers they are in steps. Blocks are summed up each by itself,
-//! while they are in the cache, and joined in the order of the file, so that nothing depends on who computed what when. Within a block the sums are of differences from
-//! its first number, in several lanes; blocks are joined by the formula of Chan, Golub and LeVeque (Updating formulae and a pairwise algorithm for computing
+//! while they are in the cache, and joined in the order of the file, so that nothing depends on who computed what when. Within a block floating-point numbers are
+//! summed up as differences from its first one, in several lanes, whole ones exactly; blocks are joined by the formula of Chan, Golub and LeVeque (Updating formulae and a pairwise algorithm for computing
 //! sample variances, 1979).
 
 use super::stored::StoredType;
@@ -37,12 +37,14 @@ impl Statistics {
 
     /// Of rows of numbers as they are stored, in the byte order of the machine.
     pub(super) fn of<'a>(of: StoredType, nodata: Option<f64>, rows: impl Iterator<Item = &'a [u8]>) -> Self {
+        // Whole numbers below 2^16.
+        let nodata = nodata.map(|number| number as i64);
         match of {
-            StoredType::F32 => sum(rows, |bytes| f64::from(f32::from_ne_bytes(bytes)), |number| !number.is_nan()),
-            StoredType::F64 => sum(rows, f64::from_ne_bytes, |number| !number.is_nan()),
-            StoredType::U8 => sum(rows, |bytes| f64::from(u8::from_ne_bytes(bytes)), |number| Some(number) != nodata),
-            StoredType::U16 => sum(rows, |bytes| f64::from(u16::from_ne_bytes(bytes)), |number| Some(number) != nodata),
-            StoredType::I16 => sum(rows, |bytes| f64::from(i16::from_ne_bytes(bytes)), |number| Some(number) != nodata),
+            StoredType::F32 => real(rows, f32::from_ne_bytes, [f32::INFINITY, f32::NEG_INFINITY]),
+            StoredType::F64 => real(rows, f64::from_ne_bytes, [f64::INFINITY, f64::NEG_INFINITY]),
+            StoredType::U8 => whole(rows, |bytes| u8::from_ne_bytes(bytes).into(), nodata),
+            StoredType::U16 => whole(rows, |bytes| u16::from_ne_bytes(bytes).into(), nodata),
+            StoredType::I16 => whole(rows, |bytes| i16::from_ne_bytes(bytes).into(), nodata),
         }
     }
 
@@ -87,53 +89,98 @@ impl Statistics {
     }
 }
 
+/// Of floating-point numbers, of which NaN is no data.
 #[inline(always)]
-fn sum<'a, const N: usize>(
+fn real<'a, F: Copy + PartialOrd + Into<f64>, const N: usize>(
     rows: impl Iterator<Item = &'a [u8]>,
-    number: impl Fn([u8; N]) -> f64,
-    is_there: impl Fn(f64) -> bool,
+    number: fn([u8; N]) -> F,
+    [highest, lowest]: [F; 2],
 ) -> Statistics {
     let mut rows = rows.peekable();
-    let first =
-        |row: &&[u8]| row.as_chunks::<N>().0.iter().map(|&bytes| number(bytes)).find(|&number| is_there(number));
+    let value = |&bytes: &[u8; N]| -> f64 { number(bytes).into() };
+    let first = |row: &&[u8]| row.as_chunks::<N>().0.iter().map(value).find(|number| !number.is_nan());
     // Near to all others, so that squares lose nothing.
     let near = rows.peek().and_then(first).unwrap_or(0.0);
-    let (mut count, mut sums, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let (mut least, mut most) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-    let mut add = |lane: usize, bytes: [u8; N]| {
-        let number = number(bytes);
-        let there = is_there(number);
-        let apart = if there { number - near } else { 0.0 };
-        count[lane] += if there { 1.0 } else { 0.0 };
-        sums[lane] += apart;
-        squares[lane] += apart * apart;
-        let (low, high) = if there { (number, number) } else { (f64::INFINITY, f64::NEG_INFINITY) };
-        least[lane] = if low < least[lane] { low } else { least[lane] };
-        most[lane] = if high > most[lane] { high } else { most[lane] };
-    };
-    let mut all = 0;
+    let mut of_all = Statistics::default();
+    let (mut sum, mut squares) = (0.0, 0.0);
     for row in rows {
-        let (groups, rest) = row.as_chunks::<N>().0.as_chunks::<LANES>();
-        all += (groups.len() * LANES + rest.len()) as u64;
+        let numbers = row.as_chunks::<N>().0;
+        of_all.all += numbers.len() as u64;
+        // As if there were no NaN, which a sum shows.
+        let (mut sums, mut powers) = ([0.0; LANES], [0.0; LANES]);
+        let (mut least, mut most) = ([highest; LANES], [lowest; LANES]);
+        let (groups, rest) = numbers.as_chunks::<LANES>();
+        let mut add = |lane: usize, bytes: [u8; N]| {
+            let number = number(bytes);
+            let apart = number.into() - near;
+            sums[lane] += apart;
+            powers[lane] += apart * apart;
+            least[lane] = if number < least[lane] { number } else { least[lane] };
+            most[lane] = if number > most[lane] { number } else { most[lane] };
+        };
         for group in groups {
             for (lane, &bytes) in group.iter().enumerate() {
                 add(lane, bytes);
             }
         }
         rest.iter().enumerate().for_each(|(lane, &bytes)| add(lane, bytes));
+        let of_row: f64 = sums.iter().sum();
+        if !of_row.is_nan() {
+            of_all.count += numbers.len() as u64;
+            sum += of_row;
+            squares += powers.iter().sum::<f64>();
+            of_all.least = least.into_iter().map(F::into).fold(of_all.least, f64::min);
+            of_all.most = most.into_iter().map(F::into).fold(of_all.most, f64::max);
+            continue;
+        }
+        for number in numbers.iter().map(value).filter(|number| !number.is_nan()) {
+            of_all.count += 1;
+            sum += number - near;
+            squares += (number - near) * (number - near);
+            of_all.least = of_all.least.min(number);
+            of_all.most = of_all.most.max(number);
+        }
     }
-    let (there, sum): (f64, f64) = (count.iter().sum(), sums.iter().sum());
-    if there == 0.0 {
+    if of_all.count > 0 {
+        let count = of_all.count as f64;
+        of_all.mean = near + sum / count;
+        of_all.squares = (squares - sum * sum / count).max(0.0);
+    }
+    of_all
+}
+
+/// Of whole numbers of 16 bits or fewer, exactly.
+#[inline(always)]
+fn whole<'a, const N: usize>(
+    rows: impl Iterator<Item = &'a [u8]>,
+    number: fn([u8; N]) -> i32,
+    nodata: Option<i64>,
+) -> Statistics {
+    let nodata = nodata.and_then(|nodata| i32::try_from(nodata).ok()).unwrap_or(i32::MAX);
+    let (mut all, mut count, mut sum, mut squares) = (0, 0i64, 0i64, 0i64);
+    let (mut least, mut most) = (i32::MAX, i32::MIN);
+    for row in rows {
+        let numbers = row.as_chunks::<N>().0;
+        all += numbers.len() as u64;
+        for &bytes in numbers {
+            let number = number(bytes);
+            let there = number != nodata;
+            let counted = if there { number } else { 0 };
+            count += i64::from(there);
+            sum += i64::from(counted);
+            // Below 2^32.
+            squares += i64::from(counted) * i64::from(counted);
+            least = least.min(if there { number } else { i32::MAX });
+            most = most.max(if there { number } else { i32::MIN });
+        }
+    }
+    if count == 0 {
         return Statistics { all, ..Statistics::default() };
     }
-    Statistics {
-        count: there as u64,
-        all,
-        least: least.into_iter().fold(f64::INFINITY, f64::min),
-        most: most.into_iter().fold(f64::NEG_INFINITY, f64::max),
-        mean: near + sum / there,
-        squares: (squares.iter().sum::<f64>() - sum * sum / there).max(0.0),
-    }
+    // Differences of large numbers: exact before they are divided.
+    let apart = i128::from(count) * i128::from(squares) - i128::from(sum) * i128::from(sum);
+    let (least, most, mean) = (least.into(), most.into(), sum as f64 / count as f64);
+    Statistics { count: count as u64, all, least, most, mean, squares: apart as f64 / count as f64 }
 }
 
 #[cfg(test)]
