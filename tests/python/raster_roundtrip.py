@@ -23,7 +23,7 @@ from raster_bench import CHECKS, LOUD, Bench, Skipped
 from rasterio.errors import NotGeoreferencedWarning
 
 # Modules of checks, in the order in which they are made.
-MODULES = ["raster_files", "raster_entropy", "raster_cogs", "raster_masks", "raster_memory"]
+MODULES = ["raster_files", "raster_entropy", "raster_cogs", "raster_mosaics", "raster_masks", "raster_memory"]
 
 
 class Heard(logging.Handler):

@@ -20,7 +20,8 @@ pub(super) const ENTROPY_HELP: &str = "\
 Windows are clipped at the border unless --edge says otherwise: only cells inside the grid count. A window of one class \
 gives 0.
 
-Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory, as .npy is; .txt is \
+Formats: .tif and .tiff are GeoTIFF, read and written piece by piece, so that rasters may be larger than memory, as .npy is; .vrt lays GeoTIFFs \
+side by side, as gdalbuildvrt makes it; .txt is \
 seed-text in (a line \"rows columns\", then the rows) and text out; .bin is seed-binary (32-bit width and height, then \
 bytes; any number of samples, a line of output each); .npy; .png and .pgm (grey of 8 or 16 bits). Standard input without --if is \
 told by its first bytes.
@@ -58,11 +59,12 @@ Examples:
   halotile entropy dem.tif h.tif --bins 32 --binning quantile --shape disk --edge reflect --memory 1GiB
   halotile entropy landcover.npy h.npy --size 21 --nodata 255 --preview h.png
   halotile entropy texture.png - --base 2 --decimals 3 | head
-  halotile entropy big.npy h.npy --device cuda:0,1 --json";
+  halotile entropy big.npy h.npy --device cuda:0,1 --json
+  halotile entropy tiles/*.tif -o h.tif --of COG --memory 4GiB";
 
 #[derive(Debug, clap::Args)]
 pub struct EntropyArgs {
-    /// The grid of classes, or of numbers that become classes; - is standard input
+    /// The grid of classes, or of numbers that become classes; - is standard input. Several GeoTIFFs with -o OUTPUT are one mosaic
     #[arg(value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
     #[command(flatten)]
@@ -271,6 +273,20 @@ impl EntropyArgs {
     /// The side of windows whose shape is not a file's.
     pub fn side(&self) -> usize {
         self.size.unwrap_or(5)
+    }
+
+    /// All inputs.
+    pub fn inputs(&self) -> impl Iterator<Item = &std::path::Path> {
+        std::iter::once(&self.input).chain(&self.output.more).map(PathBuf::as_path)
+    }
+
+    /// The input's name; of a mosaic the first one's.
+    pub fn input_name(&self) -> String {
+        let name = self.input.display().to_string();
+        match self.output.more.len() {
+            0 => name,
+            more => format!("{name} and {more} more"),
+        }
     }
 
     /// The value for no data, where the file says `own`.

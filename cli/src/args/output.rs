@@ -1,4 +1,4 @@
-//! The place for results, which can be said in two ways.
+//! The place for results, which can be said in two ways, and inputs beyond the first.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -7,18 +7,26 @@ use clap::{ArgMatches, FromArgMatches, ValueHint};
 
 use super::OUTPUT;
 
-/// The place for results: OUTPUT, or what -o names in its place.
+/// The place for results: OUTPUT, or what -o names in its place. With -o all other names are of inputs.
 #[derive(Debug)]
-pub struct OutputArg(PathBuf);
+pub struct OutputArg {
+    output: PathBuf,
+    /// Inputs after the first.
+    pub more: Vec<PathBuf>,
+    /// It was the last of several names: -o has to say which one it is.
+    pub is_guessed: bool,
+}
 
 /// Both ways to say it, of which one is there.
 #[derive(Debug, clap::Args)]
 struct OutputPlaces {
-    /// The results; - is standard output. {measure} in it stands for the name of each measure
-    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "named_output")]
-    output: Option<PathBuf>,
+    /// The results; - is standard output. {measure} in it stands for the name of each measure. With -o: more inputs
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "named_output", num_args = 1..)]
+    output: Vec<PathBuf>,
     /// The results, in place of OUTPUT
-    #[arg(help_heading = OUTPUT, id = "named_output", short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "output")]
+    ///
+    /// All other names are of inputs then: GeoTIFFs of one grid that lie side by side, which become one raster.
+    #[arg(help_heading = OUTPUT, id = "named_output", short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     named: Option<PathBuf>,
 }
 
@@ -26,15 +34,18 @@ impl Deref for OutputArg {
     type Target = PathBuf;
 
     fn deref(&self) -> &PathBuf {
-        &self.0
+        &self.output
     }
 }
 
 impl FromArgMatches for OutputArg {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let OutputPlaces { output, named } = OutputPlaces::from_arg_matches(matches)?;
+        let OutputPlaces { output: mut more, named } = OutputPlaces::from_arg_matches(matches)?;
+        let is_guessed = named.is_none() && more.len() > 1;
         // The parser has seen to it that one is there.
-        named.or(output).map(Self).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))
+        let output = named.or_else(|| more.pop());
+        let output = output.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument))?;
+        Ok(Self { output, more, is_guessed })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -38,6 +38,12 @@ pub fn check(args: &EntropyArgs) -> Result<Files, Usage> {
     if args.json && is_dash(&args.output) {
         return fail("--json and the output - would both go to standard output; name a file for the output");
     }
+    if args.output.is_guessed {
+        let (input, output) = (args.input.display(), args.output.display());
+        return fail(format!(
+            "{input} ... {output}: several inputs are one mosaic, and -o names its output; give -o OUTPUT"
+        ));
+    }
     let input = input_format(args)?;
     let output = output_format(args)?;
     let outputs = outputs(args, output)?;
@@ -75,7 +81,7 @@ fn roles<'a>(args: &'a EntropyArgs, outputs: &'a [PathBuf]) -> Roles<'a> {
         ShapeArg::Square | ShapeArg::Disk => None,
     };
     Roles::default()
-        .read("the input", [args.input.as_path()])
+        .read("the input", args.inputs())
         .read("the mask", args.mask.as_deref())
         .read("the list of classes", args.classes.as_deref())
         .read("the window's shape", shape)
@@ -93,6 +99,16 @@ fn input_format(args: &EntropyArgs) -> Result<Option<InputFormat>, Usage> {
     let is_tiff = format == Some(InputFormat::GeoTiff);
     if is_tiff && is_dash(&args.input) {
         return fail("a GeoTIFF is read from a file, not from standard input; name the file");
+    }
+    for more in &args.output.more {
+        let its = if is_dash(more) { None } else { args.input_format.or(InputFormat::detect(more).ok()) };
+        if !is_tiff || its != Some(InputFormat::GeoTiff) {
+            let other = if is_tiff { more } else { &args.input };
+            return fail(format!(
+                "{}: several inputs are one mosaic of GeoTIFFs, and this is none; name one input, or GeoTIFFs",
+                source::name_of(other)
+            ));
+        }
     }
     if args.band.is_some() && !is_tiff {
         return fail("--band chooses a band of a GeoTIFF, and the input is none; leave it out");

@@ -1,12 +1,12 @@
 //! What is read: rasters, one after the other, whatever the format and wherever they come from; a mask; the window's shape.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use halotile::io::{self, FormatError, InputFormat, Nodata};
 use halotile::measure::Footprint;
 use halotile::raster::geotiff::GeoTiff;
-use halotile::raster::{Raster, Rasters};
+use halotile::raster::{Mosaic, Raster, Rasters};
 
 use crate::args::{EntropyArgs, ShapeArg};
 use crate::console::Console;
@@ -37,7 +37,7 @@ pub fn open<'c>(
 ) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
     let path = args.input.as_path();
     if format == Some(InputFormat::GeoTiff) {
-        let first = geotiff(path, args.band, args.masks_count(), console)?;
+        let first = geotiff(path, &args.output.more, (args.band, args.masks_count()), console)?;
         let name = first.name().to_owned();
         return Ok((name, InputFormat::GeoTiff, Input { first: Some(first), others: None }));
     }
@@ -62,15 +62,33 @@ pub fn open<'c>(
     Ok((name, format, Input { first, others: Some(rasters) }))
 }
 
-/// A GeoTIFF; `masks`: those of the file count.
-fn geotiff(path: &Path, band: Option<usize>, masks: bool, console: &Console) -> Result<Box<dyn Raster>, FormatError> {
-    let tiff = GeoTiff::open(path, band.unwrap_or(1))?;
-    let choices = tiff.bands() - usize::from(tiff.has_alpha());
-    if band.is_none() && choices > 1 {
-        let (name, bands) = (tiff.name(), tiff.bands());
-        console.note(&format!("{name}: band 1 of {bands} is taken; --band chooses another"));
+/// A GeoTIFF, a VRT of such, or several of either; `masks`: those of the files count.
+fn geotiff(
+    path: &Path,
+    more: &[PathBuf],
+    (band, masks): (Option<usize>, bool),
+    console: &Console,
+) -> Result<Box<dyn Raster>, FormatError> {
+    let note = |raster: &dyn Raster, bands: usize, choices: usize| {
+        if band.is_none() && choices > 1 {
+            let name = raster.name();
+            console.note(&format!("{name}: band 1 of {bands} is taken; --band chooses another"));
+        }
+    };
+    let chosen = band.unwrap_or(1);
+    if more.is_empty() && !Mosaic::is_vrt(path) {
+        let tiff = GeoTiff::open(path, chosen)?;
+        note(&tiff, tiff.bands(), tiff.bands() - usize::from(tiff.has_alpha()));
+        return Ok(Box::new(if masks { tiff } else { tiff.without_masks() }));
     }
-    Ok(Box::new(if masks { tiff } else { tiff.without_masks() }))
+    let mosaic = if more.is_empty() {
+        Mosaic::open_vrt(path, chosen)?
+    } else {
+        let paths: Vec<PathBuf> = [path.to_owned()].into_iter().chain(more.iter().cloned()).collect();
+        Mosaic::of_files(&paths, chosen)?
+    };
+    note(&mosaic, mosaic.bands(), mosaic.bands());
+    Ok(Box::new(if masks { mosaic } else { mosaic.without_masks() }))
 }
 
 impl Input<'_> {
@@ -95,7 +113,7 @@ pub fn mask(args: &EntropyArgs, console: &Console) -> anyhow::Result<Option<Box<
     let Some(path) = &args.mask else { return Ok(None) };
     let format = InputFormat::detect(path)?;
     if format == InputFormat::GeoTiff {
-        return Ok(Some(geotiff(path, None, true, console)?));
+        return Ok(Some(geotiff(path, &[], (None, true), console)?));
     }
     let mut rasters = match Rasters::open(path, format, console)? {
         Some(rasters) => rasters,

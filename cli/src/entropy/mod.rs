@@ -114,7 +114,7 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
         OutputFormat::Text | OutputFormat::SeedLines => Precision::F64,
     });
     let summary = Summary {
-        input: args.input.display().to_string(),
+        input: args.input_name(),
         band: (input_format == InputFormat::GeoTiff).then_some(args.band.unwrap_or(1)),
         output: args.output.display().to_string(),
         outputs: files.outputs.iter().map(|path| path.display().to_string()).collect(),

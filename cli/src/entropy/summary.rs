@@ -92,13 +92,17 @@ impl Summary {
 }
 
 impl Summary {
-    /// What a GeoTIFF says of its making: what the `input` says of itself, its name without directories, and the options that the numbers depend on.
-    pub fn items(&self, args: &EntropyArgs, input: &[(String, String)]) -> Vec<(String, String)> {
+    /// What a GeoTIFF says of its making: what the `inputs` say of themselves, its name without directories, and the options that the numbers depend on.
+    pub fn items(&self, args: &EntropyArgs, inputs: &[(String, String)]) -> Vec<(String, String)> {
         let file = |path: &Path| {
             if path == Path::new("-") {
                 return "standard input".to_owned();
             }
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        };
+        let input = match args.output.more.len() {
+            0 => file(&args.input),
+            more => format!("{} and {more} more", file(&args.input)),
         };
         let bins = |bins: usize| match args.binning {
             Some(BinRule::Quantile) => format!("{bins}, quantile"),
@@ -110,7 +114,7 @@ impl Summary {
             shape => shape.name(),
         };
         let items = [
-            ("HALOTILE_INPUT", Some(file(&args.input))),
+            ("HALOTILE_INPUT", Some(input)),
             ("HALOTILE_BAND", self.band.map(|band| band.to_string())),
             ("HALOTILE_MASK", args.mask.as_deref().map(file)),
             ("HALOTILE_NODATA", Some(self.nodata.clone().unwrap_or_else(|| "none".to_owned()))),
@@ -125,7 +129,7 @@ impl Summary {
         ];
         // What it says of its own making, where it was made here, is not that of the result; nor are its statistics and where its mask is.
         let others = ["HALOTILE_", "STATISTICS_", "INTERNAL_MASK_FLAGS_"];
-        let kept = input.iter().filter(|(name, _)| !others.iter().any(|other| name.starts_with(other))).cloned();
+        let kept = inputs.iter().filter(|(name, _)| !others.iter().any(|other| name.starts_with(other))).cloned();
         kept.chain(items.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)))).collect()
     }
 }

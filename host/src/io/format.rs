@@ -136,6 +136,11 @@ impl InputFormat {
     /// # Errors
     /// [`UnknownFormat`] for an ending that no format has.
     pub fn detect(path: &Path) -> Result<Self, UnknownFormat> {
+        // GDAL's mosaics of GeoTIFFs.
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vrt")) {
+            let shown = || super::error::one_line(&path.display().to_string());
+            return included(&shown, Self::GeoTiff.name(), Self::GeoTiff);
+        }
         Self::detect_written(path).map_err(|error| foreign(path).unwrap_or(error))
     }
 
@@ -150,11 +155,11 @@ impl InputFormat {
 }
 
 /// Endings of rasters that GDAL reads: what names one of them is no grid under an unusual name, and naming a format for it would lead nowhere.
-const FOREIGN: [&str; 50] = [
-    "vrt", "img", "asc", "grd", "bil", "bip", "bsq", "flt", "hdf", "hdf4", "hdf5", "h4", "h5", "he5", "nc", "nc4",
-    "cdf", "jp2", "j2k", "jpg", "jpeg", "ecw", "sid", "adf", "gpkg", "zarr", "rst", "sdat", "sgrd", "mbtiles", "kea",
-    "dem", "ddf", "dt0", "dt1", "dt2", "hgt", "bmp", "gif", "webp", "ntf", "nitf", "ers", "map", "mrf", "xyz", "e00",
-    "grib", "grb", "grib2",
+const FOREIGN: [&str; 49] = [
+    "img", "asc", "grd", "bil", "bip", "bsq", "flt", "hdf", "hdf4", "hdf5", "h4", "h5", "he5", "nc", "nc4", "cdf",
+    "jp2", "j2k", "jpg", "jpeg", "ecw", "sid", "adf", "gpkg", "zarr", "rst", "sdat", "sgrd", "mbtiles", "kea", "dem",
+    "ddf", "dt0", "dt1", "dt2", "hgt", "bmp", "gif", "webp", "ntf", "nitf", "ers", "map", "mrf", "xyz", "e00", "grib",
+    "grb", "grib2",
 ];
 
 /// The error for a raster of another program's.
@@ -335,14 +340,17 @@ mod tests {
 
     #[test]
     fn what_gdal_reads_is_to_be_converted() {
-        for name in ["d.x/land.VRT", "dem.asc", "a.img", "hdr.adf", "t.jpg", "t.nc"] {
+        for name in ["d.x/land.IMG", "dem.asc", "a.img", "hdr.adf", "t.jpg", "t.nc"] {
             let error = InputFormat::detect(name.as_ref()).unwrap_err();
             assert!(matches!(error, UnknownFormat::Foreign { .. }), "{error}");
         }
-        let error = InputFormat::detect("d.x/land.vrt".as_ref()).unwrap_err();
+        let vrt = InputFormat::detect("land.VRT".as_ref());
+        assert!(vrt == Ok(InputFormat::GeoTiff) || !cfg!(feature = "geotiff"), "{vrt:?}");
+        assert!(matches!(InputFormat::detect_written("land.vrt".as_ref()), Err(UnknownFormat::Ending { .. })));
+        let error = InputFormat::detect("d.x/land.img".as_ref()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "d.x/land.vrt: this format is read by GDAL, not here; convert it: gdal_translate d.x/land.vrt d.x/land.tif"
+            "d.x/land.img: this format is read by GDAL, not here; convert it: gdal_translate d.x/land.img d.x/land.tif"
         );
         // Results are written under no such name, whatever writes it.
         assert!(matches!(OutputFormat::detect("h.asc".as_ref()), Err(UnknownFormat::Ending { .. })));

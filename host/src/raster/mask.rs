@@ -134,12 +134,12 @@ pub fn check_mask(raster: &dyn Raster, mask: &dyn Raster) -> Result<Option<Strin
 const CORNERS: [(&str, f64, f64); 4] =
     [("upper left", 0.0, 0.0), ("upper right", 1.0, 0.0), ("lower left", 0.0, 1.0), ("lower right", 1.0, 1.0)];
 
-fn at(t: [f64; 6], (col, row): (f64, f64)) -> (f64, f64) {
+pub(super) fn at(t: [f64; 6], (col, row): (f64, f64)) -> (f64, f64) {
     (t[0] + col * t[1] + row * t[2], t[3] + col * t[4] + row * t[5])
 }
 
 /// A distance in columns and rows.
-fn in_cells(t: [f64; 6], (x, y): (f64, f64)) -> (f64, f64) {
+pub(super) fn in_cells(t: [f64; 6], (x, y): (f64, f64)) -> (f64, f64) {
     let determinant = t[1] * t[5] - t[2] * t[4];
     ((x * t[5] - y * t[2]) / determinant, (y * t[1] - x * t[4]) / determinant)
 }

@@ -11,6 +11,8 @@ pub(crate) mod georeference;
 pub mod geotiff;
 pub(crate) mod mask;
 #[cfg(feature = "geotiff")]
+mod mosaic;
+#[cfg(feature = "geotiff")]
 mod sidecar;
 mod stored;
 mod writer;
@@ -25,6 +27,8 @@ use crate::numbers::ValueType;
 pub use crate::numbers::Values;
 pub use georeference::Georeference;
 pub use mask::{MaskError, MaskedRaster, check_mask, set_cache_bytes};
+#[cfg(feature = "geotiff")]
+pub use mosaic::Mosaic;
 pub use stored::{Rasters, StoredRaster};
 pub use writer::WriterSink;
 

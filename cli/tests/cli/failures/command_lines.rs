@@ -130,12 +130,22 @@ fn command_lines_that_cannot_be_meant() {
             "v.jpg: this format is read by GDAL, not here; convert it: gdal_translate v.jpg v.tif".to_owned(),
         ),
         (
-            "entropy v.txt out.txt --mask m.VRT",
-            "m.VRT: this format is read by GDAL, not here; convert it: gdal_translate m.VRT m.tif".to_owned(),
+            "entropy v.txt out.txt --mask m.IMG",
+            "m.IMG: this format is read by GDAL, not here; convert it: gdal_translate m.IMG m.tif".to_owned(),
         ),
         (
             "entropy v.txt a.txt -o b.txt",
-            format!("the argument '[OUTPUT]' cannot be used with '--output <FILE>'; {see}"),
+            "v.txt: several inputs are one mosaic of GeoTIFFs, and this is none; name one input, or GeoTIFFs"
+                .to_owned(),
+        ),
+        (
+            "entropy a.tif v.txt -o b.tif",
+            "v.txt: several inputs are one mosaic of GeoTIFFs, and this is none; name one input, or GeoTIFFs"
+                .to_owned(),
+        ),
+        (
+            "entropy a.tif b.tif c.tif",
+            "a.tif ... c.tif: several inputs are one mosaic, and -o names its output; give -o OUTPUT".to_owned(),
         ),
         (
             "entropy v.txt out.jpg",

@@ -19,10 +19,21 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::io::Nodata;
+use crate::raster::georeference::CrsKind;
 use crate::raster::{Georeference, Origins};
 
 /// No honest sidecar is longer: statistics and histograms of hundreds of bands take some 100 KiB.
 const LONGEST: u64 = 16 << 20;
+
+/// The kind of a coordinate reference system and its code in the EPSG registry, if it names one.
+pub(super) fn epsg(srs: &str) -> Option<(CrsKind, u16)> {
+    pam::epsg(srs)
+}
+
+/// Six numbers between commas, in GDAL's order, that are a transformation.
+pub(super) fn transformation(text: &str) -> Option<[f64; 6]> {
+    pam::transformation(text)
+}
 
 /// What a raster's tags say, and after [`apply`] what holds.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -78,7 +78,8 @@ impl Pam {
     }
 }
 
-fn transformation(text: &str) -> Option<[f64; 6]> {
+/// Six numbers between commas that are a transformation.
+pub(super) fn transformation(text: &str) -> Option<[f64; 6]> {
     let numbers: Vec<f64> = text.split(',').map(|number| number.trim().parse().ok()).collect::<Option<_>>()?;
     let t: [f64; 6] = numbers.try_into().ok()?;
     (t.iter().all(|v| v.is_finite()) && t[1] * t[5] - t[2] * t[4] != 0.0).then_some(t)
