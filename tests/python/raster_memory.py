@@ -37,7 +37,7 @@ def bounded(bench, source, *options, least=512):
     results = set()
     for limit in (128, 256, 512):
         out = bench.path()
-        ran = bench.ended(bench.halotile, "entropy", source, out, "--memory", f"{limit}MiB", "--device", "cpu", "--json", "-q", *options)
+        ran = bench.ended(bench.halotile, "entropy", source, "-o", out, "--memory", f"{limit}MiB", "--device", "cpu", "--json", "-q", *options)
         if ran.returncode == 0:
             peak = json.loads(ran.stdout)["peak_memory"] / 2**20
             assert peak <= limit + 16, f"{peak:.0f} MiB resident of {limit} allowed: {source} {options}"
@@ -63,6 +63,23 @@ def memory_of_a_strip(bench):
 def memory_of_a_cog(bench):
     source = mapped(bench, 9_000, 16_000, tiled=True, blockxsize=512, blockysize=512, compress="deflate")
     bounded(bench, source, "--of", "cog", "--measure", "shannon,richness")
+
+
+@check
+def memory_of_a_mosaic(bench):
+    whole = mapped(bench, 9_000, 8_000, tiled=True, blockxsize=512, blockysize=512, compress="deflate")
+    stored = {"driver": "GTiff", "dtype": "uint8", "count": 1, "compress": "deflate", "tiled": True, "blockxsize": 512, "blockysize": 512}
+    for high, wide in [(2_250, 1_000), (250, 8_000)]:
+        tiles = []
+        with rasterio.open(whole) as file:
+            for top in range(0, 9_000, high):
+                for left in range(0, 8_000, wide):
+                    window = Window(left, top, wide, high)
+                    place = {"crs": file.crs, "transform": file.window_transform(window)}
+                    tiles.append(bench.path())
+                    with rasterio.open(tiles[-1], "w", height=high, width=wide, **stored, **place) as tile:
+                        tile.write(file.read(1, window=window), 1)
+        bounded(bench, tiles[0], *tiles[1:], "--size", "21")
 
 
 @check

@@ -62,7 +62,7 @@ fn command_lines_that_cannot_be_meant() {
         ),
         (
             "--of png",
-            format!("invalid value 'png' for '--of <FORMAT>' [possible values: text, seed-lines, npy, geotiff]; {see}"),
+            format!("invalid value 'png' for '--of <FORMAT>' [possible values: text, seed-lines, npy, geotiff, cog]; {see}"),
         ),
         (
             "--device gpu",
@@ -153,7 +153,7 @@ fn command_lines_that_cannot_be_meant() {
              .tif (geotiff), .tiff (geotiff), or name the format with --of"
                 .to_owned(),
         ),
-        ("entropy v.txt", format!("the following required arguments were not provided: <OUTPUT>; {see}")),
+        ("entropy v.txt", format!("the following required arguments were not provided: <OUTPUT>...; {see}")),
         ("frobnicate", "unrecognized subcommand 'frobnicate'; see halotile --help".to_owned()),
         (
             "generate grid --rows 0 --cols 2 g.txt",

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Mosaic, Part, in_type};
+use super::{BUDGET, Mosaic, Part, in_type};
 use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::raster::Georeference;
 use crate::raster::geotiff::GeoTiff;
@@ -130,6 +130,7 @@ impl Mosaic {
             mosaic.georeference = Some(Georeference { rpc: None, ..place });
             mosaic.origins.georeference = Some("its files".to_owned());
         }
+        mosaic.share(BUDGET);
         Ok(mosaic)
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Windows are read part by part: what a window sees across a seam costs the blocks on both sides. Files are opened when they are needed, and the ones used
-//! last are kept open, so that a mosaic may have more files than a process may open. Each is opened once at the beginning: a file that is missing or does not
-//! fit is found before anything is computed.
+//! last are kept open, as many as a window may see, so that a mosaic may have more files than a process may open, and all of them together keep blocks in no
+//! more memory than one file would. Each is opened once at the beginning: a file that is missing or does not fit is found before anything is computed.
 
 mod list;
 mod vrt;
@@ -28,8 +28,11 @@ use super::{Georeference, Origins, Raster, Values, sidecar};
 use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::numbers::ValueType;
 
-/// Files that are open at a time.
-const OPEN: NonZeroUsize = NonZeroUsize::new(64).expect("not 0");
+/// The most files that are open at a time.
+const OPEN: usize = 64;
+/// Bytes for the blocks of all files that are open, unless something else is said, and those that one should have.
+const BUDGET: usize = 256 << 20;
+const ENOUGH: usize = 8 << 20;
 /// The longest text of a virtual raster: some 500,000 files.
 const LONGEST: u64 = 1 << 28;
 /// Virtual rasters of virtual rasters: one that names itself has no end.
@@ -143,8 +146,17 @@ impl Mosaic {
             hides: false,
             depth: 0,
             cache_bytes: None,
-            open: Mutex::new(LruCache::new(OPEN)),
+            open: Mutex::new(LruCache::new(NonZeroUsize::MIN)),
         }
+    }
+
+    /// Shares bytes among the files that are open: those that a window may see, or fewer.
+    fn share(&mut self, bytes: usize) {
+        // A window may lie across a seam, and see twice as many.
+        let seen = (2 * self.side_by_side()).min(OPEN);
+        let open = NonZeroUsize::new((bytes / ENOUGH).min(seen)).unwrap_or(NonZeroUsize::MIN);
+        self.cache_bytes = Some(bytes / open);
+        *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) = LruCache::new(open);
     }
 
     fn vrt(path: &Path, band: usize, depth: usize) -> Result<Self, FormatError> {
@@ -181,6 +193,7 @@ impl Mosaic {
         }
         mosaic.georeference = placed(place, vrt.srs.as_deref(), vrt.geotransform, &name);
         mosaic.origins.georeference = mosaic.georeference.as_ref().map(|_| "the VRT".to_owned());
+        mosaic.share(BUDGET);
         Ok(mosaic)
     }
 
@@ -449,9 +462,7 @@ impl Raster for Mosaic {
     }
 
     fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
-        // A window may lie across a seam, and see twice as many.
-        self.cache_bytes = Some(bytes / (2 * self.side_by_side()).min(OPEN.get()));
-        self.forget();
+        self.share(bytes);
         (self.block, self.in_order) = ((1, 1), false);
         for index in 0..self.parts.len() {
             let Part { path, band, .. } = &self.parts[index];

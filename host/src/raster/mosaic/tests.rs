@@ -212,7 +212,12 @@ fn more_files_than_are_kept_open() {
     for _ in 0..2 {
         assert_eq!(bytes(&mosaic, 1..3, 0..200), expected(1..3, 0..200));
     }
-    assert_eq!(mosaic.open.lock().unwrap().len(), OPEN.get());
+    let budget = |mosaic: &Mosaic| (mosaic.open.lock().unwrap().cap().get(), mosaic.cache_bytes);
+    assert_eq!(budget(&mosaic), (BUDGET / ENOUGH, Some(ENOUGH)));
+    let mut little = Mosaic::of_files(&paths, 1).unwrap();
+    little.set_cache_bytes(ENOUGH / 2).unwrap();
+    assert_eq!(budget(&little), (1, Some(ENOUGH / 2)));
+    assert_eq!(bytes(&little, 1..3, 0..200), expected(1..3, 0..200));
     // One that goes away, and one that becomes another.
     std::fs::remove_file(&paths[0]).unwrap();
     assert!(mosaic.read(0..1, 0..200).unwrap_err().to_string().contains("0.tif"));
