@@ -242,7 +242,9 @@ mod tests {
     #[test]
     fn pieces_of_any_shape_make_the_levels_of_the_whole() {
         for (rows, cols) in [(1, 600), (577, 3), (513, 1100), (1040, 529)] {
-            let cell = |r: usize, c: usize| if (r * 7 + c * 3).is_multiple_of(5) { NAN } else { (r * 31 + c * 17 % 64) as f64 };
+            let cell = |r: usize, c: usize| {
+                if (r * 7 + c * 3).is_multiple_of(5) { NAN } else { (r * 31 + c * 17 % 64) as f64 }
+            };
             let planes = [0, 5].map(|more| Grid::from_fn(rows, cols, |r, c| cell(r, c + more)).unwrap());
             let whole = Blocks { rows, cols, height: 16, width: 32 };
             let shapes = shapes(whole);

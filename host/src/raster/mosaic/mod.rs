@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
+use rayon::prelude::*;
 
 use self::vrt::{Rect, Source, Vrt};
 use super::cell::{Cell, each};
@@ -283,6 +284,11 @@ impl Mosaic {
         Ok(raster)
     }
 
+    /// Files that may be open.
+    fn most_open(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).cap().get()
+    }
+
     fn forget(&mut self) {
         self.open.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -476,10 +482,23 @@ impl Raster for Mosaic {
         assert!(rows.start < rows.end && rows.end <= self.shape.0, "rows {rows:?} of {}", self.shape.0);
         assert!(cols.start < cols.end && cols.end <= self.shape.1, "columns {cols:?} of {}", self.shape.1);
         let mut values = filled(self.value_type, rows.len() * cols.len(), self.nodata);
-        for (index, own_rows, own_cols) in self.over(&rows, &cols) {
-            let part = &self.parts[index];
-            let (file_rows, file_cols) = part.inside(&own_rows, &own_cols);
-            let cells = self.opened(index)?.read(file_rows, file_cols)?;
+        let seen: Vec<_> = self.over(&rows, &cols).collect();
+        let read = |(index, rows, cols): &(usize, Range<usize>, Range<usize>)| {
+            let (rows, cols) = self.parts[*index].inside(rows, cols);
+            self.opened(*index)?.read(rows, cols)
+        };
+        // A file may have fewer blocks here than there are threads. Where there is little memory for open files they are read one after the other.
+        let at_once = seen.len() > 1 && seen.len() <= self.most_open();
+        let mut all = if at_once {
+            seen.par_iter().map(read).collect::<Result<Vec<_>, _>>()?.into_iter()
+        } else {
+            Vec::new().into_iter()
+        };
+        for one in &seen {
+            let cells = if at_once { all.next() } else { None };
+            let cells = cells.map_or_else(|| read(one), Ok)?;
+            let (index, own_rows, own_cols) = one;
+            let part = &self.parts[*index];
             let (top, left) = (own_rows.start - rows.start, own_cols.start - cols.start);
             let spot = Spot { top, left, width: cols.len(), part: own_cols.len() };
             macro_rules! lay {
