@@ -91,6 +91,50 @@ def mosaics_with_gaps(bench):
 
 
 @check
+def gaps_whatever_is_no_data(bench):
+    """Gaps of a list are no data also where the value for it is NaN, none that cells can have, none of both files', or another one by option."""
+    random = np.random.default_rng(3)
+    for dtype, (first, second), options, valued in [
+        ("float32", ("nan", "nan"), [], None),
+        ("float32", (None, None), [], None),
+        ("float32", (-9999, -9999), [], None),
+        ("float64", (1e300, -1), [], None),
+        ("int16", (None, -1), [], None),
+        ("uint8", (0, 0), ["--nodata", "none"], ()),
+        ("uint8", (0, 0), ["--nodata", "5"], (5,)),
+        ("uint8", (0, 9), [], None),
+        ("uint8", (0, 9), ["--nodata", "none"], ()),
+    ]:
+        parts, laid = [], np.zeros((80, 90), bool)
+        for nodata, (top, left) in zip((first, second), ((0, 0), (40, 45))):
+            part = random.integers(1, 5, (1, 40, 45)).astype(dtype)
+            hole = float("nan") if nodata == "nan" else nodata
+            if hole is not None:
+                part[:, 3:9, 5:11] = hole
+            if dtype.startswith("float"):
+                part[:, 20:22, 5:11] = float("nan")
+            place = from_origin(PLACE["transform"].c + left * 30, PLACE["transform"].f - top * 25, 30, 25)
+            parts.append(bench.make(part, transform=place, nodata=hole))
+            seen = np.ones(part.shape[1:], bool) & ~np.isnan(part[0].astype(float))
+            if valued is None and hole is not None:
+                seen &= part[0] != hole
+            for value in valued or ():
+                seen &= part[0] != value
+            laid[top : top + 40, left : left + 45] = seen
+        path = bench.path()
+        bench.run(bench.halotile, "entropy", *parts, "-o", path, "--size", "1", "--type", "f32", *options)
+        with rasterio.open(path) as file:
+            got = ~np.isnan(file.read(1))
+        assert np.array_equal(got, laid), f"{dtype}, {first}, {second}, {options}: {(got != laid).sum()} cells"
+    # A value that bytes cannot have.
+    tiles = cut(bench, cells("uint8", (1, 80, 90)) % 9, 40, 45)
+    for path, *_ in tiles:
+        path.with_name(path.name + ".aux.xml").write_text('<PAMDataset><PAMRasterBand band="1"><NoDataValue>-9999</NoDataValue></PAMRasterBand></PAMDataset>')
+    got, _, _ = entropies(bench, tiles[0][0], tiles[3][0])
+    assert np.isnan(got[0]).sum() == 2 * 40 * 45, np.isnan(got[0]).sum()
+
+
+@check
 def mosaics_with_masks_and_overlaps(bench):
     made = cells("uint8", (1, 120, 160)) % 9
     # The files overlap by 20 columns, and differ there: the last one is seen, but for its cells without data.
@@ -115,6 +159,24 @@ def mosaics_with_masks_and_overlaps(bench):
     shown[:, :90] = mask
     got, _, _ = entropies(bench, a, c)
     near(got[0], measured(made[0], 255, mask=shown, shape=np.ones((9, 9), bool))[0])
+    # What the mask of the upper file hides, the lower one shows.
+    below = bench.make(made[:, :, :90], nodata=255)
+    for paths, hidden in [((below, a), np.ones(made.shape[1:], "uint8")), ((a, below), np.ones(made.shape[1:], "uint8"))]:
+        got, _, _ = entropies(bench, *paths, c)
+        near(got[0], measured(made[0], 255, mask=hidden, shape=np.ones((9, 9), bool))[0])
+
+
+@check
+def mosaics_are_not_written_over_their_files(bench):
+    made = cells("uint8", (1, 40, 50)) % 9
+    tiles = cut(bench, made, 20, 50)
+    before = tiles[1][0].read_bytes()
+    virtual = vrt(bench, tiles, made.shape[1:])
+    for words in ([virtual, tiles[1][0]], [tiles[0][0], tiles[1][0], "-o", tiles[1][0]], [tiles[0][0], tiles[1][0], "--mask", virtual]):
+        words = words if "--mask" not in words else [tiles[0][0], *words[2:], "-o", tiles[1][0]]
+        said = bench.fails(bench.halotile, "entropy", *words, "--overwrite")
+        assert "are one file" in said or "the mask has" in said, said
+        assert tiles[1][0].read_bytes() == before
 
 
 @check

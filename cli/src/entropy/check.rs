@@ -90,6 +90,16 @@ fn roles<'a>(args: &'a EntropyArgs, outputs: &'a [PathBuf]) -> Roles<'a> {
         .written("the profile", args.profile.profile.as_deref())
 }
 
+/// Refuses outputs that are files which a mosaic is made of.
+pub fn parts(args: &EntropyArgs, files: &[PathBuf], outputs: &[PathBuf]) -> Result<(), Usage> {
+    Roles::default()
+        .read("a file of the mosaic", files.iter().map(PathBuf::as_path))
+        .written("the output", outputs.iter().map(PathBuf::as_path))
+        .written("the preview", args.preview.as_deref())
+        .written("the profile", args.profile.profile.as_deref())
+        .check()
+}
+
 fn input_format(args: &EntropyArgs) -> Result<Option<InputFormat>, Usage> {
     let format = match args.input_format {
         Some(format) => Some(format),

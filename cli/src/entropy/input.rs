@@ -24,6 +24,8 @@ pub struct InputRaster {
 
 /// Where rasters come from.
 pub struct Input<'c> {
+    /// The files that a mosaic is made of.
+    pub files: Vec<PathBuf>,
     /// The first, where what is wrong with it is known before it is read.
     pub first: Option<Box<dyn Raster>>,
     others: Option<Rasters<'c>>,
@@ -37,9 +39,9 @@ pub fn open<'c>(
 ) -> anyhow::Result<(String, InputFormat, Input<'c>)> {
     let path = args.input.as_path();
     if format == Some(InputFormat::GeoTiff) {
-        let first = geotiff(path, &args.output.more, (args.band, args.masks_count()), console)?;
+        let (first, files) = geotiff(path, &args.output.more, (args.band, args.masks_count()), console)?;
         let name = first.name().to_owned();
-        return Ok((name, InputFormat::GeoTiff, Input { first: Some(first), others: None }));
+        return Ok((name, InputFormat::GeoTiff, Input { files, first: Some(first), others: None }));
     }
     let by_position = match format {
         Some(format) => {
@@ -59,16 +61,16 @@ pub fn open<'c>(
     let early = format == InputFormat::Npy && has_positions;
     let first = if early { rasters.next().transpose()? } else { None };
     let first = first.map(|raster| -> Box<dyn Raster> { Box::new(raster) });
-    Ok((name, format, Input { first, others: Some(rasters) }))
+    Ok((name, format, Input { files: Vec::new(), first, others: Some(rasters) }))
 }
 
-/// A GeoTIFF, a VRT of such, or several of either; `masks`: those of the files count.
+/// A GeoTIFF, a VRT of such, or several of either, and the files that a mosaic is made of; `masks`: those of the files count.
 fn geotiff(
     path: &Path,
     more: &[PathBuf],
     (band, masks): (Option<usize>, bool),
     console: &Console,
-) -> Result<Box<dyn Raster>, FormatError> {
+) -> Result<(Box<dyn Raster>, Vec<PathBuf>), FormatError> {
     let note = |raster: &dyn Raster, bands: usize, choices: usize| {
         if band.is_none() && choices > 1 {
             let name = raster.name();
@@ -79,7 +81,7 @@ fn geotiff(
     if more.is_empty() && !Mosaic::is_vrt(path) {
         let tiff = GeoTiff::open(path, chosen)?;
         note(&tiff, tiff.bands(), tiff.bands() - usize::from(tiff.has_alpha()));
-        return Ok(Box::new(if masks { tiff } else { tiff.without_masks() }));
+        return Ok((Box::new(if masks { tiff } else { tiff.without_masks() }), Vec::new()));
     }
     let mosaic = if more.is_empty() {
         Mosaic::open_vrt(path, chosen)?
@@ -88,7 +90,8 @@ fn geotiff(
         Mosaic::of_files(&paths, chosen)?
     };
     note(&mosaic, mosaic.bands(), mosaic.bands());
-    Ok(Box::new(if masks { mosaic } else { mosaic.without_masks() }))
+    let files = mosaic.files().to_vec();
+    Ok((Box::new(if masks { mosaic } else { mosaic.without_masks() }), files))
 }
 
 impl Input<'_> {
@@ -108,12 +111,18 @@ impl Input<'_> {
     }
 }
 
-/// The mask, if there is one.
-pub fn mask(args: &EntropyArgs, console: &Console) -> anyhow::Result<Option<Box<dyn Raster>>> {
+/// The mask, if there is one; files that it is made of are added to `files`.
+pub fn mask(
+    args: &EntropyArgs,
+    files: &mut Vec<PathBuf>,
+    console: &Console,
+) -> anyhow::Result<Option<Box<dyn Raster>>> {
     let Some(path) = &args.mask else { return Ok(None) };
     let format = InputFormat::detect(path)?;
     if format == InputFormat::GeoTiff {
-        return Ok(Some(geotiff(path, &[], (None, true), console)?));
+        let (mask, made_of) = geotiff(path, &[], (None, true), console)?;
+        files.extend(made_of);
+        return Ok(Some(mask));
     }
     let mut rasters = match Rasters::open(path, format, console)? {
         Some(rasters) => rasters,

@@ -92,9 +92,10 @@ fn finish(args: &EntropyArgs, files: Files) -> anyhow::Result<Done> {
     let window = input::window(args)?;
     let list = classing::list(args)?;
     console.bytes("reading");
-    let (name, input_format, input) = input::open(args, files.input, &console)?;
+    let (name, input_format, mut input) = input::open(args, files.input, &console)?;
     // What is wrong with the mask is said before anything is done.
-    let mask = input::mask(args, &console)?;
+    let mask = input::mask(args, &mut input.files, &console)?;
+    check::parts(args, &input.files, &files.outputs)?;
     if let (Some(mask), Some(raster)) = (&mask, &input.first)
         && let Some(unknown) = check_mask(raster.as_ref(), mask.as_ref())?
     {
@@ -215,7 +216,7 @@ fn work<T: Real + Number>(job: Job<'_>) -> anyhow::Result<Summary> {
         let nodata = args.nodata_or(source.raster.nodata());
         summary.assume(nodata, args.nodata.is_some(), source.raster.origins());
 
-        let mut mask = if summary.samples == 0 { mask.take() } else { input::mask(args, console)? };
+        let mut mask = if summary.samples == 0 { mask.take() } else { input::mask(args, &mut Vec::new(), console)? };
         if let Some(memory) = args.memory {
             let mask = mask.as_mut().map(|mask| -> &mut dyn Raster { mask.as_mut() });
             raster::set_cache_bytes(source.raster.as_mut(), mask, memory / CACHE_SHARE)?;

@@ -73,36 +73,43 @@ pub(super) fn map_reduce<R: Send>(
     };
     if raster.in_order() {
         let cells = TOGETHER / threads / raster.value_type().bytes();
-        for wave in pieces(raster, cells.clamp(1 << 14, PIECE)).chunks(threads) {
+        let mut pieces = pieces(raster, cells.clamp(1 << 14, PIECE));
+        while let Some(wave) = next(&mut pieces, threads) {
             let read: Vec<_> = wave.iter().map(|(rows, cols)| read(rows, cols)).collect();
             let found: Vec<_> = read.into_par_iter().map(|piece| map(&piece?)).collect();
             found.into_iter().try_for_each(|found| reduce(found?))?;
         }
         return Ok(());
     }
-    for wave in pieces(raster, PIECE).chunks(4 * threads) {
+    let mut pieces = pieces(raster, PIECE);
+    while let Some(wave) = next(&mut pieces, 4 * threads) {
         let found: Vec<_> = wave.par_iter().map(|(rows, cols)| map(&read(rows, cols)?)).collect();
         found.into_iter().try_for_each(|found| reduce(found?))?;
     }
     Ok(())
 }
 
+/// Rows and columns.
+type Rect = (Range<usize>, Range<usize>);
+
 /// Rectangles of about so many cells that cover the raster, in reading order by their first cells.
-fn pieces(raster: &dyn Raster, cells: usize) -> Vec<(Range<usize>, Range<usize>)> {
+fn pieces(raster: &dyn Raster, cells: usize) -> impl Iterator<Item = Rect> + use<> {
     let (rows, cols) = (raster.rows(), raster.cols());
-    if rows == 0 || cols == 0 {
-        return Vec::new();
-    }
     let (block_rows, block_cols) = raster.block();
-    let (block_rows, block_cols) = (block_rows.clamp(1, rows), block_cols.clamp(1, cols));
+    let (block_rows, block_cols) = (block_rows.clamp(1, rows.max(1)), block_cols.clamp(1, cols.max(1)));
     let step = |block: usize, others: usize, len: usize| {
         let blocks = cells / block.saturating_mul(others).max(1);
         block.saturating_mul(blocks.max(1)).min(len)
     };
-    let width = step(block_cols, block_rows, cols);
-    let height = if width < cols { block_rows } else { step(block_rows, cols, rows) };
-    let starts = (0..rows).step_by(height).flat_map(|row| (0..cols).step_by(width).map(move |col| (row, col)));
-    starts.map(|(row, col)| (row..rows.min(row + height), col..cols.min(col + width))).collect()
+    let width = step(block_cols, block_rows, cols.max(1));
+    let height = if width < cols { block_rows } else { step(block_rows, cols, rows.max(1)) };
+    let starts = (0..rows).step_by(height).flat_map(move |row| (0..cols).step_by(width).map(move |col| (row, col)));
+    starts.map(move |(row, col)| (row..rows.min(row + height), col..cols.min(col + width)))
+}
+
+/// The next so many, or fewer; none at the end.
+fn next(pieces: &mut impl Iterator<Item = Rect>, most: usize) -> Option<Vec<Rect>> {
+    Some(pieces.take(most).collect::<Vec<_>>()).filter(|wave| !wave.is_empty())
 }
 
 #[cfg(test)]

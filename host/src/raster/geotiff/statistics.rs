@@ -82,7 +82,7 @@ impl Statistics {
                 ("STATISTICS_STDDEV", deviation.to_string()),
             ]);
         }
-        // Four digits, as GDAL has it; but what is not all is less than 100.
+        // What is not all is less than 100.
         let share = if self.count < self.all { format!("{:.4}", share.min(99.9999)) } else { "100".to_owned() };
         items.push(("STATISTICS_VALID_PERCENT", share));
         items
@@ -96,16 +96,17 @@ fn real<'a, F: Copy + PartialOrd + Into<f64>, const N: usize>(
     number: fn([u8; N]) -> F,
     [highest, lowest]: [F; 2],
 ) -> Statistics {
-    let mut rows = rows.peekable();
     let value = |&bytes: &[u8; N]| -> f64 { number(bytes).into() };
-    let first = |row: &&[u8]| row.as_chunks::<N>().0.iter().map(value).find(|number| !number.is_nan());
-    // Near to all others, so that squares lose nothing.
-    let near = rows.peek().and_then(first).unwrap_or(0.0);
+    let first = |numbers: &[[u8; N]]| numbers.iter().map(value).find(|number| !number.is_nan());
+    // Near to all others, so that squares lose nothing: the first number that there is.
+    let mut nearby = None;
     let mut of_all = Statistics::default();
     let (mut sum, mut squares) = (0.0, 0.0);
     for row in rows {
         let numbers = row.as_chunks::<N>().0;
         of_all.all += numbers.len() as u64;
+        nearby = nearby.or_else(|| first(numbers));
+        let Some(near) = nearby else { continue };
         // As if there were no NaN, which a sum shows.
         let (mut sums, mut powers) = ([0.0; LANES], [0.0; LANES]);
         let (mut least, mut most) = ([highest; LANES], [lowest; LANES]);
@@ -143,7 +144,7 @@ fn real<'a, F: Copy + PartialOrd + Into<f64>, const N: usize>(
     }
     if of_all.count > 0 {
         let count = of_all.count as f64;
-        of_all.mean = near + sum / count;
+        of_all.mean = nearby.unwrap_or(0.0) + sum / count;
         of_all.squares = (squares - sum * sum / count).max(0.0);
     }
     of_all
@@ -222,6 +223,16 @@ mod tests {
                 assert_eq!((joined.count, joined.all), (there.len() as u64, 1003));
             }
         }
+    }
+
+    #[test]
+    fn a_first_row_without_data_costs_no_digits() {
+        let numbers: Vec<f64> = (0..1000).map(|i| 1e7 + f64::from(i % 7) * 1e-3).collect();
+        let nothing = [f64::NAN; 5];
+        let rows = [bytemuck::cast_slice(&nothing), bytemuck::cast_slice(&numbers)];
+        let statistics = Statistics::of(StoredType::F64, None, rows.into_iter());
+        assert!(near(found(statistics), defined(&numbers)), "{:?} {:?}", found(statistics), defined(&numbers));
+        assert_eq!((statistics.count, statistics.all), (1000, 1005));
     }
 
     #[test]

@@ -59,7 +59,7 @@ struct Images<T, W: Write + Seek> {
     cutters: Vec<Cutter<T>>,
     stored: Option<Conversion<T>>,
     encoders: Encoders,
-    /// Of each block of the first image where they are asked for.
+    /// Of each row of blocks of the first image, plane after plane, where they are asked for: a row's blocks come from left to right, in whatever pieces.
     statistics: Vec<Statistics>,
 }
 
@@ -142,7 +142,7 @@ impl<T: TiffWriteSample + NoUninit + Send + Sync, W: Write + Seek> BlockWriter<T
             builder = shared.iter().chain(own).cloned().fold(builder, ImageBuilder::tag);
             file.add(builder).map_err(|e| explain(e, name))?;
         }
-        let summed = if summed.is_some() { planes * blocks.count() } else { 0 };
+        let summed = if summed.is_some() { planes * blocks.down() } else { 0 };
         let statistics = vec![Statistics::default(); summed];
         let images = Images { file, name: name.to_owned(), planes, cutters, stored, encoders, statistics };
         Ok(Self { images, overviews })
@@ -176,7 +176,7 @@ impl<T: TiffWriteSample + NoUninit + Send + Sync, W: Write + Seek> BlockWriter<T
         let Images { mut file, name, mut encoders, statistics, cutters, .. } = self.images;
         while append(&mut file, &mut encoders, &name, true)? {}
         let of_plane = |blocks: &[Statistics]| blocks.iter().copied().fold(Statistics::default(), Statistics::with);
-        let statistics: Vec<Statistics> = statistics.chunks(cutters[0].blocks.count()).map(of_plane).collect();
+        let statistics: Vec<Statistics> = statistics.chunks(cutters[0].blocks.down()).map(of_plane).collect();
         file.finish(tags(&statistics)).map_err(|e| explain(e, &name))
     }
 }
@@ -219,7 +219,8 @@ impl<T: TiffWriteSample + NoUninit + Send + Sync, W: Write + Seek> Images<T, W> 
             };
             for (((kept, alike), &(index, ..)), room) in made.into_iter().zip(now).zip(rooms) {
                 if cutter.summed.is_some() {
-                    statistics[index] = alike;
+                    let row = index / blocks.across();
+                    statistics[row] = statistics[row].with(alike);
                 }
                 if kept {
                     encoders.begin((image, index), room);

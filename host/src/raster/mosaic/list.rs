@@ -1,11 +1,12 @@
 //! A mosaic of files that say themselves where they lie.
 //!
 //! Their cells have to be those of one grid: the same coordinate reference system, the same size, and corners a whole number of cells apart. The mosaic reaches
-//! from the outermost corner to the opposite one. Where all files have one value for no data, gaps have it too; otherwise there is none, and gaps are masked.
+//! from the outermost corner to the opposite one. Gaps are masked. Where all files have one value for no data, the mosaic has it too; otherwise cells that have their
+//! file's are masked as well.
 
 use std::path::{Path, PathBuf};
 
-use super::{BUDGET, Mosaic, Part, in_type};
+use super::{BUDGET, Mosaic, Part, Through, in_type};
 use crate::io::{FormatError, Nodata, Place, Problem};
 use crate::raster::Georeference;
 use crate::raster::geotiff::GeoTiff;
@@ -47,7 +48,8 @@ impl Mosaic {
         let mut files = Vec::new();
         let mut whole: Option<(Georeference, [f64; 6])> = None;
         for path in paths {
-            let raster = mosaic.raster(path, band)?;
+            let (raster, made_of) = mosaic.raster(path, band)?;
+            mosaic.files.extend(made_of);
             let shown = path.display().to_string();
             let differs = |what: String, advice: &str| Problem::new(what, advice).at(&shown, Place::FILE);
             let place = raster.georeference().cloned().unwrap_or_default();
@@ -78,7 +80,10 @@ impl Mosaic {
             let (right, bottom) = place_of((cols as f64, rows as f64));
             let near = |number: f64, whole: f64| (number - whole).abs() <= TOLERANCE;
             if !(near(right - left, cols as f64) && near(bottom - top, rows as f64)) {
-                let size = |t: [f64; 6]| format!("{} x {}", t[1].hypot(t[4]), t[2].hypot(t[5]));
+                let size = |t: [f64; 6]| match (t[2], t[4]) {
+                    (0.0, 0.0) => format!("{} x {}", t[1], t[5]),
+                    _ => format!("({}, {}) x ({}, {})", t[1], t[4], t[2], t[5]),
+                };
                 let what = format!(
                     "its cells are {}, and those of {} {}",
                     size(transformation),
@@ -109,17 +114,21 @@ impl Mosaic {
         }
         mosaic.shape = ((bottom - top) as usize, (right - left) as usize);
         let common = files.first().and_then(|file| file.nodata);
-        let common = common.filter(|_| files.iter().all(|file| file.nodata == common));
-        mosaic.nodata = common;
-        mosaic.hides =
-            common.is_none() && (files.iter().any(|file| file.nodata.is_some()) || has_gaps(&files, mosaic.shape));
-        mosaic.origins.nodata = common.map(|_| "its files".to_owned());
         let value_type = mosaic.value_type;
+        let is_common = |nodata: &Nodata| value_type.can_be(*nodata) && files.iter().all(|file| file.nodata == common);
+        let common = common.filter(is_common);
+        mosaic.nodata = common.map(|nodata| in_type(nodata, value_type));
+        mosaic.hides = has_gaps(&files, mosaic.shape);
+        mosaic.hides_values = common.is_none() && files.iter().any(|file| file.nodata.is_some());
+        mosaic.origins.nodata = common.map(|_| "its files".to_owned());
         mosaic.parts.extend(files.into_iter().map(|file| {
             let Placed { path, nodata, masked, rows, cols, .. } = file;
             let (row, col) = ((file.top - top) as usize, (file.left - left) as usize);
-            let transparent = nodata.map(|nodata| in_type(nodata, value_type));
-            Part { path, band, from: (0, 0), rows: row..row + rows, cols: col..col + cols, transparent, masked }
+            let value = nodata.map(|nodata| in_type(nodata, value_type));
+            // NaN is always no data.
+            let through = Through { value, nan: value_type.is_real(), mask: masked };
+            let shape = (rows, cols);
+            Part { path, band, shape, from: (0, 0), rows: row..row + rows, cols: col..col + cols, through, masked }
         }));
         if mosaic.parts.iter().any(|part| part.masked) {
             mosaic.origins.mask = Some("masks of its files".to_owned());

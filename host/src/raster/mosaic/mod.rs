@@ -3,8 +3,11 @@
 //! ```text
 //! part of file b ┐                       where parts overlap, the last one is seen,
 //! part of file a ┴─ cells, part by part   but for its cells without data, through which those below show;
-//!                                         where there is none, no data
+//!                                         where there is none, no data: by value, or masked
 //! ```
+//!
+//! Which cells of a part are without data says the list of files (`list`: their values for no data, their masks, NaN), or the VRT (`vrt`: what its sources
+//! say), of which GDAL's reading is followed to the cell.
 //!
 //! Windows are read part by part: what a window sees across a seam costs the blocks on both sides. Files are opened when they are needed, and the ones used
 //! last are kept open, as many as a window may see, so that a mosaic may have more files than a process may open, and all of them together keep blocks in no
@@ -34,24 +37,36 @@ const OPEN: usize = 64;
 /// Bytes for the blocks of all files that are open, unless something else is said, and those that one should have.
 const BUDGET: usize = 256 << 20;
 const ENOUGH: usize = 8 << 20;
-/// The longest text of a virtual raster: some 500,000 files.
-const LONGEST: u64 = 1 << 28;
+/// The longest text of a virtual raster: some 120,000 files.
+const LONGEST: u64 = 1 << 26;
 /// Virtual rasters of virtual rasters: one that names itself has no end.
-const DEEPEST: usize = 8;
+const DEEPEST: usize = 3;
 
 /// A part of a file, and the cells of the mosaic that it is.
 #[derive(Debug)]
 struct Part {
     path: PathBuf,
     band: usize,
+    /// Rows and columns of the file.
+    shape: (usize, usize),
     /// Its first row and column in the file.
     from: (usize, usize),
     rows: Range<usize>,
     cols: Range<usize>,
-    /// Cells with this value show what lies below.
-    transparent: Option<Nodata>,
+    through: Through,
     /// The file has a mask.
     masked: bool,
+}
+
+/// Which cells of a part show what lies below.
+#[derive(Debug, Clone, Copy, Default)]
+struct Through {
+    /// Those with this value.
+    value: Option<Nodata>,
+    /// NaN.
+    nan: bool,
+    /// Those that the file's mask hides.
+    mask: bool,
 }
 
 /// Several GeoTIFFs as one raster.
@@ -96,10 +111,15 @@ pub struct Mosaic {
     parts: Vec<Part>,
     block: (usize, usize),
     in_order: bool,
-    /// Masks of the files count.
+    /// Cells that the files' masks hide, and gaps, have no data.
     masked: bool,
-    /// Cells that no part shows have no value for no data: they are masked.
+    /// Gaps have no data: they may have a value that is some.
     hides: bool,
+    /// Cells with a part's value for no data have none: of the mosaic there is no such value.
+    hides_values: bool,
+    /// Files, also those that its files are made of.
+    files: Vec<PathBuf>,
+    is_vrt: bool,
     depth: usize,
     /// Bytes for the blocks of a file.
     cache_bytes: Option<usize>,
@@ -145,6 +165,9 @@ impl Mosaic {
             in_order: false,
             masked: false,
             hides: false,
+            hides_values: false,
+            files: Vec::new(),
+            is_vrt: false,
             depth: 0,
             cache_bytes: None,
             open: Mutex::new(LruCache::new(NonZeroUsize::MIN)),
@@ -178,18 +201,21 @@ impl Mosaic {
             items: vrt.items,
             origins: Origins { nodata: vrt.nodata.map(|_| "the VRT".to_owned()), ..Origins::default() },
             masked: vrt.masked,
+            is_vrt: true,
             depth,
             ..Self::empty(name.clone())
         };
         let mut place = None;
         for source in vrt.sources {
-            let raster = mosaic.raster(&source.path, source.band)?;
+            let (raster, files) = mosaic.raster(&source.path, source.band)?;
+            mosaic.files.extend(files);
             let part = mosaic.part(source, raster.as_ref()).map_err(at_file)?;
             mosaic.see(raster.as_ref());
             place = place.or_else(|| raster.georeference().cloned());
             mosaic.parts.extend(part);
         }
-        if mosaic.masked && mosaic.parts.iter().any(|part| part.masked) {
+        mosaic.hides = mosaic.masked;
+        if mosaic.masked {
             mosaic.origins.mask = Some("masks of its files".to_owned());
         }
         mosaic.georeference = placed(place, vrt.srs.as_deref(), vrt.geotransform, &name);
@@ -198,12 +224,23 @@ impl Mosaic {
         Ok(mosaic)
     }
 
-    /// The same without masks of its files.
+    /// The same without what its files say of cells without data: masks, and in a list of files the values by which those below show. Gaps of a list stay
+    /// without data.
     #[must_use]
     pub fn without_masks(mut self) -> Self {
         (self.masked, self.origins.mask) = (false, None);
-        self.forget();
+        if !self.is_vrt {
+            self.hides_values = false;
+            self.parts
+                .iter_mut()
+                .for_each(|part| part.through = Through { nan: part.through.nan, ..Through::default() });
+        }
         self
+    }
+
+    /// The files that it is made of, also those of a VRT within it.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// How many bands there are.
@@ -213,8 +250,9 @@ impl Mosaic {
 
     /// Where a source lies; none where it lies outside.
     fn part(&self, source: Source, raster: &dyn Raster) -> Result<Option<Part>, Problem> {
-        let Source { path, band, from, to, transparent } = source;
-        let transparent = transparent.map(|nodata| in_type(nodata, self.value_type));
+        let Source { path, band, from, to, transparent, by_mask } = source;
+        let value = transparent.map(|nodata| in_type(nodata, self.value_type));
+        let through = Through { value, nan: value == Some(Nodata::Nan), mask: by_mask };
         let shown = path.display();
         if raster.value_type() != self.value_type {
             let (ours, its) = (self.value_type.name(), raster.value_type().name());
@@ -243,7 +281,8 @@ impl Mosaic {
             return Ok(None);
         }
         let masked = raster.has_mask();
-        Ok(Some(Part { path, band, from: (from[0], from[1]), rows, cols, transparent, masked }))
+        let shape = (whole[2], whole[3]);
+        Ok(Some(Part { path, band, shape, from: (from[0], from[1]), rows, cols, through, masked }))
     }
 
     /// Takes notice of how a file is stored.
@@ -253,19 +292,20 @@ impl Mosaic {
         self.in_order |= raster.in_order();
     }
 
-    /// Opens a file.
-    fn raster(&self, path: &Path, band: usize) -> Result<Box<dyn Raster>, FormatError> {
+    /// Opens a file; also the files that it is or is made of.
+    fn raster(&self, path: &Path, band: usize) -> Result<(Box<dyn Raster>, Vec<PathBuf>), FormatError> {
+        let mut files = vec![path.to_owned()];
         let mut raster: Box<dyn Raster> = if Self::is_vrt(path) {
             let mosaic = Self::vrt(path, band, self.depth + 1)?;
-            Box::new(if self.masked { mosaic } else { mosaic.without_masks() })
+            files.extend(mosaic.files.iter().cloned());
+            Box::new(mosaic)
         } else {
-            let tiff = GeoTiff::open(path, band)?;
-            Box::new(if self.masked { tiff } else { tiff.without_masks() })
+            Box::new(GeoTiff::open(path, band)?)
         };
         if let Some(bytes) = self.cache_bytes {
             raster.set_cache_bytes(bytes)?;
         }
-        Ok(raster)
+        Ok((raster, files))
     }
 
     /// A part's file, opened now unless it is open.
@@ -274,9 +314,9 @@ impl Mosaic {
         if let Some(raster) = open().get(&index) {
             return Ok(raster.clone());
         }
-        let Part { path, band, .. } = &self.parts[index];
-        let raster: Arc<dyn Raster> = self.raster(path, *band)?.into();
-        if raster.value_type() != self.value_type {
+        let Part { path, band, shape, .. } = &self.parts[index];
+        let raster: Arc<dyn Raster> = self.raster(path, *band)?.0.into();
+        if raster.value_type() != self.value_type || (raster.rows(), raster.cols()) != *shape {
             let changed = Problem::new("the file was another one before", "let it be while it is read");
             return Err(changed.at(&path.display().to_string(), Place::FILE));
         }
@@ -287,10 +327,6 @@ impl Mosaic {
     /// Files that may be open.
     fn most_open(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).cap().get()
-    }
-
-    fn forget(&mut self) {
-        self.open.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The parts that have cells of a rectangle, from the lowest on, with those rows and columns.
@@ -370,23 +406,25 @@ fn in_type(nodata: Nodata, of: ValueType) -> Nodata {
     if of == ValueType::F32 { nodata.as_f32() } else { nodata }
 }
 
-/// Numbers of a type, all of them the value for no data or 0.
-fn filled(of: ValueType, count: usize, nodata: Option<Nodata>) -> Values {
-    fn all<T: Cell + Default>(count: usize, nodata: Option<Nodata>) -> Vec<T> {
-        vec![nodata.and_then(T::nodata).unwrap_or_default(); count]
+/// Numbers of a type, all of them the value for no data; without one 0, or NaN where `nan`.
+fn filled(of: ValueType, count: usize, nodata: Option<Nodata>, nan: bool) -> Values {
+    let real = || match nodata {
+        Some(nodata) => nodata.to_f64(),
+        None if nan => f64::NAN,
+        None => 0.0,
+    };
+    macro_rules! whole {
+        ($($variant:ident)*) => {
+            match of {
+                $(ValueType::$variant => {
+                    Values::$variant(vec![nodata.and_then(Cell::nodata).unwrap_or_default(); count])
+                })*
+                ValueType::F32 => Values::F32(vec![real() as f32; count]),
+                ValueType::F64 => Values::F64(vec![real(); count]),
+            }
+        };
     }
-    match of {
-        ValueType::U8 => Values::U8(all(count, nodata)),
-        ValueType::I8 => Values::I8(all(count, nodata)),
-        ValueType::U16 => Values::U16(all(count, nodata)),
-        ValueType::I16 => Values::I16(all(count, nodata)),
-        ValueType::U32 => Values::U32(all(count, nodata)),
-        ValueType::I32 => Values::I32(all(count, nodata)),
-        ValueType::U64 => Values::U64(all(count, nodata)),
-        ValueType::I64 => Values::I64(all(count, nodata)),
-        ValueType::F32 => Values::F32(all(count, nodata.or(Some(Nodata::Whole(0))))),
-        ValueType::F64 => Values::F64(all(count, nodata.or(Some(Nodata::Whole(0))))),
-    }
+    whole!(U8 I8 U16 I16 U32 I32 U64 I64)
 }
 
 /// Where a part of a rectangle lies in it: the first row and column, and the columns of the rectangle and of the part.
@@ -399,16 +437,16 @@ struct Spot {
 }
 
 impl Spot {
-    /// Lays cells over others, but for those that are transparent.
-    fn lay<T: Copy>(self, over: &mut [T], cells: &[T], is_transparent: impl Fn(usize) -> bool, any: bool) {
+    /// Lays cells over others, but for those that let them show.
+    fn lay<T: Copy>(self, over: &mut [T], cells: &[T], shows_below: Option<&[bool]>) {
         for (i, row) in cells.chunks(self.part).enumerate() {
             let below = &mut over[(self.top + i) * self.width + self.left..][..row.len()];
-            if !any {
+            let Some(shows_below) = shows_below else {
                 below.copy_from_slice(row);
                 continue;
-            }
-            for (col, (below, &cell)) in below.iter_mut().zip(row).enumerate() {
-                if !is_transparent(i * self.part + col) {
+            };
+            for ((below, &cell), &shows) in below.iter_mut().zip(row).zip(&shows_below[i * self.part..]) {
+                if !shows {
                     *below = cell;
                 }
             }
@@ -416,10 +454,24 @@ impl Spot {
     }
 }
 
-/// Which cells have the value for no data.
-fn is_nodata<T: Cell>(cells: &[T], nodata: Nodata) -> impl Fn(usize) -> bool {
-    let (is_nan, value) = (nodata == Nodata::Nan, T::nodata(nodata));
-    move |at| value == Some(cells[at]) || is_nan && cells[at].is_nan()
+impl Through {
+    /// Marks cells that have the value, or are NaN.
+    fn mark(self, cells: &Values, marked: &mut [bool]) {
+        fn of<T: Cell>(through: Through, cells: &[T], marked: &mut [bool]) {
+            let value = through.value.and_then(T::nodata);
+            for (marked, &cell) in marked.iter_mut().zip(cells) {
+                *marked |= value == Some(cell) || through.nan && cell.is_nan();
+            }
+        }
+        if self.value.is_some() || self.nan {
+            each!(cells, cells => of(self, cells, marked));
+        }
+    }
+
+    /// Whether any cell may.
+    fn any(self) -> bool {
+        self.value.is_some() || self.nan || self.mask
+    }
 }
 
 impl Raster for Mosaic {
@@ -464,7 +516,7 @@ impl Raster for Mosaic {
     }
 
     fn has_mask(&self) -> bool {
-        self.hides || self.masked && self.parts.iter().any(|part| part.masked)
+        self.hides || self.hides_values || self.masked && self.parts.iter().any(|part| part.masked)
     }
 
     fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
@@ -472,7 +524,7 @@ impl Raster for Mosaic {
         (self.block, self.in_order) = ((1, 1), false);
         for index in 0..self.parts.len() {
             let Part { path, band, .. } = &self.parts[index];
-            let raster = self.raster(path, *band)?;
+            let (raster, _) = self.raster(path, *band)?;
             self.see(raster.as_ref());
         }
         Ok(())
@@ -481,39 +533,42 @@ impl Raster for Mosaic {
     fn read(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Values, FormatError> {
         assert!(rows.start < rows.end && rows.end <= self.shape.0, "rows {rows:?} of {}", self.shape.0);
         assert!(cols.start < cols.end && cols.end <= self.shape.1, "columns {cols:?} of {}", self.shape.1);
-        let mut values = filled(self.value_type, rows.len() * cols.len(), self.nodata);
+        let mut values = filled(self.value_type, rows.len() * cols.len(), self.nodata, !self.is_vrt);
         let seen: Vec<_> = self.over(&rows, &cols).collect();
         let read = |(index, rows, cols): &(usize, Range<usize>, Range<usize>)| {
-            let (rows, cols) = self.parts[*index].inside(rows, cols);
-            self.opened(*index)?.read(rows, cols)
-        };
-        // A file may have fewer blocks here than there are threads. Where there is little memory for open files they are read one after the other.
-        let at_once = seen.len() > 1 && seen.len() <= self.most_open();
-        let mut all = if at_once {
-            seen.par_iter().map(read).collect::<Result<Vec<_>, _>>()?.into_iter()
-        } else {
-            Vec::new().into_iter()
-        };
-        for one in &seen {
-            let cells = if at_once { all.next() } else { None };
-            let cells = cells.map_or_else(|| read(one), Ok)?;
-            let (index, own_rows, own_cols) = one;
             let part = &self.parts[*index];
+            let (rows, cols) = part.inside(rows, cols);
+            let file = self.opened(*index)?;
+            let cells = file.read(rows.clone(), cols.clone())?;
+            let shows_below = part.through.any().then(|| {
+                let own = if part.through.mask { file.masked(rows, cols)? } else { None };
+                let mut marked = own.unwrap_or_else(|| vec![false; cells.len()]);
+                part.through.mark(&cells, &mut marked);
+                Ok::<_, FormatError>(marked)
+            });
+            Ok((cells, shows_below.transpose()?))
+        };
+        let mut lay = |(_, own_rows, own_cols): &(usize, Range<usize>, Range<usize>),
+                       (cells, shows_below): (Values, Option<Vec<bool>>)| {
             let (top, left) = (own_rows.start - rows.start, own_cols.start - cols.start);
             let spot = Spot { top, left, width: cols.len(), part: own_cols.len() };
             macro_rules! lay {
                 ($($variant:ident)*) => {
                     match (&mut values, &cells) {
-                        $((Values::$variant(values), Values::$variant(cells)) => match part.transparent {
-                            Some(nodata) => spot.lay(values, cells, is_nodata(cells, nodata), true),
-                            None => spot.lay(values, cells, |_| false, false),
-                        },)*
+                        $((Values::$variant(values), Values::$variant(cells)) => spot.lay(values, cells, shows_below.as_deref()),)*
                         // Types are compared when a file is opened.
                         _ => {}
                     }
                 };
             }
             lay!(U8 I8 U16 I16 U32 I32 U64 I64 F32 F64);
+        };
+        // A file may have fewer blocks here than there are threads. Where there is little memory for open files they are read one after the other.
+        if seen.len() > 1 && seen.len() <= self.most_open() {
+            let all = seen.par_iter().map(read).collect::<Result<Vec<_>, FormatError>>()?;
+            seen.iter().zip(all).for_each(|(part, cells)| lay(part, cells));
+        } else {
+            seen.iter().try_for_each(|part| read(part).map(|cells| lay(part, cells)))?;
         }
         Ok(values)
     }
@@ -522,22 +577,24 @@ impl Raster for Mosaic {
         if !self.has_mask() {
             return Ok(None);
         }
-        // Where there is no file there is no cell that would have data.
+        // Where there is no file there is no cell that would have data, and where files overlap it is enough that one has.
         let mut masked = vec![true; rows.len() * cols.len()];
         for (index, own_rows, own_cols) in self.over(&rows, &cols) {
-            let (file_rows, file_cols) = self.parts[index].inside(&own_rows, &own_cols);
-            let file = self.opened(index)?;
-            let own = file.masked(file_rows.clone(), file_cols.clone())?;
-            let own = own.unwrap_or_else(|| vec![false; own_rows.len() * own_cols.len()]);
+            let part = &self.parts[index];
+            let (file_rows, file_cols) = part.inside(&own_rows, &own_cols);
+            let mut hidden = vec![false; own_rows.len() * own_cols.len()];
+            if part.masked && self.masked || self.hides_values && part.through.any() {
+                let file = self.opened(index)?;
+                if let Some(own) = file.masked(file_rows.clone(), file_cols.clone())?.filter(|_| self.masked) {
+                    hidden = own;
+                }
+                if self.hides_values {
+                    part.through.mark(&file.read(file_rows, file_cols)?, &mut hidden);
+                }
+            }
             let (top, left) = (own_rows.start - rows.start, own_cols.start - cols.start);
             let spot = Spot { top, left, width: cols.len(), part: own_cols.len() };
-            match self.parts[index].transparent.filter(|_| self.hides) {
-                Some(nodata) => {
-                    let cells = file.read(file_rows, file_cols)?;
-                    each!(&cells, cells => spot.lay(&mut masked, &own, is_nodata(cells, nodata), true));
-                }
-                None => spot.lay(&mut masked, &own, |_| false, false),
-            }
+            spot.lay(&mut masked, &vec![false; hidden.len()], Some(&hidden));
         }
         Ok(Some(masked))
     }

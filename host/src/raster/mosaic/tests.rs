@@ -102,8 +102,10 @@ fn gaps_are_masked_or_have_the_value_for_no_data() {
     let full = Grid::from_fn(4, 4, |_, _| 1.0f32).unwrap();
     let (a, b) = (numbers(&dir, "a.tif", &full, &place(0.0, 0.0)), numbers(&dir, "b.tif", &of(2.0), &place(2.0, 3.0)));
     let mosaic = Mosaic::of_files(&[a, b], 1).unwrap();
-    assert!(!mosaic.has_mask() && mosaic.nodata() == Some(Nodata::Nan) && (mosaic.rows(), mosaic.cols()) == (6, 7));
+    assert!(mosaic.nodata() == Some(Nodata::Nan) && (mosaic.rows(), mosaic.cols()) == (6, 7));
     let Values::F32(values) = mosaic.read(2..4, 2..7).unwrap() else { panic!("floating point") };
+    let Values::F32(gap) = mosaic.read(0..1, 6..7).unwrap() else { panic!("floating point") };
+    assert!(gap[0].is_nan() && mosaic.masked(0..1, 6..7).unwrap() == Some(vec![true]));
     let shown: Vec<i32> = values.iter().map(|value| if value.is_nan() { 0 } else { *value as i32 }).collect();
     assert_eq!(shown, [1, 1, 2, 0, 2, 1, 2, 0, 2, 0]);
 }
@@ -125,7 +127,7 @@ fn files_that_do_not_fit_are_refused_by_name() {
             cells(&dir, "b.tif", &grid, Some(&elsewhere)),
             "b.tif: its coordinate reference system is EPSG:3035, and that of ",
         ),
-        (cells(&dir, "c.tif", &grid, Some(&coarse)), "c.tif: its cells are 20 x 20, and those of "),
+        (cells(&dir, "c.tif", &grid, Some(&coarse)), "c.tif: its cells are 20 x -20, and those of "),
         (cells(&dir, "d.tif", &grid, Some(&place(16.5, 0.0))), "d.tif: it begins 0 columns and 16.5 rows from "),
         (cells(&dir, "e.tif", &grid, Some(&unplaced)), "e.tif: the file does not say where it lies"),
         (numbers(&dir, "f.tif", &real, &place(16.0, 0.0)), "f.tif: its numbers are f32, and those of "),
@@ -163,7 +165,12 @@ fn a_vrt_lays_parts_of_files_side_by_side() {
     tiles(&dir);
     // The middle of two files, 5 columns apart; the second is cut at the raster's end, and its 17s are transparent.
     let sources = source("0-0.tif", [10, 20, 30, 30], [0, 0, 30, 30], "")
-        + &source("40-50.tif", [0, 0, 40, 50], [20, 25, 40, 50], "<NODATA>17</NODATA><ScaleRatio>1</ScaleRatio>")
+        + &source(
+            "40-50.tif",
+            [0, 0, 40, 50],
+            [20, 25, 40, 50],
+            "<NODATA>17</NODATA><UseMaskBand>true</UseMaskBand><ScaleRatio>1</ScaleRatio>",
+        )
         + &source("40-100.tif", [0, 0, 40, 50], [30, 80, 40, 50], "");
     let more = "<SRS>EPSG:32633</SRS><GeoTransform> 500, 10.0, 0, 4000, 0, -10</GeoTransform><Metadata><MDI key=\"YEAR\">2024</MDI></Metadata>";
     let check = |mosaic: &Mosaic, gap: u8| {
@@ -183,6 +190,7 @@ fn a_vrt_lays_parts_of_files_side_by_side() {
     assert_eq!((mosaic.nodata(), mosaic.has_mask(), mosaic.items().len()), (Some(Nodata::Whole(255)), false, 1));
     let place = mosaic.georeference().unwrap();
     assert_eq!((place.epsg(), place.geotransform()), (Some(32633), Some([500.0, 10.0, 0.0, 4000.0, 0.0, -10.0])));
+    assert_eq!(mosaic.files().len(), 3);
     // Without a value for no data gaps are 0, as GDAL has it.
     let mosaic = vrt(&dir, "n.vrt", &sources, "").unwrap();
     check(&mosaic, 0);
@@ -195,6 +203,21 @@ fn a_vrt_lays_parts_of_files_side_by_side() {
         "",
     );
     check(&nested.unwrap(), 0);
+    let mask = |band: &str| {
+        let source = format!(
+            "<SimpleSource><SourceFilename relativeToVRT=\"1\">0-0.tif</SourceFilename><SourceBand>{band}</SourceBand></SimpleSource>"
+        );
+        vrt(
+            &dir,
+            "q.vrt",
+            &sources,
+            &format!("<MaskBand><VRTRasterBand dataType=\"Byte\">{source}</VRTRasterBand></MaskBand>"),
+        )
+    };
+    let masked = mask("mask,1").unwrap();
+    assert!(masked.has_mask() && masked.masked(29..30, 29..32).unwrap() == Some(vec![false; 3]));
+    assert_eq!(masked.masked(0..1, 29..32).unwrap(), Some(vec![false, true, true]));
+    assert!(mask("2").unwrap_err().contains("its mask band is not made of masks"));
     let empty = vrt(&dir, "p.vrt", "<NoDataValue>7</NoDataValue>", "").unwrap();
     assert_eq!(bytes(&empty, 58..60, 99..100), [7, 7]);
 }

@@ -39,8 +39,9 @@ pub(super) struct Source {
     /// All of the file, and all of the raster, without them.
     pub(super) from: Option<Rect>,
     pub(super) to: Option<Rect>,
-    /// Cells that have this value show what lies below.
+    /// Cells that have this value show what lies below, and those that the file's mask hides.
     pub(super) transparent: Option<Nodata>,
+    pub(super) by_mask: bool,
 }
 
 /// A band of a virtual raster.
@@ -115,9 +116,19 @@ impl Vrt {
             value_type,
             nodata,
             sources,
-            masked: root.children().any(|child| child.has_tag_name("MaskBand")),
+            masked: masked(root)?,
         })
     }
+}
+
+/// Whether there is a mask band, which has to be made of the masks of files.
+fn masked(root: Node<'_, '_>) -> Result<bool, Problem> {
+    let Some(mask) = root.children().find(|child| child.has_tag_name("MaskBand")) else { return Ok(false) };
+    let mut of = mask.descendants().filter(|node| node.has_tag_name("SourceBand"));
+    if of.any(|band| !band.text().is_some_and(|text| text.trim().starts_with("mask"))) {
+        return Err(refused("its mask band is not made of masks of its files"));
+    }
+    Ok(true)
 }
 
 fn sources(band: Node<'_, '_>, folder: &Path) -> Result<(ValueType, Option<Nodata>, Vec<Source>), Problem> {
@@ -158,7 +169,7 @@ fn value(node: Node<'_, '_>) -> Result<Nodata, Problem> {
 }
 
 fn source(node: Node<'_, '_>, folder: &Path) -> Result<Source, Problem> {
-    let mut source = Source { path: PathBuf::new(), band: 1, from: None, to: None, transparent: None };
+    let mut source = Source { path: PathBuf::new(), band: 1, from: None, to: None, transparent: None, by_mask: false };
     for child in node.children().filter(Node::is_element) {
         let text = child.text().map(str::trim).unwrap_or_default();
         let is = |plain: f64| text.parse::<f64>().is_ok_and(|number| number == plain);
@@ -177,8 +188,9 @@ fn source(node: Node<'_, '_>, folder: &Path) -> Result<Source, Problem> {
             }
             "SrcRect" => source.from = Some(rect(child)?),
             "DstRect" => source.to = Some(rect(child)?),
-            "NODATA" => source.transparent = Some(value(child)?),
-            "SourceProperties" | "OpenOptions" => {}
+            "NODATA" if node.has_tag_name("ComplexSource") => source.transparent = Some(value(child)?),
+            "UseMaskBand" => source.by_mask = matches!(text, "true" | "1"),
+            "SourceProperties" | "OpenOptions" | "NODATA" => {}
             "ScaleOffset" if is(0.0) => {}
             "ScaleRatio" if is(1.0) => {}
             name => return Err(refused(format!("its element {name} of a source computes cells"))),
