@@ -135,6 +135,13 @@ impl FormatError {
         self.io().and_then(std::io::Error::get_ref).is_some_and(|e| e.is::<Cancelled>())
     }
 
+    /// The same of a file that another one names.
+    #[cfg(feature = "geotiff")]
+    pub(crate) fn named_by(mut self, file: &str) -> Self {
+        self.0.file = format!("{}: its source {}", one_line(file), self.0.file);
+        self
+    }
+
     /// The same, at a place.
     pub(crate) fn placed(mut self, place: Place) -> Self {
         self.0.place = place;

@@ -204,6 +204,19 @@ impl GeoTiff {
         self.image.bands()
     }
 
+    /// [`set_cache_bytes`](Raster::set_cache_bytes) where so many files share `all` bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn share_cache_bytes(&mut self, all: usize, shares: usize) -> Result<(), FormatError> {
+        let Some(mask) = &mut self.mask else { return self.image.share_cache_bytes(all, shares) };
+        // By what a cell takes in each.
+        let (ours, masks) = (self.image.value_type().bytes(), mask.image.value_type().bytes());
+        let own = all / (ours + masks) * ours;
+        mask.image.share_cache_bytes(all - own, shares)?;
+        self.image.share_cache_bytes(own, shares)
+    }
+
     pub(super) fn scale(&self) -> Option<Scale> {
         self.scale
     }
@@ -318,12 +331,7 @@ impl Raster for GeoTiff {
     }
 
     fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
-        let Some(mask) = &mut self.mask else { return self.image.set_cache_bytes(bytes) };
-        // By what a cell takes in each.
-        let (ours, masks) = (self.image.value_type().bytes(), mask.image.value_type().bytes());
-        let own = bytes / (ours + masks) * ours;
-        mask.image.set_cache_bytes(bytes - own)?;
-        self.image.set_cache_bytes(own)
+        self.share_cache_bytes(bytes, 1)
     }
 
     fn has_mask(&self) -> bool {

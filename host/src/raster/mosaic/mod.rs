@@ -121,8 +121,8 @@ pub struct Mosaic {
     files: Vec<PathBuf>,
     is_vrt: bool,
     depth: usize,
-    /// Bytes for the blocks of a file.
-    cache_bytes: Option<usize>,
+    /// Bytes for the blocks of all files that are open, and how many may be.
+    cache: Option<(usize, usize)>,
     open: Mutex<LruCache<usize, Arc<dyn Raster>>>,
 }
 
@@ -169,7 +169,7 @@ impl Mosaic {
             files: Vec::new(),
             is_vrt: false,
             depth: 0,
-            cache_bytes: None,
+            cache: None,
             open: Mutex::new(LruCache::new(NonZeroUsize::MIN)),
         }
     }
@@ -179,7 +179,7 @@ impl Mosaic {
         // A window may lie across a seam, and see twice as many.
         let seen = (2 * self.side_by_side()).min(OPEN);
         let open = NonZeroUsize::new((bytes / ENOUGH).min(seen)).unwrap_or(NonZeroUsize::MIN);
-        self.cache_bytes = Some(bytes / open);
+        self.cache = Some((bytes, open.get()));
         *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) = LruCache::new(open);
     }
 
@@ -207,7 +207,7 @@ impl Mosaic {
         };
         let mut place = None;
         for source in vrt.sources {
-            let (raster, files) = mosaic.raster(&source.path, source.band)?;
+            let (raster, files) = mosaic.raster(&source.path, source.band).map_err(|error| error.named_by(&name))?;
             mosaic.files.extend(files);
             let part = mosaic.part(source, raster.as_ref()).map_err(at_file)?;
             mosaic.see(raster.as_ref());
@@ -295,17 +295,19 @@ impl Mosaic {
     /// Opens a file; also the files that it is or is made of.
     fn raster(&self, path: &Path, band: usize) -> Result<(Box<dyn Raster>, Vec<PathBuf>), FormatError> {
         let mut files = vec![path.to_owned()];
-        let mut raster: Box<dyn Raster> = if Self::is_vrt(path) {
-            let mosaic = Self::vrt(path, band, self.depth + 1)?;
+        if Self::is_vrt(path) {
+            let mut mosaic = Self::vrt(path, band, self.depth + 1)?;
+            if let Some((bytes, open)) = self.cache {
+                mosaic.set_cache_bytes(bytes / open)?;
+            }
             files.extend(mosaic.files.iter().cloned());
-            Box::new(mosaic)
-        } else {
-            Box::new(GeoTiff::open(path, band)?)
-        };
-        if let Some(bytes) = self.cache_bytes {
-            raster.set_cache_bytes(bytes)?;
+            return Ok((Box::new(mosaic), files));
         }
-        Ok((raster, files))
+        let mut tiff = GeoTiff::open(path, band)?;
+        if let Some((bytes, open)) = self.cache {
+            tiff.share_cache_bytes(bytes, open)?;
+        }
+        Ok((Box::new(tiff), files))
     }
 
     /// A part's file, opened now unless it is open.

@@ -235,11 +235,11 @@ fn more_files_than_are_kept_open() {
     for _ in 0..2 {
         assert_eq!(bytes(&mosaic, 1..3, 0..200), expected(1..3, 0..200));
     }
-    let budget = |mosaic: &Mosaic| (mosaic.open.lock().unwrap().cap().get(), mosaic.cache_bytes);
-    assert_eq!(budget(&mosaic), (BUDGET / ENOUGH, Some(ENOUGH)));
+    let budget = |mosaic: &Mosaic| (mosaic.open.lock().unwrap().cap().get(), mosaic.cache);
+    assert_eq!(budget(&mosaic), (BUDGET / ENOUGH, Some((BUDGET, BUDGET / ENOUGH))));
     let mut little = Mosaic::of_files(&paths, 1).unwrap();
     little.set_cache_bytes(ENOUGH / 2).unwrap();
-    assert_eq!(budget(&little), (1, Some(ENOUGH / 2)));
+    assert_eq!(budget(&little), (1, Some((ENOUGH / 2, 1))));
     assert_eq!(bytes(&little, 1..3, 0..200), expected(1..3, 0..200));
     // One that goes away, and one that becomes another.
     std::fs::remove_file(&paths[0]).unwrap();
@@ -260,7 +260,7 @@ fn a_vrt_that_computes_or_makes_no_sense_is_refused() {
         (with("<ScaleRatio>2</ScaleRatio>"), "ScaleRatio"),
         (source("0-0.tif", whole, [0, 0, 20, 25], ""), "sizes of cells differ"),
         (source("0-0.tif", [0, 0, 41, 50], [0, 0, 41, 50], ""), "has 40 rows and 50 columns, and more"),
-        (source("none.tif", whole, whole, ""), "none.tif"),
+        (source("none.tif", whole, whole, ""), "r.vrt: its source "),
         ("<KernelFilteredSource/>".to_owned(), "KernelFilteredSource computes cells"),
         ("<SimpleSource/>".to_owned(), "no SourceFilename"),
         ("<NoDataValue>x</NoDataValue>".to_owned(), "its NoDataValue is no number"),

@@ -170,6 +170,16 @@ impl Image {
     /// # Errors
     /// Blocks that cannot be decoded in that.
     pub(super) fn set_cache_bytes(&mut self, bytes: usize) -> Result<(), FormatError> {
+        self.share_cache_bytes(bytes, 1)
+    }
+
+    /// The same where so many images share `all` bytes. What decodes blocks at a time is threads, not images: where there is room for all of them, each image
+    /// lets all decode, and only what is held is shared.
+    ///
+    /// # Errors
+    /// As above.
+    pub(super) fn share_cache_bytes(&mut self, all: usize, shares: usize) -> Result<(), FormatError> {
+        let bytes = all / shares.max(1);
         let budget = bytes as u64;
         let threads = rayon::current_num_threads().max(1) as u64;
         if self.layout.codec == Codec::None {
@@ -199,8 +209,13 @@ impl Image {
         };
         let cursor = state.saturating_add((256 << 10) + 2 * row);
         let cursors = if streams { cursor.saturating_mul(across) } else { u64::MAX };
-        let at_once = (budget / 2 / one).min(threads);
         let small = block <= SMALL;
+        if small && all as u64 / 2 / one >= threads {
+            let cache = (all as u64 - threads * one) / shares.max(1) as u64;
+            self.mode = Mode::Whole { cache: Cache::new(cache as usize), permits: Permits::new(threads as usize) };
+            return Ok(());
+        }
+        let at_once = (budget / 2 / one).min(threads);
         let whole_row = block.saturating_mul(across).saturating_add(at_once * one) <= budget;
         let whole = at_once >= 1 && (small || at_once == threads && whole_row);
         self.mode = if whole || (!streams || cursors > budget && cursors >= one) && one <= budget.max(FLOOR) {
