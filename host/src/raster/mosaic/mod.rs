@@ -6,8 +6,8 @@
 //!                                         where there is none, no data: by value, or masked
 //! ```
 //!
-//! Which cells of a part are without data says the list of files (`list`: their values for no data, their masks, NaN), or the VRT (`vrt`: what its sources
-//! say), of which GDAL's reading is followed to the cell.
+//! Cells of a part without data are, in a list of files (`list`), those with the file's value for no data, those that its mask hides, and NaN; in a VRT (`vrt`)
+//! those that its source says, as GDAL reads it.
 //!
 //! Windows are read part by part: what a window sees across a seam costs the blocks on both sides. Files are opened when they are needed, and the ones used
 //! last are kept open, as many as a window may see, so that a mosaic may have more files than a process may open, and all of them together keep blocks in no
@@ -120,6 +120,8 @@ pub struct Mosaic {
     /// Files, also those that its files are made of.
     files: Vec<PathBuf>,
     is_vrt: bool,
+    /// Masks of files are of use at all.
+    keeps_masks: bool,
     depth: usize,
     /// Bytes for the blocks of all files that are open, and how many may be.
     cache: Option<(usize, usize)>,
@@ -168,6 +170,7 @@ impl Mosaic {
             hides_values: false,
             files: Vec::new(),
             is_vrt: false,
+            keeps_masks: true,
             depth: 0,
             cache: None,
             open: Mutex::new(LruCache::new(NonZeroUsize::MIN)),
@@ -202,6 +205,7 @@ impl Mosaic {
             origins: Origins { nodata: vrt.nodata.map(|_| "the VRT".to_owned()), ..Origins::default() },
             masked: vrt.masked,
             is_vrt: true,
+            keeps_masks: vrt.masked || vrt.sources.iter().any(|source| source.by_mask),
             depth,
             ..Self::empty(name.clone())
         };
@@ -301,9 +305,10 @@ impl Mosaic {
                 mosaic.set_cache_bytes(bytes / open)?;
             }
             files.extend(mosaic.files.iter().cloned());
-            return Ok((Box::new(mosaic), files));
+            return Ok((Box::new(if self.keeps_masks { mosaic } else { mosaic.without_masks() }), files));
         }
-        let mut tiff = GeoTiff::open(path, band)?;
+        let tiff = GeoTiff::open(path, band)?;
+        let mut tiff = if self.keeps_masks { tiff } else { tiff.without_masks() };
         if let Some((bytes, open)) = self.cache {
             tiff.share_cache_bytes(bytes, open)?;
         }
