@@ -241,7 +241,8 @@ impl CreationOptions {
             }
             "STATISTICS" => self.statistics = truth(&upper).ok_or_else(|| wrong("STATISTICS", "YES or NO"))?,
             "LEVEL" => {
-                let level = number(1..=LEVELS.0.max(ZSTD_LEVELS.0));
+                // The codec may be named later.
+                let level = number(1..=99);
                 self.level =
                     Some(level.ok_or_else(|| wrong("LEVEL", "a level of the codec, from 1 (fast) up"))? as u32);
             }
